@@ -1,0 +1,166 @@
+"""What all algorithms share: the ask/tell protocol with its bookkeeping, written once.
+
+An algorithm is a plain state machine on the driver. It owns no process and reads no clock. A subclass writes
+`_ask`, `_tell` and `policy`, and keeps everything that it needs to go on in `self.state`, a dataclass of plain
+values, numpy arrays and references; a checkpoint is that dataclass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from erlbench.envs.registry import Problem
+from erlbench.policy import PolicySpec
+from erlbench.replay import Replay
+from erlbench.seeding import Key, Purpose
+from erlbench.store import Store
+from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
+
+
+@dataclass
+class Counters:
+    """Everything that is counted, each thing once."""
+
+    timesteps: int = 0  # environment steps of training, the papers' axis
+    fitness_timesteps: int = 0  # steps of the mean's own episodes that learning uses
+    evaluation_timesteps: int = 0  # steps of the reported policy's evaluations
+    episodes: int = 0  # training episodes
+    generation: int = 0  # updates of the search distribution; episodes for TD3
+    critic_updates: int = 0
+    actor_updates: int = 0
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a run gives its algorithm."""
+
+    problem: Problem
+    seed: int
+    total_timesteps: int
+    workers: int  # individuals in flight
+    store: Store
+    replay: Replay
+
+
+class Algorithm(ABC):
+    """Ask/tell template. Returns are maximised."""
+
+    settings_type: ClassVar[type]  # dataclass of hyper-parameters
+    state_types: ClassVar[tuple[type, ...]] = ()  # dataclasses that `state` is made of
+    synchronous: ClassVar[bool] = True  # results are told in task order, so nothing depends on timing
+    state: Any
+
+    def __init__(self, settings: Any, context: Context) -> None:
+        self.settings = settings
+        self.context = context
+        self.counters = Counters()
+        self._ids = 0
+
+    # -- the protocol ---------------------------------------------------------------------------------------------
+
+    @final
+    def ask(self) -> list[Task]:
+        """The tasks that may start now; none means: wait for a result, or, with none in flight, the end."""
+        return self._ask()
+
+    @final
+    def tell(self, task: Task, result: Result) -> None:
+        """Take one finished task in: count it, append what it recorded to the replay, and learn from it."""
+        values, counters = result.values, self.counters
+        steps = sum(values.get("lengths", ()))
+        if task.counts == Counts.TRAINING:
+            counters.timesteps += steps
+            counters.episodes += len(values["lengths"])
+        elif task.counts == Counts.FITNESS:
+            counters.fitness_timesteps += steps
+        elif task.counts == Counts.EVALUATION:
+            counters.evaluation_timesteps += steps
+        counters.critic_updates += values.get("critic_updates", 0)
+        counters.actor_updates += values.get("actor_updates", 0)
+        if "observations" in result.arrays:
+            get = self.context.store.get
+            self.context.replay.append(
+                *(get(result.arrays[name]) for name in ("observations", "actions", "rewards", "continues")),
+                lengths=values["lengths"],
+            )
+        if task.counts != Counts.EVALUATION:
+            self._tell(task, result)
+
+    @abstractmethod
+    def _ask(self) -> list[Task]: ...
+
+    @abstractmethod
+    def _tell(self, task: Task, result: Result) -> None: ...
+
+    @abstractmethod
+    def policy(self) -> Input:
+        """Parameters of the policy to report, usually the distribution's mean."""
+
+    @property
+    @abstractmethod
+    def policy_spec(self) -> PolicySpec:
+        """The network of every policy of this algorithm."""
+
+    def metrics(self) -> dict[str, float]:
+        """Further columns for train.csv, one row per generation."""
+        return {}
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget of training steps is used up."""
+        return self.counters.timesteps >= self.context.total_timesteps
+
+    # -- for subclasses -------------------------------------------------------------------------------------------
+
+    def key(self, purpose: Purpose, *more: int) -> Key:
+        """The key of a random stream of this run."""
+        return (self.context.seed, int(purpose), *more)
+
+    def new_id(self) -> int:
+        """The next number for a task or an array."""
+        self._ids += 1
+        return self._ids
+
+    def share(self, array: npt.ArrayLike) -> ArrayRef:
+        """Put an array of the driver into the store; it is freed when the state no longer refers to it."""
+        return self.context.store.put(f"{self.new_id()}.shared", array)
+
+    def rollout(
+        self, parameters: Input, *, kind: str, counts: Counts = Counts.TRAINING, episodes: int = 1,
+        record: bool = False, random_actions: bool = False, action_noise: float = 0.0, worker: int = 0,
+        seeds: Sequence[int] = (),
+    ) -> Task:
+        """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
+
+        `seeds` names the start states (one per episode) where they are shared; by default they are fresh.
+        """
+        task_id = self.new_id()
+        purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
+        settings = {
+            "env": self.context.problem.env, "policy": self.policy_spec, "episodes": episodes, "record": record,
+            "random_actions": random_actions, "action_noise": action_noise, "seeds": tuple(seeds),
+        }
+        return Task(
+            task_id, kind, "erlbench.rollout:rollout", self.key(purpose, task_id), settings,
+            {"parameters": parameters}, Priority.ROLLOUT, counts, worker=worker,
+        )
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything needed to go on, as plain values, arrays, references and dataclasses."""
+        return {"counters": asdict(self.counters), "ids": self._ids, "state": self.state}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.counters = Counters(**snapshot["counters"])
+        self._ids = snapshot["ids"]
+        self.state = snapshot["state"]
+
+

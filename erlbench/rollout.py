@@ -1,0 +1,140 @@
+"""Playing episodes with one policy: the task function of every rollout.
+
+The environment is Gymnasium's own class without its outer wrappers; the time limit stands in the loop and is a
+truncation, never a terminal state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from erlbench.errors import NumericalError, TaskError
+from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.seeding import Key, Purpose, environment_seed, generator
+from erlbench.tasks import Outcome
+from erlbench.workspace import Workspace
+
+
+class Episode:
+    """One episode's observations `(T + 1, observation)`, normalised actions `(T, action)` and rewards `(T,)`.
+
+    Rows beyond `length` are unused. `total` is the float64 sum of the rewards in order.
+    """
+
+    def __init__(self, limit: int, observation_size: int, action_size: int) -> None:
+        self.observations = np.empty((limit + 1, observation_size))
+        self.actions = np.empty((limit, action_size), np.float32)
+        self.rewards = np.empty(limit)
+        self.length = 0
+        self.total = 0.0
+        self.terminated = False
+
+    def check(self) -> None:
+        """Raise `NumericalError` for the first NaN or infinite value."""
+        length = self.length
+        if np.isfinite(self.rewards[:length]).all() and np.isfinite(self.observations[: length + 1]).all():
+            return
+        for step in range(length):
+            if not np.isfinite(self.rewards[step]):
+                raise NumericalError(f"the reward of step {step + 1} is {self.rewards[step]}")
+            if not np.isfinite(self.observations[step]).all():
+                raise NumericalError(f"the observation before step {step + 1} has a NaN or infinite value")
+        raise NumericalError(f"the observation after step {length} has a NaN or infinite value")
+
+
+def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
+    """The first observation; what the environment raises is told apart from our own errors."""
+    try:
+        return env.reset(seed=seed)[0]
+    except Exception as error:
+        raise TaskError(f"the environment raised {type(error).__name__} in reset(seed={seed}): {error}") from error
+
+
+def play(
+    env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int,
+    random: np.random.Generator | None = None, action_noise: float = 0.0, random_actions: bool = False,
+) -> Episode:
+    """One episode of at most `limit` steps.
+
+    `action_noise` is the standard deviation of Gaussian noise on the normalised action, which is then clipped to
+    [-1, 1]; with `random_actions` it is uniform instead. Both draw from `random`.
+    """
+    spec = policy.spec
+    episode = Episode(limit, spec.sizes[0], spec.sizes[-1])
+    observations, actions, rewards = episode.observations, episode.actions, episode.rewards
+    half_range, centre = spec.half_range, spec.centre
+    observations[0] = reset(env, seed)
+    step, total = 0, 0.0
+    try:
+        while step < limit:
+            action = actions[step]
+            if random_actions:
+                assert random is not None
+                action[:] = random.uniform(-1.0, 1.0, len(action))
+            else:
+                action[:] = policy.normalised(observations[step])
+                if action_noise:
+                    assert random is not None
+                    action += action_noise * random.standard_normal(len(action), dtype=np.float32)
+                    np.clip(action, -1.0, 1.0, out=action)
+            observation, reward, terminated, truncated, _ = env.step(centre + half_range * action)
+            observations[step + 1] = observation
+            rewards[step] = reward
+            total += float(reward)
+            step += 1
+            if terminated or truncated:
+                episode.terminated = bool(terminated)
+                break
+    except Exception as error:
+        message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
+        raise TaskError(message) from error
+    episode.length, episode.total = step, total
+    episode.check()
+    return episode
+
+
+def rollout(
+    settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace
+) -> Outcome:
+    """Task function: `settings["episodes"]` whole episodes of the policy `inputs["parameters"]`.
+
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode. With `record`, the arrays `observations`,
+    `actions`, `rewards`, `continues` that `Replay.append` takes.
+    """
+    spec: PolicySpec = settings["policy"]
+    parameters = inputs["parameters"]
+    if not np.isfinite(parameters).all():
+        raise NumericalError("the policy's parameters have a NaN or infinite value")
+    policy = NumpyPolicy(spec, np.ascontiguousarray(parameters))
+    env = workspace.environment(settings["env"])
+    seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
+    random = generator(*key, int(Purpose.EXPLORATION))
+    episodes = [
+        play(
+            env, policy, settings["env"].max_episode_steps, seed, random, settings["action_noise"],
+            settings["random_actions"],
+        )
+        for seed in seeds
+    ]
+    values = {"returns": [episode.total for episode in episodes], "lengths": [e.length for e in episodes]}
+    return Outcome(values, transitions(episodes) if settings["record"] else {})
+
+
+def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:
+    """Episodes as the arrays that `Replay.append` takes, float32."""
+    continues = []
+    for episode in episodes:
+        ones = np.ones(episode.length, np.float32)
+        ones[-1] = 0.0 if episode.terminated else 1.0
+        continues.append(ones)
+    arrays = {
+        "observations": np.concatenate([e.observations[: e.length + 1] for e in episodes]),
+        "actions": np.concatenate([e.actions[: e.length] for e in episodes]),
+        "rewards": np.concatenate([e.rewards[: e.length] for e in episodes]),
+        "continues": np.concatenate(continues),
+    }
+    return {name: array.astype(np.float32, copy=False) for name, array in arrays.items()}

@@ -1,0 +1,74 @@
+"""What a process keeps between tasks: the store, its environments, its maps of the replay, its device."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from erlbench.envs.registry import EnvSpec, make
+from erlbench.replay import ReplayReader
+from erlbench.store import Store
+from erlbench.tasks import Outcome, ReplayView, Result, Task
+
+
+class Workspace:
+    """Runs tasks in this process. Everything it keeps is a cache: no result depends on it."""
+
+    def __init__(self, store: Store, process: int = 0, device: str = "cpu") -> None:
+        self.store = store
+        self.process = process
+        self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
+        self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
+        self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
+        self._replays: dict[str, ReplayReader] = {}
+
+    def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
+        """The environment of `spec`, made once."""
+        name = json.dumps([spec.id, dict(spec.kwargs)], sort_keys=True)
+        if name not in self._environments:
+            self._environments[name] = make(spec.id, **spec.kwargs)[0]
+        return self._environments[name]
+
+    def replay(self, view: ReplayView) -> ReplayReader:
+        """The reader of `view`, mapped again when the replay has grown past the map."""
+        inode = str((Path(view.path) / "rows.i32").stat().st_ino)
+        known = self._replays.get(inode)
+        if known is None or known.stop < view.stop:
+            self._replays.clear()
+            known = self._replays[inode] = ReplayReader(view)
+        return known
+
+    def run(self, task: Task) -> Result:
+        """Run one task whose inputs all exist; what the function raises goes to the caller."""
+        inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
+        start = time.monotonic()
+        outcome = task_function(task.function)(task.settings, inputs, task.key, self)
+        arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
+        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process)
+
+    def close(self) -> None:
+        """Close the environments and drop the maps."""
+        for env in self._environments.values():
+            env.close()
+        self._environments.clear()
+        self._replays.clear()
+
+
+def task_function(name: str) -> Callable[..., Outcome]:
+    """The function that `module:name` names."""
+    module, _, function = name.partition(":")
+    found: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def limit_threads() -> None:
+    """One BLAS and OpenMP thread for this process; to be called before numpy is imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
