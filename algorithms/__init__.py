@@ -1,0 +1,1 @@
+"""Algorithms: one file each; see base.py for what they share."""

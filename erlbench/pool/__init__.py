@@ -1,0 +1,1 @@
+"""The worker pools: one face over this process, processes, and simulated time."""
