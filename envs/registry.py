@@ -53,7 +53,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
     try:
         env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except (gymnasium.error.Error, ImportError, TypeError) as error:
-        hint = nearest(env_id, ids())
+        hint = "" if env_id in ids() else nearest(env_id, ids())
         raise UsageError(f"environment '{env_id}' cannot be made: {error}{hint}") from error
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
