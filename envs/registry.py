@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
 
     The time limit and the order of calls are the rollout loop's business; every other wrapper stays.
     """
+    _log_mujoco_warnings()
     try:
         env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except (gymnasium.error.Error, ImportError, TypeError) as error:
@@ -61,6 +63,21 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
     if limit is None:
         raise UsageError(f"environment '{env_id}' has no time limit; register it with max_episode_steps")
     return env, limit
+
+
+def _log_mujoco_warnings() -> None:
+    """Let MuJoCo warn through the logger `mujoco`, not by writing to stderr and to ./MUJOCO_LOG.TXT.
+
+    What it deprecates in the models that Gymnasium ships (lately HalfCheetah's `settotalmass`) is no user's
+    concern, so it has the level INFO, which Python does not print by default.
+    """
+    import mujoco  # not at the top: 0.1 s that naming environments need not pay
+
+    def warn(message: str) -> None:  # called from C++, where an exception would end the process; logging raises none
+        logging.getLogger("mujoco").log(logging.INFO if "is deprecated" in message else logging.WARNING, message)
+
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(warn)
 
 
 def problem(env_id: str, **kwargs: Any) -> Problem:
