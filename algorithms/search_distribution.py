@@ -1,0 +1,96 @@
+"""The diagonal Gaussian search distribution of the cross-entropy method, and what ranks its samples.
+
+Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", ICLR 2019,
+section 2.2 and eq. 1 to 3. The driver keeps mean and variance in float64; the store holds float32 copies of mean and
+standard deviation, of which individuals are `Perturbed` references. So no sample is ever sent: whoever needs one
+draws its noise again from its key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from erlbench.seeding import Key
+from erlbench.tasks import ArrayRef, Perturbed
+
+
+@dataclass
+class SearchDistribution:
+    """N(mean, diag(variance)): `(P,)` float64 arrays, and the references to their shared float32 copies."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    mean_ref: ArrayRef
+    std_ref: ArrayRef
+
+    @classmethod
+    def create(
+        cls, mean: np.ndarray, variance: np.ndarray | float, share: Callable[[np.ndarray], ArrayRef]
+    ) -> SearchDistribution:
+        """The distribution with its copies put into the store by `share` (`Algorithm.share`)."""
+        mean = np.array(mean, np.float64)
+        variance = np.array(np.broadcast_to(variance, mean.shape), np.float64)
+        std = np.sqrt(variance).astype(np.float32)
+        return cls(mean, variance, share(mean.astype(np.float32)), share(std))
+
+    def sample(self, key: Key, sign: int = 1) -> Perturbed:
+        """The individual mean + sign * std * e with e ~ N(0, I) of `key`."""
+        return Perturbed(self.mean_ref, self.std_ref, key, sign)
+
+    def population(self, size: int, antithetic: bool, key: Callable[[int], Key]) -> list[Perturbed]:
+        """`size` individuals, drawn from `key(0)`, `key(1)`, ...
+
+        Antithetic: the second half has the first half's noise with the other sign, e_{size/2 + i} = -e_i.
+        """
+        if not antithetic:
+            return [self.sample(key(index)) for index in range(size)]
+        half = size // 2
+        return [self.sample(key(index % half), 1 if index < half else -1) for index in range(size)]
+
+
+def elite_weights(elites: int) -> np.ndarray:
+    """lambda_i = log((1 + K) / i) / sum for i = 1..K, `(K,)`: CEM-RL section 2.2, with CMA-ES's reading of its log."""
+    weights = np.log((1.0 + elites) / np.arange(1, elites + 1))
+    return weights / weights.sum()
+
+
+def ranking(fitness: Sequence[float]) -> list[int]:
+    """Indices from best to worst. Ties keep their order; NaN and infinite values are the worst."""
+    values = np.array(fitness, np.float64)
+    values[~np.isfinite(values)] = -math.inf
+    return [int(index) for index in np.argsort(-values, kind="stable")]
+
+
+def decayed(epsilon: float, tau: float, end: float) -> float:
+    """The noise added to the variance, one step on: tau * epsilon + (1 - tau) * end."""
+    return tau * epsilon + (1.0 - tau) * end
+
+
+def weighted_moments(
+    mean: np.ndarray, elites: Iterable[np.ndarray], weights: Sequence[float] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """sum_i lambda_i z_(i), and sum_i lambda_i (z_(i) - mean)^2 around the OLD mean; `(P,)` float64 each.
+
+    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, taken one at a time.
+    """
+    centre, spread = np.zeros_like(mean), np.zeros_like(mean)
+    for weight, z in zip(weights, elites, strict=True):
+        vector = z.astype(np.float64)
+        centre += weight * vector
+        vector -= mean
+        vector *= vector
+        spread += weight * vector
+    return centre, spread
+
+
+def cem_variance(spread: np.ndarray, epsilon: float, elites: int, extra_ke_division: bool) -> np.ndarray:
+    """The weighted spread plus epsilon, eq. 3.
+
+    `extra_ke_division` divides the spread by K once more, as the authors' public code does although the weights
+    already sum to one; the published results most likely were obtained so.
+    """
+    return spread / (elites if extra_ke_division else 1) + epsilon
