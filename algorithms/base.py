@@ -79,8 +79,6 @@ class Algorithm(ABC):
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
             counters.fitness_timesteps += steps
-        elif task.counts == Counts.EVALUATION:
-            counters.evaluation_timesteps += steps
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)
         if "observations" in result.arrays:
@@ -89,8 +87,7 @@ class Algorithm(ABC):
                 *(get(result.arrays[name]) for name in ("observations", "actions", "rewards", "continues")),
                 lengths=values["lengths"],
             )
-        if task.counts != Counts.EVALUATION:
-            self._tell(task, result)
+        self._tell(task, result)
 
     @abstractmethod
     def _ask(self) -> list[Task]: ...

@@ -6,12 +6,15 @@ Layout of the vector: for each layer the weight `(outputs, inputs)` row by row, 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import save_file
 
 from erlbench.seeding import Key, generator
 
@@ -103,3 +106,13 @@ class NumpyPolicy:
     def denormalise(self, normalised: np.ndarray) -> np.ndarray:
         """The environment's action for an action in [-1, 1], a new float32 array."""
         return self.spec.centre + self.spec.half_range * normalised
+
+
+def save_policy(path: Path, parameters: np.ndarray, spec: PolicySpec) -> None:
+    """Write a policy as safetensors: `layer.N.weight (outputs, inputs)`, `layer.N.bias`, and the spec as metadata."""
+    tensors = {}
+    for index, (weight, bias) in enumerate(layer_slices(spec.sizes)):
+        inputs, outputs = spec.sizes[index : index + 2]
+        tensors[f"layer.{index}.weight"] = np.array(parameters[weight]).reshape(outputs, inputs)
+        tensors[f"layer.{index}.bias"] = np.array(parameters[bias])
+    save_file(tensors, path, {"policy": json.dumps(asdict(spec))})

@@ -71,6 +71,11 @@ class Replay:
             raise CellError(f"the replay in {self.folder} holds {have} transitions, the checkpoint {state['length']}")
         self.length, self.rows = state["length"], state["rows"]
 
+    def flush(self) -> None:
+        """Have the files reach the disk."""
+        for descriptor in (self._observations, self._transitions, self._rows):
+            os.fdatasync(descriptor)
+
     def close(self) -> None:
         """Close the files; they stay on disk."""
         for descriptor in (self._observations, self._transitions, self._rows):

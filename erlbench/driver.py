@@ -1,0 +1,284 @@
+"""One cell from its first task to its last evaluation: the loop between an algorithm and a pool."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm
+from erlbench.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
+from erlbench.clock import Clock
+from erlbench.envs.registry import EnvSpec
+from erlbench.errors import CellError, Interrupted
+from erlbench.evaluation import EvaluationState, Evaluator, Pending
+from erlbench.policy import PolicySpec, save_policy
+from erlbench.pool import Pool
+from erlbench.results import Recorder, RunDirectory
+from erlbench.tasks import ArrayRef, Counts, Output, Perturbed, ReplayView, Result, Task
+
+PATIENCE = 0.2  # seconds between two looks at the stop flag
+CORE_TYPES = (
+    ArrayRef, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a cell is driven; none of it changes what a synchronous algorithm computes."""
+
+    eval_freq: int
+    eval_episodes: int
+    evaluate_after: bool = False  # evaluate saved policies when training is over, so that nothing interferes
+    checkpoint_every: float = 60.0  # seconds
+
+
+class Driver:
+    """Drives one algorithm on one pool and records what happens.
+
+    Results of a synchronous algorithm are delivered in task-id order, whatever the order in which they arrive.
+    """
+
+    def __init__(
+        self, algorithm: Algorithm, pool: Pool, directory: RunDirectory, recorder: Recorder, options: Options,
+        stop: threading.Event, watch: Callable[[Driver], None] = lambda driver: None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.pool = pool
+        self.directory = directory
+        self.recorder = recorder
+        self.options = options
+        self.evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes)
+        self.clock = Clock(pool.now)
+        self.last_return: float | None = None
+        self._stop = stop
+        self._watch = watch
+        self._outstanding: dict[int, Task] = {}  # submitted and not yet told
+        self._dependents: dict[int, list[int]] = {}
+        self._arrived: dict[int, Result] = {}  # synchronous: waiting for their turn
+        self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
+        self._saved = time.monotonic()
+        self.warnings: list[str] = []
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""
+        try:
+            self._begin()
+            self._train()
+            self._finish()
+        except BaseException:
+            self.pool.reset()
+            raise
+
+    def _begin(self) -> None:
+        if not self._resume():
+            self.recorder.start()
+            self._evaluate()
+
+    def _train(self) -> None:
+        while True:
+            self._submit(self.algorithm.ask())
+            if not self._outstanding:
+                break
+            self._step()
+        if self.evaluator.state.last_timesteps != self.algorithm.counters.timesteps:
+            self._evaluate()
+
+    def _finish(self) -> None:
+        """Write the rows of the evaluations that are left."""
+        if self.options.evaluate_after:
+            self.pool.submit(self._unevaluated())
+        while self.evaluator.state.pending:
+            self._step()
+        policy = self.pool.store.load(self.algorithm.policy())
+        save_policy(self.directory.path / "policy.safetensors", policy, self.algorithm.policy_spec)
+
+    def _step(self) -> None:
+        """Wait for one result and take it in; save from time to time."""
+        self.clock.tick(self.pool.running().values())
+        try:
+            result = self.pool.next_result(PATIENCE)
+        except CellError:
+            self.save()  # the state is whole, and the cause may be gone at the next start
+            raise
+        self.clock.tick(self.pool.running().values())
+        for event in self.pool.events():
+            row = {"time_s": self.clock.since_start(event.time), "event": event.event, "message": event.message}
+            self.recorder.events.write(row)
+        if result is not None:
+            self._receive(result)
+        if self._stop.is_set():
+            self.save()
+            raise Interrupted("interrupted; everything is saved, the same command continues")
+        if time.monotonic() - self._saved >= self.options.checkpoint_every:
+            self.save()
+        self._watch(self)
+
+    # -- tasks out, results in ------------------------------------------------------------------------------------
+
+    def _submit(self, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        for task in tasks:
+            self._outstanding[task.id] = task
+            for value in task.inputs.values():
+                if isinstance(value, Output):
+                    self._dependents.setdefault(value.task, []).append(task.id)
+                self._known.update({ref.name: ref for ref in references(value)})
+        if tasks:
+            self.pool.submit(tasks)
+
+    def _receive(self, result: Result) -> None:
+        if result.task not in self._outstanding:
+            self._write_task(result, "evaluation", 0)
+            for row in self.evaluator.finish(result):
+                self.recorder.eval.write(row)
+                self.last_return = row["return_mean"]
+            return
+        if not self.algorithm.synchronous:
+            self._deliver(result)
+            return
+        self._arrived[result.task] = result
+        while self._outstanding and (first := next(iter(self._outstanding))) in self._arrived:
+            self._deliver(self._arrived.pop(first))
+
+    def _deliver(self, result: Result) -> None:
+        """Tell the algorithm one result and write its rows."""
+        task = self._outstanding.pop(result.task)
+        for dependent in self._dependents.pop(result.task, ()):
+            if dependent in self._outstanding:
+                self._outstanding[dependent] = _filled(self._outstanding[dependent], result)
+        self._known.update({ref.name: ref for ref in result.arrays.values()})
+        generation = self.algorithm.counters.generation
+        self.algorithm.tell(task, result)
+        self._write_task(result, task.kind, task.worker)
+        self._write_episodes(task, result)
+        if self.algorithm.counters.generation > generation:
+            self._write_generation()
+            if self.evaluator.due():
+                self._evaluate()
+        self._sweep()
+
+    def _evaluate(self) -> None:
+        task = self.evaluator.take(self.clock.train, self.clock.total)
+        if task is not None:
+            self._known.update({ref.name: ref for ref in references(task)})
+            if not self.options.evaluate_after:
+                self.pool.submit([task])
+
+    def _unevaluated(self) -> list[Task]:
+        return [pending.task for pending in self.evaluator.state.pending if pending.values is None]
+
+    def _sweep(self) -> None:
+        """Free the arrays that neither the algorithm nor a task refers to any more."""
+        if len(self._known) < 64 + 2 * len(self._outstanding):
+            return
+        holders = (self.algorithm.snapshot(), self._outstanding, self.evaluator.state, self._arrived)
+        live = {ref.name for ref in references(holders)}
+        dead = [name for name in self._known if name not in live]
+        self.pool.store.free(dead)
+        for name in dead:
+            del self._known[name]
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def _write_task(self, result: Result, kind: str, worker: int) -> None:
+        self.recorder.tasks.write({
+            "task": result.task, "kind": kind, "process": result.process, "worker": worker,
+            "start_s": self.clock.since_start(result.start), "end_s": self.clock.since_start(result.end),
+            "timesteps": sum(result.values.get("lengths", ())),
+            "critic_updates": result.values.get("critic_updates", 0),
+            "actor_updates": result.values.get("actor_updates", 0),
+        })
+
+    def _write_episodes(self, task: Task, result: Result) -> None:
+        if task.counts == Counts.NOTHING:
+            return
+        for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
+            self.recorder.episodes.write({
+                "r": episode_return, "l": length, "t": self.clock.train, "kind": task.kind, "worker": task.worker,
+                "task": task.id, "timesteps": self.algorithm.counters.timesteps,
+            })
+
+    def _write_generation(self) -> None:
+        counters = self.algorithm.counters
+        self.recorder.train.write({
+            "generation": counters.generation, "timesteps": counters.timesteps, "train_time_s": self.clock.train,
+            "critic_updates": counters.critic_updates, "actor_updates": counters.actor_updates,
+            **self.algorithm.metrics(),
+        })
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to."""
+        replay = self.algorithm.context.replay
+        replay.flush()
+        payload = {
+            "algorithm": self.algorithm.snapshot(), "outstanding": list(self._outstanding.values()),
+            "evaluation": self.evaluator.state, "replay": replay.state(), "clock": self.clock.state(),
+            "files": self.recorder.state(), "last_return": self.last_return,
+        }
+        arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
+        save_checkpoint(self.directory.path / "checkpoint", payload, arrays)
+        self._saved = time.monotonic()
+
+    def _resume(self) -> bool:
+        """Go on from the newest checkpoint that is whole; False when there is none."""
+        reasons = []
+        types = {cls.__name__: cls for cls in (*CORE_TYPES, *self.algorithm.state_types)}
+        for path in checkpoints(self.directory.path / "checkpoint"):
+            try:
+                payload, arrays = load_checkpoint(path, types)
+                self.recorder.check(payload["files"])
+                self.algorithm.context.replay.restore(payload["replay"])
+            except (DamagedCheckpoint, CellError) as error:
+                reasons.append(f"checkpoint {path.name} cannot be used: {error}")
+                continue
+            self._restore(payload, arrays)
+            message = f"continued at {self.algorithm.counters.timesteps} timesteps from checkpoint {path.name}"
+            for reason in reasons:
+                self.recorder.events.write({"time_s": self.clock.total, "event": "discarded", "message": reason})
+            self.recorder.events.write({"time_s": self.clock.total, "event": "resumed", "message": message})
+            self.warnings = reasons
+            return True
+        if reasons:
+            raise CellError("; ".join(reasons) + "; repair the files, or start anew by --force")
+        return False
+
+    def _restore(self, payload: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        for ref in references(payload):
+            self.pool.store.put(ref.name, arrays[ref.name])
+            self._known[ref.name] = ref
+        self.recorder.restore(payload["files"])
+        self.algorithm.restore(payload["algorithm"])
+        self.evaluator.state = payload["evaluation"]
+        self.clock.restore(payload["clock"])
+        self.last_return = payload["last_return"]
+        folder = str(self.algorithm.context.replay.folder)
+        self._submit(_relocated(task, folder) for task in payload["outstanding"])
+        if not self.options.evaluate_after:
+            self.pool.submit(self._unevaluated())
+
+
+def _filled(task: Task, result: Result) -> Task:
+    """`task` with the outputs of `result` as plain references."""
+    inputs = {
+        name: result.arrays[value.name] if isinstance(value, Output) and value.task == result.task else value
+        for name, value in task.inputs.items()
+    }
+    return replace(task, inputs=inputs)
+
+
+def _relocated(task: Task, folder: str) -> Task:
+    """`task` with its replay in `folder`: the run directory may have been moved."""
+    inputs = {
+        name: replace(value, path=folder) if isinstance(value, ReplayView) else value
+        for name, value in task.inputs.items()
+    }
+    return replace(task, inputs=inputs)

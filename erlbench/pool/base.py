@@ -1,0 +1,147 @@
+"""What all pools share: their face, and the bookkeeping of tasks that wait for others' outputs."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from erlbench.errors import TaskError
+from erlbench.store import Store
+from erlbench.tasks import ArrayRef, Output, Result, Task, dependencies
+
+
+@dataclass(frozen=True)
+class PoolEvent:
+    """Something that a user may want to know although the run went on."""
+
+    time: float  # seconds, time.monotonic()
+    event: str  # `worker died` or `task hung`
+    message: str
+
+
+class Pool(Protocol):
+    """Runs tasks. Whatever the pool and its size, a task's outcome is the same."""
+
+    store: Store
+    processes: int
+    device: str  # of gradient tasks, as asked for; `auto` gives way to what was found
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Take tasks in; their inputs may be `Output`s of tasks submitted now, earlier, or finished."""
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        """The next finished task, or None after `timeout` seconds or when there is no task left.
+
+        Raises what the task raised, with the task's id and kind in the message, and `TaskError` for a task that
+        has killed three workers. A pool that has raised can be reset or closed.
+        """
+
+    def running(self) -> Mapping[int, Task]:
+        """Slot -> the task that it runs now."""
+
+    def events(self) -> list[PoolEvent]:
+        """What happened since the last call."""
+
+    def reset(self) -> None:
+        """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
+
+    def close(self) -> None:
+        """End the workers, and remove the store if the pool made it."""
+
+    def __enter__(self) -> Pool: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class Queue:
+    """Tasks that wait for outputs, and the ready ones by (priority, id), in as many lanes as `lane` tells apart."""
+
+    def __init__(self, lane: Callable[[Task], Hashable]) -> None:
+        self._lane = lane
+        self._unfinished: dict[int, Task] = {}
+        self._waiting: dict[int, int] = {}  # task -> how many tasks it still waits for
+        self._dependents: dict[int, list[int]] = {}
+        self._outputs: dict[int, Mapping[str, ArrayRef]] = {}  # of finished tasks that have any
+        self._ready: dict[Hashable, list[tuple[int, int]]] = {}
+        self._lanes: Counter[Hashable] = Counter()
+
+    def __len__(self) -> int:
+        """Number of tasks that are not finished."""
+        return len(self._unfinished)
+
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Take tasks in, in any order among themselves."""
+        tasks = list(tasks)
+        for task in tasks:
+            if task.id in self._unfinished:
+                raise ValueError(f"{name(task)} was submitted twice")
+            self._unfinished[task.id] = task
+            self._lanes[self._lane(task)] += 1
+        for task in tasks:
+            missing = [other for other in dependencies(task) if other not in self._outputs]
+            for other in missing:
+                if other not in self._unfinished:
+                    raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
+                self._dependents.setdefault(other, []).append(task.id)
+            if missing:
+                self._waiting[task.id] = len(missing)
+            else:
+                self._push(task)
+
+    def unfinished(self, lane: Hashable) -> int:
+        """Number of tasks of `lane` that are not finished."""
+        return self._lanes[lane]
+
+    def ready(self, lane: Hashable) -> list[tuple[int, int]]:
+        """The heap of (priority, id) of the ready tasks of `lane`."""
+        return self._ready.setdefault(lane, [])
+
+    def pop(self, lane: Hashable) -> Task:
+        """The first ready task of `lane`, its `Output`s replaced by the arrays."""
+        task = self._unfinished[heapq.heappop(self._ready[lane])[1]]
+        if not any(isinstance(value, Output) for value in task.inputs.values()):
+            return task
+        return replace(task, inputs={key: self._resolve(task, value) for key, value in task.inputs.items()})
+
+    def again(self, task: Task) -> None:
+        """Make a task ready that had been popped."""
+        self._push(task)
+
+    def finish(self, result: Result) -> None:
+        """Note a finished task; those that waited only for it become ready."""
+        self.drop(result.task)
+        if result.arrays:
+            self._outputs[result.task] = result.arrays
+        for dependent in self._dependents.pop(result.task, ()):
+            self._waiting[dependent] -= 1
+            if not self._waiting[dependent]:
+                del self._waiting[dependent]
+                self._push(self._unfinished[dependent])
+
+    def drop(self, task_id: int) -> None:
+        """Forget a task that was popped; those that wait for it wait on."""
+        self._lanes[self._lane(self._unfinished.pop(task_id))] -= 1
+
+    def clear(self) -> None:
+        """Forget all tasks and outputs."""
+        for container in (self._unfinished, self._waiting, self._dependents, self._outputs, self._ready, self._lanes):
+            container.clear()
+
+    def _push(self, task: Task) -> None:
+        heapq.heappush(self.ready(self._lane(task)), (int(task.priority), task.id))
+
+    def _resolve(self, task: Task, value: object) -> object:
+        if not isinstance(value, Output):
+            return value
+        arrays = self._outputs.get(value.task, {})
+        if value.name not in arrays:
+            raise TaskError(f"{name(task)} needs the output '{value.name}' of task {value.task}, which gives none")
+        return arrays[value.name]
+
+
+def name(task: Task) -> str:
+    """How messages name a task."""
+    return f"task {task.id} ({task.kind})"

@@ -1,0 +1,37 @@
+"""How an error of a task travels from a worker to the driver."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from erlbench.errors import ErlbenchError, TaskError
+from erlbench.pool.base import name
+from erlbench.tasks import Task
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a worker sends instead of a result."""
+
+    type: type[ErlbenchError] | None  # None: not one of ours
+    message: str
+    details: str  # the worker's traceback
+
+
+def failure(error: BaseException) -> Failure:
+    """Describe an error that is being handled."""
+    details = traceback.format_exc()
+    if isinstance(error, ErlbenchError):
+        return Failure(type(error), f": {error}", details)
+    if isinstance(error, MemoryError):
+        return Failure(TaskError, f": out of memory ({error}); run fewer processes", details)
+    return Failure(None, f" raised {type(error).__name__}: {error}", details)
+
+
+def as_error(task: Task, failure: Failure) -> ErlbenchError:
+    """The error to raise in the driver: of the same class if it is one of ours, naming the task."""
+    message = name(task) + failure.message
+    if failure.type is None or issubclass(failure.type, TaskError):
+        return TaskError(message, failure.details)
+    return failure.type(message)

@@ -1,0 +1,102 @@
+"""The driver's side of one worker process: start it, talk to it, end it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import multiprocess
+
+from erlbench.pool import worker
+from erlbench.workspace import limit_threads
+
+PRELOAD = ["numpy", "mujoco", "gymnasium", "gymnasium.envs.mujoco", "erlbench.pool.worker", "erlbench.rollout"]
+
+
+def start_context(method: str | None = None) -> Any:
+    """A context of the multiprocess library: fork server where there is one, else spawn; never fork.
+
+    The fork server is started here and loads while the driver goes on; it lives as long as the driver does.
+    """
+    if method is None:
+        method = "forkserver" if "forkserver" in multiprocess.get_all_start_methods() else "spawn"
+    if method not in ("forkserver", "spawn"):
+        raise ValueError(f"workers are started by forkserver or spawn, not by {method}")
+    context = multiprocess.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload(PRELOAD)
+        with worker_surroundings():
+            from multiprocess.forkserver import ensure_running
+
+            ensure_running()
+    return context
+
+
+@contextmanager
+def worker_surroundings() -> Iterator[None]:
+    """What a process inherits that is started here: one thread, Ctrl-C blocked, and no `__main__` to import again."""
+    from multiprocess import resource_tracker
+
+    resource_tracker.ensure_running()  # it would unblock Ctrl-C when started below
+    environment = dict(os.environ)
+    main = sys.modules["__main__"]
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        limit_threads()
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        os.environ.clear()
+        os.environ.update(environment)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+class WorkerProcess:
+    """One worker process of `slot`; `device` None: a rollout worker."""
+
+    def __init__(self, context: Any, folder: str, slot: int, device: str | None) -> None:
+        self.slot = slot
+        self.gradient = device is not None
+        self.ready = device is None  # a gradient worker says so when it has imported torch
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
+        with worker_surroundings():
+            try:
+                self._process.start()
+            except (OSError, EOFError):  # the fork server was killed in the middle; the next call starts a new one
+                self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
+                self._process.start()
+        theirs.close()
+        self.pid: int = self._process.pid
+        self.sentinel: int = self._process.sentinel
+
+    def send(self, message: bytes) -> None:
+        """Send a task; that the worker has died is found out elsewhere."""
+        try:
+            self.connection.send_bytes(message)
+        except OSError:
+            pass
+
+    def kill(self) -> None:
+        """End the process in whatever it does."""
+        self._process.kill()
+
+    def close(self) -> str:
+        """Wait for the end of the process, free everything, and return how it ended.
+
+        Closing the connection ends a process that still lives.
+        """
+        self.connection.close()
+        self._process.join(2)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        code: int = self._process.exitcode
+        self._process.close()
+        return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"

@@ -1,0 +1,68 @@
+"""The pool that runs its tasks in this process, for debugging: breakpoints and tracebacks work as usual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from erlbench.pool.base import PoolEvent, Queue
+from erlbench.pool.failures import as_error, failure
+from erlbench.pool.worker import prepare_torch
+from erlbench.store import Store
+from erlbench.tasks import Result, Task
+from erlbench.workspace import Workspace
+
+
+class SerialPool:
+    """Runs one task within each call of `next_result`, whatever its timeout."""
+
+    processes = 0
+
+    def __init__(self, device: str = "cpu", store: Store | None = None) -> None:
+        self.store = store or Store.create()
+        self.device = device
+        self._owns_store = store is None
+        self._queue = Queue(lambda task: None)
+        self._workspace: Workspace | None = None
+        self._has_torch = False
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._queue.add(tasks)
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        if not self._queue.ready(None):
+            return None
+        task = self._queue.pop(None)
+        if task.gradient and not self._has_torch:
+            self.device = prepare_torch(self.device, 0)
+            self._has_torch = True
+        if self._workspace is None or self._workspace.device != self.device:
+            self._workspace = Workspace(self.store, 0, self.device)
+        try:
+            result = self._workspace.run(task)
+        except Exception as error:
+            self._queue.drop(task.id)
+            raise as_error(task, failure(error)) from error
+        self._queue.finish(result)
+        return result
+
+    def running(self) -> Mapping[int, Task]:
+        return {}
+
+    def events(self) -> list[PoolEvent]:
+        return []
+
+    def reset(self) -> None:
+        self._queue.clear()
+
+    def close(self) -> None:
+        if self._workspace is not None:
+            self._workspace.close()
+            self._workspace = None
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> SerialPool:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,83 @@
+"""The worker's side of a process pool: receive a task, run it, send its result.
+
+This module is preloaded by the fork server, so it must import neither torch nor anything that starts a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from erlbench.errors import UsageError
+from erlbench.pool.failures import failure
+from erlbench.store import Store
+from erlbench.workspace import Workspace, limit_threads
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A gradient worker has imported torch and found its device."""
+
+    device: str
+
+
+def main(connection: Any, folder: str, slot: int, device: str | None) -> None:
+    """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
+    limit_threads()
+    threading.Thread(target=die_with_driver, args=(connection.fileno(),), daemon=True).start()
+    if device is None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    else:
+        try:
+            device = prepare_torch(device, slot)
+        except Exception as error:
+            connection.send_bytes(pickle.dumps(failure(error), pickle.HIGHEST_PROTOCOL))
+            os._exit(0)
+        connection.send_bytes(pickle.dumps(Ready(device), pickle.HIGHEST_PROTOCOL))
+    workspace = Workspace(Store(folder), slot, device or "cpu")
+    try:
+        while True:
+            connection.send_bytes(perform(workspace, connection.recv_bytes()))
+    except (EOFError, OSError):
+        os._exit(0)  # the driver has closed its end
+
+
+def perform(workspace: Workspace, message: bytes) -> bytes:
+    """Run a pickled task; the pickled `Result`, or the `Failure` of whatever went wrong on the way."""
+    try:
+        return pickle.dumps(workspace.run(pickle.loads(message)), pickle.HIGHEST_PROTOCOL)
+    except (Exception, SystemExit) as error:
+        return pickle.dumps(failure(error), pickle.HIGHEST_PROTOCOL)
+
+
+def die_with_driver(descriptor: int) -> None:
+    """End this process, whatever it is doing, when the driver's end of the connection is gone."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # no event asked for: only a hang-up wakes it
+    poll.poll()
+    os._exit(0)
+
+
+def prepare_torch(device: str, slot: int) -> str:
+    """Import torch for one thread and return the device of `slot`; several GPUs are dealt out in turn.
+
+    Raises `UsageError` for a device that is not there.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device == "auto":
+        device = "cuda" if gpus else "cpu"
+    if device == "cuda" and gpus:
+        device = f"cuda:{slot % gpus}"
+    valid = ["cpu", *(f"cuda:{index}" for index in range(gpus))]
+    if device not in valid:
+        raise UsageError(f"device '{device}' is not available here; devices: auto, {', '.join(valid)}")
+    return device

@@ -1,0 +1,230 @@
+"""Hyper-parameters: one frozen dataclass is the configuration, the command line and the documentation.
+
+A field made by `setting` carries its help, its source, the papers' values per environment, and its range. `resolve`
+turns a default, the environment's value, a preset and the user's overrides (later ones win) into a checked instance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from erlbench.errors import UsageError, nearest
+
+_MISSING = object()
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def setting(
+    default: Any, help: str, source: str = "", *, by_env: Mapping[str, Any] | None = None,
+    choices: Sequence[Any] | None = None, minimum: float | None = None, maximum: float | None = None,
+) -> Any:
+    """A dataclass field with documentation.
+
+    `source` names the paper or code the default is from; `by_env` gives other defaults by environment name without
+    its version ("HalfCheetah"); `minimum` and `maximum` are inclusive.
+    """
+    metadata = {
+        "help": help, "source": source, "by_env": dict(by_env or {}), "choices": tuple(choices or ()),
+        "minimum": minimum, "maximum": maximum,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def environment_name(env_id: str) -> str:
+    """The key of `by_env` for an environment id: "HalfCheetah" for "HalfCheetah-v5" or "module:HalfCheetah-v5"."""
+    return re.sub(r"-v\d+$", "", env_id.rpartition(":")[2])
+
+
+def resolve(
+    settings_type: type, env_id: str, preset: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None, *, owner: str = "",
+) -> Any:
+    """A checked instance of `settings_type` for one environment; `owner` names the algorithm in error messages.
+
+    Values may be strings as the command line gives them or what TOML gives; anything that does not fit its field
+    is a `UsageError`.
+    """
+    of = f" of {owner}" if owner else ""
+    env, hints, values = environment_name(env_id), typing.get_type_hints(settings_type), {}
+    fields = {field.name: field for field in dataclasses.fields(settings_type) if field.init}
+    for layer in (preset or {}, overrides or {}):
+        for name in layer:
+            if name not in fields:
+                hint = nearest(name, fields) or f"; there are {', '.join(fields) or 'none'}"
+                raise UsageError(f"unknown setting '{name}'{of}{hint}")
+    for name, field in fields.items():
+        value = field.metadata.get("by_env", {}).get(env, field.default)
+        for layer in (preset or {}, overrides or {}):
+            value = layer.get(name, value)
+        if value is dataclasses.MISSING:
+            if field.default_factory is dataclasses.MISSING:
+                raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
+            value = field.default_factory()
+        values[name] = check(value, hints[name], f"setting '{name}'{of}", field.metadata)
+    try:
+        return settings_type(**values)
+    except ValueError as error:  # what a settings class checks across its fields
+        raise UsageError(f"settings{of}: {error}") from error
+
+
+def check(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
+    """`value` as `kind`, within `limits` (choices, minimum, maximum); `what` names it in the `UsageError`."""
+    limits = limits or {}
+    converted = _coerce(value, kind)
+    if converted is _MISSING:
+        raise UsageError(f"{what} must be {kind_name(kind)}, not {_shown(value)}")
+    choices = limits.get("choices") or ()
+    if choices and converted is not None and converted not in choices:
+        words = [str(choice) for choice in choices]
+        raise UsageError(f"{what} must be one of {', '.join(words)}, not {_shown(value)}{nearest(str(value), words)}")
+    for number in converted if isinstance(converted, tuple) else (converted,):
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            if limits.get("minimum") is not None and number < limits["minimum"]:
+                raise UsageError(f"{what} must be at least {limits['minimum']:g}, not {_shown(value)}")
+            if limits.get("maximum") is not None and number > limits["maximum"]:
+                raise UsageError(f"{what} must be at most {limits['maximum']:g}, not {_shown(value)}")
+    return converted
+
+
+def _coerce(value: Any, kind: Any) -> Any:
+    """`value` as `kind` (bool, int, float, str, tuples of one kind, `kind | None`), or a marker when it is none."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        if type(None) in arguments and (value is None or (isinstance(value, str) and value.lower() == "none")):
+            return None
+        options = (_coerce(value, argument) for argument in arguments if argument is not type(None))
+        return next((option for option in options if option is not _MISSING), _MISSING)
+    if origin is typing.Literal:
+        return value if value in arguments else _MISSING
+    if origin is tuple:
+        return _tuple(value, arguments)
+    if origin is Mapping:
+        return _mapping(value, arguments[1])
+    if kind is bool:
+        return _WORDS.get(value.lower(), _MISSING) if isinstance(value, str) else _exactly(value, bool)
+    if kind in (int, float):
+        return _number(value, kind)
+    if kind is str:
+        return _exactly(value, str)
+    return value if kind is Any else _MISSING
+
+
+def _exactly(value: Any, kind: type) -> Any:
+    return value if isinstance(value, kind) else _MISSING
+
+
+def _number(value: Any, kind: type) -> Any:
+    if isinstance(value, bool):
+        return _MISSING
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            try:
+                value = float(value)
+            except ValueError:
+                return _MISSING
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        return _MISSING
+    if kind is float:
+        return float(value)
+    return int(value) if value == int(value) else _MISSING
+
+
+def _tuple(value: Any, arguments: tuple[Any, ...]) -> Any:
+    if isinstance(value, str):
+        separators = r"[-,\s]+" if arguments[0] is int else r"[,\s]+"
+        value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
+    if not isinstance(value, (list, tuple)):
+        return _MISSING
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        kinds = [arguments[0]] * len(value)
+    elif len(arguments) == len(value):
+        kinds = list(arguments)
+    else:
+        return _MISSING
+    items = tuple(_coerce(item, kind) for item, kind in zip(value, kinds))
+    return _MISSING if any(item is _MISSING for item in items) else items
+
+
+def _mapping(value: Any, kind: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return _MISSING
+    items = {key: _coerce(item, kind) for key, item in value.items()}
+    return _MISSING if any(item is _MISSING for item in items.values()) else items
+
+
+def kind_name(kind: Any) -> str:
+    """A type in a user's words."""
+    names = {
+        int: "an integer", float: "a finite number", bool: "true or false", str: "a text", type(None): "none",
+        tuple[int, ...]: "integers such as 400-300",
+    }
+    if kind in names:
+        return names[kind]
+    arguments = typing.get_args(kind)
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        return " or ".join(kind_name(argument) for argument in arguments)
+    if typing.get_origin(kind) is typing.Literal:
+        return f"one of {', '.join(map(str, arguments))}"
+    if typing.get_origin(kind) is Mapping:
+        return "a table"
+    if typing.get_origin(kind) is tuple:
+        return f"a list, each {kind_name(arguments[0])}"
+    return str(kind)
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """One setting as the documentation and `erlbench list algos -v` show it."""
+
+    name: str
+    default: str
+    by_env: str
+    allowed: str
+    help: str
+    source: str
+
+
+def describe(settings_type: type) -> list[SettingRow]:
+    """One row per setting, in the order of the class."""
+    rows, hints = [], typing.get_type_hints(settings_type)
+    for field in dataclasses.fields(settings_type):
+        metadata = field.metadata
+        default = field.default if field.default is not dataclasses.MISSING else ""
+        allowed = ", ".join(map(str, metadata.get("choices") or ())) or kind_name(hints[field.name])
+        if metadata.get("minimum") is not None:
+            allowed += f", at least {metadata['minimum']:g}"
+        if metadata.get("maximum") is not None:
+            allowed += f", at most {metadata['maximum']:g}"
+        by_env = ", ".join(f"{env} {text(value)}" for env, value in metadata.get("by_env", {}).items())
+        rows.append(SettingRow(
+            field.name, text(default), by_env, allowed, metadata.get("help", ""), metadata.get("source", ""),
+        ))
+    return rows
+
+
+def text(value: Any) -> str:
+    """A value as `--set` takes it: (400, 300) is "400-300"."""
+    if isinstance(value, tuple):
+        return ("-" if all(isinstance(item, int) for item in value) else ",").join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else str(value)
+
+
+def plain(settings: Any) -> dict[str, Any]:
+    """The fields of an instance as TOML holds them: tuples as lists, None as "none"."""
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return {k: list(v) if isinstance(v, tuple) else "none" if v is None else v for k, v in values.items()}

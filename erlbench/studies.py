@@ -1,0 +1,274 @@
+"""The studies of benchmarks.toml: which cells, which budget per profile, which table or figure.
+
+`load_studies` checks the file's form and imports no algorithm and no environment; `validate` also checks presets,
+settings and environments. Every error names the file, the line and, for a misspelt word, the nearest valid one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from erlbench.algorithms import registry
+from erlbench.cells import EVALUATE, cell_name, check_name
+from erlbench.errors import UsageError, nearest
+from erlbench.settings import check, kind_name, resolve, setting
+from erlbench.toml_lines import Keys, TomlLines
+
+KINDS = ("scores", "time", "curves", "timeline")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row or column of a study: an algorithm in one configuration."""
+
+    name: str
+    algo: str
+    preset: str = registry.DEFAULT_PRESET
+    workers: int | None = setting(None, "individuals in flight", minimum=1)
+    processes: int | None = setting(None, "worker processes, where the study is about them", minimum=0)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    published: str = ""  # the published table's name for it
+    label: str = ""  # the report's name for it
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One budget of a study."""
+
+    seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0)
+    total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1)
+    envs: tuple[str, ...] = setting(MISSING, "environment ids")
+    eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
+    eval_episodes: int = setting(10, "episodes per evaluation", minimum=1)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
+    evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table or figure of a paper."""
+
+    name: str
+    title: str
+    kind: str = setting(MISSING, "what the report draws", choices=KINDS)
+    source: str = ""  # column `source` of the published numbers
+    table: str = ""  # column `table` of the published numbers
+    entries: tuple[Entry, ...] = ()
+    baseline: str = ""  # the entry against which the others are compared
+    not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
+
+
+def benchmarks_file() -> Path:
+    """The benchmarks.toml that is installed with the package."""
+    return Path(__file__).with_name("benchmarks.toml")
+
+
+def load_studies(path: Path | None = None) -> dict[str, Study]:
+    """The studies of `path` (default: the packaged file) by name; a `UsageError` for anything out of form."""
+    reader = _Reader(path or benchmarks_file())
+    reader.known(reader.data, ("profiles", "studies"), ())
+    shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
+    for name, raw in shared.items():
+        reader.known(raw, [item.name for item in fields(Profile)], ("profiles", name))
+    raw_studies = reader.table(reader.data.get("studies", {}), ("studies",))
+    studies = {name: _study(reader, name, raw, shared) for name, raw in raw_studies.items()}
+    _check_shared_cells(reader, studies)
+    return studies
+
+
+def find(studies: Mapping[str, Study], name: str) -> Study:
+    """The study `name`; a `UsageError` names the nearest."""
+    if name not in studies:
+        hint = nearest(name, studies) or f"; there are {', '.join(studies)}"
+        raise UsageError(f"unknown study '{name}'{hint}")
+    return studies[name]
+
+
+def find_profile(study: Study, name: str) -> Profile:
+    """The profile `name` of a study; a `UsageError` names the nearest."""
+    if name not in study.profiles:
+        hint = nearest(name, study.profiles) or f"; it has {', '.join(study.profiles)}"
+        raise UsageError(f"unknown profile '{name}' of study '{study.name}'{hint}")
+    return study.profiles[name]
+
+
+def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
+    """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
+    known = {item.name for item in fields(registry.find(entry.algo).settings_type)}
+    return {**{name: value for name, value in profile.settings.items() if name in known}, **entry.settings}
+
+
+def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
+    """Check presets, settings and environments of `studies`, which were loaded from `path`; imports algorithms."""
+    from erlbench.envs.registry import problem
+
+    reader = _Reader(path or benchmarks_file())
+    checked: set[str] = set()
+    for study in studies.values():
+        types = {entry.algo: registry.find(entry.algo).settings_type for entry in study.entries}
+        known = {item.name for settings_type in types.values() for item in fields(settings_type)}
+        for name, profile in study.profiles.items():
+            own, shared = ("studies", study.name, "profiles", name), ("profiles", name)
+            for key in profile.settings:
+                if key not in known:
+                    message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
+                    reader.fail(message, (*own, "settings", key), (*shared, "settings", key))
+            for env in profile.envs:
+                if env not in checked:
+                    with reader.at((*own, "envs"), (*shared, "envs")):
+                        problem(env)
+                    checked.add(env)
+            for index, entry in enumerate(study.entries):
+                with reader.at(("studies", study.name, "entries", index)):
+                    preset = registry.preset(entry.algo, entry.preset)
+                    for env in profile.envs:
+                        resolve(types[entry.algo], env, preset, profile_settings(profile, entry), owner=entry.algo)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """The file's data, and errors that name its lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            text = path.read_text(encoding="utf-8")
+            self.data: dict[str, Any] = tomllib.loads(text)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise UsageError(f"{path} cannot be read: {error}") from error
+        self._lines = TomlLines(text)
+
+    def fail(self, message: str, *where: Keys) -> NoReturn:
+        """Raise a `UsageError` at the deepest of `where` (paths of keys) that is in the file."""
+        lines = [self._lines.find(path, exact=True) for path in where] + [self._lines.find(where[0])]
+        line = next((f", line {line}" for line in lines if line is not None), "")
+        raise UsageError(f"{self.path.name}{line}: {message}")
+
+    @contextmanager
+    def at(self, *where: Keys) -> Iterator[None]:
+        """Add the file and the line to a `UsageError` from inside."""
+        try:
+            yield
+        except UsageError as error:
+            self.fail(str(error), *where)
+
+    def table(self, value: Any, where: Keys) -> dict[str, Any]:
+        """`value`, which must be a table."""
+        if not isinstance(value, dict):
+            self.fail(f"'{where[-1]}' must be a table", where)
+        return value
+
+    def known(self, table: Any, words: Iterable[str], where: Keys) -> None:
+        """Check that `table` has no key but `words`."""
+        words = tuple(words)
+        for key in self.table(table, where):
+            if key not in words:
+                hint = nearest(key, words) or f"; there are {', '.join(words)}"
+                self.fail(f"unknown key '{key}'{_inside(where)}{hint}", (*where, key))
+
+    def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
+        """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
+        self.known(raw, [f.name for f in fields(kind) if f.name not in given or f.name in raw], where)
+        hints, values = typing.get_type_hints(kind), {}
+        for item in fields(kind):
+            if item.name in given:
+                values[item.name] = given[item.name]
+            elif item.name in raw:
+                places = ((*where, item.name), (*fallback, item.name)) if fallback else ((*where, item.name),)
+                value = raw[item.name]
+                if isinstance(value, str) and hints[item.name] is not str:
+                    self.fail(f"'{item.name}' must be {kind_name(hints[item.name])}, not '{value}'", *places)
+                with self.at(*places):
+                    values[item.name] = check(value, hints[item.name], f"'{item.name}'", item.metadata)
+            elif item.default is MISSING and item.default_factory is MISSING:
+                self.fail(f"'{item.name}' is missing{_inside(where)}", where)
+        return kind(**values)
+
+
+def _inside(where: Keys) -> str:
+    return f" in [{'.'.join(map(str, where))}]" if where else ""
+
+
+def _study(reader: _Reader, name: str, raw: Any, shared: Mapping[str, Any]) -> Study:
+    where: Keys = ("studies", name)
+    raw = reader.table(raw, where)
+    listed = raw.get("entries", [])
+    if not isinstance(listed, list) or not listed:
+        reader.fail(f"study '{name}' needs 'entries', a list of tables", (*where, "entries"))
+    entries = tuple(_entry(reader, item, (*where, "entries", index)) for index, item in enumerate(listed))
+    names = [entry.name for entry in entries]
+    for index, entry in enumerate(entries):
+        if entry.name in names[:index]:
+            reader.fail(f"study '{name}' has two entries '{entry.name}'", (*where, "entries", index))
+    own = reader.table(raw.get("profiles", {}), (*where, "profiles"))
+    for profile in own:
+        reader.known(own[profile], [item.name for item in fields(Profile)], (*where, "profiles", profile))
+    profiles = {
+        profile: _profile(reader, {**shared.get(profile, {}), **own[profile]}, (*where, "profiles", profile), profile)
+        for profile in own
+    }
+    study: Study = reader.build(
+        Study, {key: value for key, value in raw.items() if key not in ("entries", "profiles")}, where,
+        name=name, entries=entries, profiles=profiles,
+    )
+    if study.baseline and study.baseline not in names:
+        message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
+        reader.fail(message, (*where, "baseline"))
+    for env in study.envs_published:
+        if not any(env in profile.envs for profile in profiles.values()):
+            envs = {env for profile in profiles.values() for env in profile.envs}
+            reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", (*where, "envs_published", env))
+    return study
+
+
+def _entry(reader: _Reader, raw: Any, where: Keys) -> Entry:
+    raw = reader.table(raw, where)
+    reader.known(raw, [item.name for item in fields(Entry)], where)
+    with reader.at((*where, "algo"), where):
+        registry.entry(str(raw.get("algo", "")))
+    default = cell_name(raw["algo"], str(raw.get("preset", registry.DEFAULT_PRESET)), registry.DEFAULT_PRESET)
+    entry: Entry = reader.build(Entry, {"name": default, "label": raw.get("name", default), **raw}, where)
+    with reader.at((*where, "name"), where):
+        check_name(entry.name, "an entry's name")
+    return entry
+
+
+def _profile(reader: _Reader, raw: dict[str, Any], where: Keys, name: str) -> Profile:
+    if isinstance(raw.get("seeds"), int) and not isinstance(raw["seeds"], bool) and raw["seeds"] > 0:
+        raw = {**raw, "seeds": list(range(raw["seeds"]))}  # a number of seeds
+    profile: Profile = reader.build(Profile, raw, where, ("profiles", name))
+    for key in ("seeds", "envs"):
+        values = getattr(profile, key)
+        if not values or len(set(values)) < len(values):
+            reader.fail(f"'{key}' must be a list without repetitions, not empty", (*where, key), ("profiles", name, key))
+    return profile
+
+
+def _check_shared_cells(reader: _Reader, studies: Mapping[str, Study]) -> None:
+    """Entries with one name are the same cells, run once: their configuration must be the same in all studies."""
+    first: dict[tuple[str, str], tuple[str, Entry, Profile]] = {}
+    for study in studies.values():
+        for profile_name, profile in study.profiles.items():
+            for index, entry in enumerate(study.entries):
+                known = first.setdefault((profile_name, entry.name), (study.name, entry, profile))
+                differ = _differing(known[1], entry, ("algo", "preset", "workers", "processes", "settings"))
+                budget = ("total_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings")
+                differ += [f"{key} of profile {profile_name}" for key in _differing(known[2], profile, budget)]
+                if differ:
+                    message = (f"entry '{entry.name}' of study '{study.name}' differs from the one of study '{known[0]}'"
+                               f" in {', '.join(differ)}; make them equal or give one another name")
+                    reader.fail(message, ("studies", study.name, "entries", index))
+
+
+def _differing(one: Any, other: Any, names: Iterable[str]) -> list[str]:
+    return [name for name in names if getattr(one, name) != getattr(other, name)]

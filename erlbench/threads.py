@@ -1,0 +1,11 @@
+"""One BLAS thread a process; imports nothing heavy, so that it can run before numpy is imported."""
+
+from __future__ import annotations
+
+import os
+
+
+def limit_threads() -> None:
+    """One BLAS and OpenMP thread for this process and its children; to be called before numpy is imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
