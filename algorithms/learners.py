@@ -1,0 +1,164 @@
+"""One gradient step of twin critics and of an actor (TD3, Fujimoto et al. 2018), on preallocated buffers.
+
+Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, and so for the target policy's noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.mlp import Adam, Mlp
+from erlbench.errors import NumericalError
+from erlbench.policy import PolicySpec
+from erlbench.replay import ReplayReader
+
+
+class Minibatches:
+    """`count` minibatches of transitions, side by side on the device."""
+
+    def __init__(self, policy: PolicySpec, batch_size: int, count: int, device: str) -> None:
+        self.observation_size, self.action_size = policy.sizes[0], policy.sizes[-1]
+        rows = batch_size * count
+        pinned = device.startswith("cuda")
+        self._host = [
+            torch.zeros(rows, columns, pin_memory=pinned)
+            for columns in (self.observation_size, self.action_size + 2, self.observation_size)
+        ]
+        self._device = [tensor.to(device) for tensor in self._host]  # on a CPU the same tensors
+        self._arrays = [tensor.numpy() for tensor in self._host]
+        self.observations, transitions, self.next_observations = self._device
+        self.actions = transitions[:, : self.action_size]
+        self.rewards = transitions[:, self.action_size, None]
+        self.continues = transitions[:, self.action_size + 1, None]
+
+    def gather(self, reader: ReplayReader, indices: np.ndarray, observations_only: bool = False) -> None:
+        """Read the transitions `indices` of the replay, `(batch_size * count,)`."""
+        used = 1 if observations_only else 3
+        reader.gather(indices, *self._arrays[:used])
+        self.upload(used)
+
+    def upload(self, used: int = 3) -> None:
+        """Copy what lies on the host to the device, if that is another place."""
+        for host, device in zip(self._host[:used], self._device):
+            if host is not device:
+                device.copy_(host, non_blocking=False)
+
+
+class CriticLearner:
+    """Twin critics with their targets and Adam moments, `state` `(4, 2 * size)` as in `algorithms.critic`."""
+
+    def __init__(self, policy: PolicySpec, critic: CriticSpec, batch_size: int, device: str) -> None:
+        self.state = torch.zeros(critic.shape, device=device)
+        width = critic.sizes[0]
+        self.inputs = torch.zeros(batch_size, width, device=device)  # observation, action
+        self.next_inputs = torch.zeros(batch_size, width, device=device)  # next observation, target action
+        self.rewards = torch.zeros(batch_size, 1, device=device)
+        self.continues = torch.zeros(batch_size, 1, device=device)
+        gradients = torch.zeros(2 * critic.size, device=device)
+        networks = self.state.unflatten(1, (2, critic.size))
+        self.online = Mlp(
+            critic.sizes, critic.activation, "linear", networks[0], self.inputs, gradients.view(2, -1)
+        )
+        self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
+        self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3])
+        self._y = torch.zeros(batch_size, 1, device=device)
+        self._batch_size = batch_size
+
+    def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
+        """One Adam step on MSE(Q1, y) + MSE(Q2, y), whose value goes to the scalar tensor `loss`.
+
+        y = reward + discount * continues * min(Q1', Q2')(next observation, target action).
+        """
+        y = torch.amin(self.target.forward(), 0, out=self._y)
+        y.mul_(self.continues).mul_(discount).add_(self.rewards)
+        error = torch.sub(self.online.forward(), y, out=self.online.output_gradient)
+        flat = error.view(-1)
+        torch.dot(flat, flat, out=loss)
+        loss.div_(self._batch_size)
+        error.mul_(2.0 / self._batch_size)
+        self.online.backward()
+        self.adam.step(learning_rate)
+
+    def track(self, tau: float) -> None:
+        """Move the targets: target += tau * (online - target)."""
+        self.state[1].lerp_(self.state[0], tau)
+
+
+class ActorLearner:
+    """An actor that climbs Q1(s, pi(s)); `critic` holds Q1's parameters and is only read."""
+
+    def __init__(
+        self, policy: PolicySpec, critic: CriticSpec, batch_size: int, parameters: Tensor, first: Tensor,
+        second: Tensor, q1: Tensor,
+    ) -> None:
+        """`parameters` and Adam's moments `(policy.size,)`, `q1` `(critic.size,)`, all used in place."""
+        self.observations = parameters.new_zeros(batch_size, policy.sizes[0])
+        self._inputs = parameters.new_zeros(batch_size, critic.sizes[0])
+        gradients = torch.zeros_like(parameters)
+        self._actor = Mlp(
+            policy.sizes, policy.activation, "tanh", parameters[None], self.observations, gradients[None]
+        )
+        self._split = policy.sizes[0]
+        self._q1 = Mlp(
+            critic.sizes, critic.activation, "linear", q1[None], self._inputs,
+            input_columns=slice(policy.sizes[0], None),
+        )
+        self.adam = Adam(parameters, gradients, first, second)
+        self._gradient = -1.0 / batch_size
+
+    def update(self, learning_rate: float) -> None:
+        """One Adam step on -mean Q1(s, pi(s)) for the observations in `observations`."""
+        self._inputs[:, : self._split].copy_(self.observations)
+        self._inputs[:, self._split :].copy_(self._actor.forward()[0])
+        self._q1.forward()
+        self._q1.output_gradient.fill_(self._gradient)
+        self._q1.backward()
+        self._actor.output_gradient.copy_(self._q1.input_gradient)
+        self._actor.backward()
+        self.adam.step(learning_rate)
+
+
+def smooth(actions: Tensor, noise: Tensor, scale: float, clip: float) -> None:
+    """Target policy smoothing in place: clip(action + clip(scale * noise, +-clip), -1, 1); `noise` is overwritten."""
+    noise.mul_(scale).clamp_(-clip, clip)
+    actions.add_(noise).clamp_(-1.0, 1.0)
+
+
+def load(tensor: Tensor, array: np.ndarray) -> None:
+    """Copy an array into a tensor of the same shape."""
+    if tuple(tensor.shape) != array.shape:
+        raise ValueError(f"expected an array of shape {tuple(tensor.shape)}, not {array.shape}")
+    tensor.copy_(torch.from_numpy(np.array(array, np.float32)))
+
+
+def saved(tensor: Tensor, what: str) -> np.ndarray:
+    """A copy of a tensor as an array; a NaN or infinite value raises `NumericalError`."""
+    array = tensor.to("cpu", copy=True).numpy()
+    if not np.isfinite(array).all():
+        raise NumericalError(f"{what} has a NaN or infinite value")
+    return array
+
+
+def check_losses(losses: Tensor, before: int) -> float:
+    """The mean of the critic's losses; a NaN or infinite one raises `NumericalError` with the update's number."""
+    values = losses.double().cpu().numpy()
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise NumericalError(f"the critic's loss of update {before + wrong[0] + 1} is {values[wrong[0]]}")
+    return float(values.mean()) if len(values) else 0.0
+
+
+@contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Denormal numbers are zero inside: the moments of dead units decay into them, and they are slow."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
