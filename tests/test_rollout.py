@@ -1,0 +1,149 @@
+"""Rollouts: bit-identical to Gymnasium's own environments, time limits, counting, and errors."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from erlbench.envs.registry import problem
+from erlbench.errors import NumericalError, TaskError
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.rollout import play, rollout, transitions
+from erlbench.seeding import environment_seed, generator
+from erlbench.store import Store
+from erlbench.workspace import Workspace
+
+PAPER_ENVS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "Swimmer-v5", "Walker2d-v5")
+
+
+@pytest.fixture
+def workspace():
+    store = Store.create()
+    made = Workspace(store)
+    yield made
+    made.close()
+    store.close()
+
+
+def small_policy(task, key=(0, 1)):
+    sizes = (task.observation_size, 16, task.action_size)
+    spec = PolicySpec(sizes, "tanh", task.action_low, task.action_high)
+    return spec, initial_parameters(sizes, key)
+
+
+def settings(task, spec, **changes):
+    values = {"env": task.env, "policy": spec, "episodes": 1, "record": False, "random_actions": False,
+              "action_noise": 0.0, "seeds": ()}  # fmt: skip
+    return values | changes
+
+
+@pytest.mark.parametrize("env_id", PAPER_ENVS)
+def test_episodes_equal_gymnasiums_bit_by_bit(env_id, workspace):
+    task = problem(env_id)
+    spec, parameters = small_policy(task)
+    policy = NumpyPolicy(spec, parameters)
+    env = gymnasium.make(env_id)
+    steps = 0
+    for seed in range(3):
+        ours = play(workspace.environment(task.env), policy, 300, seed)
+        observation, _ = env.reset(seed=seed)
+        for step in range(ours.length):
+            np.testing.assert_array_equal(ours.observations[step], observation)
+            action = policy.denormalise(ours.actions[step])
+            observation, reward, terminated, _, _ = env.step(action)
+            assert reward == ours.rewards[step]
+            assert terminated == (ours.terminated and step == ours.length - 1)
+        np.testing.assert_array_equal(ours.observations[ours.length], observation)
+        steps += ours.length
+    assert steps > 20
+    env.close()
+
+
+def test_the_time_limit_is_a_truncation(workspace):
+    task = problem("HalfCheetah-v5")
+    spec, parameters = small_policy(task)
+    episode = play(workspace.environment(task.env), NumpyPolicy(spec, parameters), 1000, 0)
+    assert (episode.length, episode.terminated) == (1000, False)
+    assert transitions([episode])["continues"].min() == 1
+
+
+def test_a_termination_is_stored_as_terminal(workspace):
+    task = problem("Hopper-v5")
+    spec, parameters = small_policy(task)
+    episode = play(workspace.environment(task.env), NumpyPolicy(spec, parameters), 1000, 0)
+    assert episode.terminated
+    continues = transitions([episode, episode])["continues"]
+    assert np.flatnonzero(continues == 0).tolist() == [episode.length - 1, 2 * episode.length - 1]
+
+
+def test_a_rollout_is_a_pure_function_of_its_key(workspace):
+    task = problem("Hopper-v5")
+    spec, parameters = small_policy(task)
+    arguments = settings(task, spec, episodes=3, record=True), {"parameters": parameters}
+    first = rollout(*arguments, (1, 3, 5), workspace)
+    rollout(*arguments, (1, 3, 6), workspace)
+    again = rollout(*arguments, (1, 3, 5), workspace)
+    assert first.values == again.values
+    assert len(first.values["returns"]) == 3
+    assert sum(first.values["lengths"]) == len(first.arrays["rewards"]) == len(first.arrays["observations"]) - 3
+    for name, array in first.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+    alone = play(workspace.environment(task.env), NumpyPolicy(spec, parameters), 1000, environment_seed(1, 3, 5, 1))
+    assert alone.total == first.values["returns"][1]
+
+
+def test_random_actions_are_uniform_and_noise_is_clipped(workspace):
+    task = problem("HalfCheetah-v5")
+    spec, parameters = small_policy(task)
+    env, policy = workspace.environment(task.env), NumpyPolicy(spec, parameters)
+    uniform = play(env, policy, 1000, 0, generator(1), random_actions=True).actions
+    assert abs(uniform.mean()) < 0.03
+    assert abs(uniform.std() - 1 / np.sqrt(3)) < 0.01
+    noisy = play(env, policy, 1000, 0, generator(1), action_noise=0.1)
+    deterministic = np.array([policy.normalised(o).copy() for o in noisy.observations[:1000]])
+    inside = np.abs(noisy.actions) < 1
+    assert np.abs(noisy.actions).max() <= 1
+    assert abs((noisy.actions - deterministic)[inside].std() - 0.1) < 0.01
+
+
+class Broken(gymnasium.Env):
+    """Goes wrong at its third step, in the way that `how` names."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Box(-1, 1, (1,))
+
+    def __init__(self, how):
+        self.how, self.steps = how, 0
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return np.zeros(2), {}
+
+    def step(self, action):
+        self.steps += 1
+        bad = self.steps == 3
+        if bad and self.how == "raise":
+            raise RuntimeError("the motor is on fire")
+        observation = np.full(2, np.nan) if bad and self.how == "observation" else np.zeros(2)
+        return observation, np.inf if bad and self.how == "reward" else 0.0, False, False, {}
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ("raise", TaskError, r"raised RuntimeError at step 3 \(reset seed 0\): the motor is on fire"),
+        ("reward", NumericalError, "the reward of step 3 is inf"),
+        ("observation", NumericalError, "the observation before step 4 has a NaN"),
+    ],
+)
+def test_what_an_environment_does_wrong_is_named_with_its_step(how, error, message):
+    spec = PolicySpec((2, 1), "tanh", (-1.0,), (1.0,))
+    with pytest.raises(error, match=message):
+        play(Broken(how), NumpyPolicy(spec, np.zeros(3, np.float32)), 10, 0)
+
+
+def test_parameters_that_are_not_finite_are_refused(workspace):
+    task = problem("Swimmer-v5")
+    spec, parameters = small_policy(task)
+    parameters[3] = np.nan
+    with pytest.raises(NumericalError, match="parameters"):
+        rollout(settings(task, spec), {"parameters": parameters}, (0,), workspace)
