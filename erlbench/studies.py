@@ -140,19 +140,19 @@ class _Reader:
     """The file's data, and errors that name its lines."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._name = path.name if path == benchmarks_file() else str(path)
         try:
             text = path.read_text(encoding="utf-8")
             self.data: dict[str, Any] = tomllib.loads(text)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"{path} cannot be read: {error}") from error
+            raise UsageError(f"{self._name} cannot be read: {error}") from error
         self._lines = TomlLines(text)
 
     def fail(self, message: str, *where: Keys) -> NoReturn:
         """Raise a `UsageError` at the deepest of `where` (paths of keys) that is in the file."""
         lines = [self._lines.find(path, exact=True) for path in where] + [self._lines.find(where[0])]
         line = next((f", line {line}" for line in lines if line is not None), "")
-        raise UsageError(f"{self.path.name}{line}: {message}")
+        raise UsageError(f"{self._name}{line}: {message}")
 
     @contextmanager
     def at(self, *where: Keys) -> Iterator[None]:
@@ -178,7 +178,7 @@ class _Reader:
 
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
         """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
-        self.known(raw, [f.name for f in fields(kind) if f.name not in given or f.name in raw], where)
+        self.known(raw, [item.name for item in fields(kind) if item.name not in given], where)
         hints, values = typing.get_type_hints(kind), {}
         for item in fields(kind):
             if item.name in given:
@@ -244,8 +244,11 @@ def _entry(reader: _Reader, raw: Any, where: Keys) -> Entry:
 
 
 def _profile(reader: _Reader, raw: dict[str, Any], where: Keys, name: str) -> Profile:
-    if isinstance(raw.get("seeds"), int) and not isinstance(raw["seeds"], bool) and raw["seeds"] > 0:
-        raw = {**raw, "seeds": list(range(raw["seeds"]))}  # a number of seeds
+    seeds = raw.get("seeds")
+    if isinstance(seeds, int) and not isinstance(seeds, bool):  # a number of seeds
+        if seeds < 1:
+            reader.fail(f"'seeds' must be at least 1 or a list, not {seeds}", (*where, "seeds"), ("profiles", name, "seeds"))
+        raw = {**raw, "seeds": list(range(seeds))}
     profile: Profile = reader.build(Profile, raw, where, ("profiles", name))
     for key in ("seeds", "envs"):
         values = getattr(profile, key)

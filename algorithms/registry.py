@@ -1,0 +1,71 @@
+"""The algorithms by name, imported when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from erlbench.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from erlbench.algorithms.base import Algorithm
+
+DEFAULT_PRESET = "paper"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an algorithm is, and what one counted environment step costs (for estimates only)."""
+
+    where: str  # module:Class
+    critic_updates: float = 0.0  # gradient steps per training step
+    actor_updates: float = 0.0
+    episodes: float = 1.0  # simulated per counted one
+
+
+ALGORITHMS: Mapping[str, Entry] = MappingProxyType({
+    "td3": Entry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
+    "cem": Entry("erlbench.algorithms.cem:CEM"),
+    "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
+    "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
+    "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0),
+})
+
+
+def entry(name: str) -> Entry:
+    """The registry's line for `name`; a `UsageError` names the nearest algorithm."""
+    if name not in ALGORITHMS:
+        hint = nearest(name, ALGORITHMS) or f"; there are {', '.join(ALGORITHMS)}"
+        raise UsageError(f"unknown algorithm '{name}'{hint}")
+    return ALGORITHMS[name]
+
+
+def find(name: str) -> type[Algorithm]:
+    """The class of the algorithm `name`, imported now."""
+    module, _, attribute = entry(name).where.partition(":")
+    found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def presets(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """All presets of an algorithm: name -> the settings that differ from the defaults."""
+    module = importlib.import_module(entry(name).where.partition(":")[0])
+    found: Mapping[str, Mapping[str, Any]] = module.PRESETS
+    return found
+
+
+def preset(name: str, preset_name: str) -> Mapping[str, Any]:
+    """One preset of an algorithm; a `UsageError` names the nearest."""
+    known = presets(name)
+    if preset_name not in known:
+        hint = nearest(preset_name, known) or f"; it has {', '.join(known)}"
+        raise UsageError(f"unknown preset '{preset_name}' of {name}{hint}")
+    return known[preset_name]
+
+
+def summary(name: str) -> str:
+    """The first line of the algorithm's docstring."""
+    return (find(name).__doc__ or "").strip().partition("\n")[0]
