@@ -108,6 +108,14 @@ class RunDirectory:
             raise UsageError(f"{self.path} is held by another run; wait for it or choose another --out") from error
         self._lock = lock
 
+    def check_parent(self) -> None:
+        """Raise `UsageError` when the directory cannot be made; makes nothing."""
+        parent = next(path for path in self.path.absolute().parents if path.exists())
+        if not parent.is_dir():
+            raise UsageError(f"{self.path} cannot be made: {parent} is not a folder; choose another one by --out")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise UsageError(f"{self.path} cannot be made: {parent} is not writable; choose another folder by --out")
+
     def release(self) -> None:
         """Give the lock back."""
         if self._lock is not None:

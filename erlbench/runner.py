@@ -57,15 +57,17 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
     for cell in cells:
         directory = RunDirectory(cell.directory)
+        if not cell.directory.exists():
+            directory.check_parent()
+            continue
         directory.hold()
         try:
             saved = None if options.force else directory.config()
-            different = differences(saved, cell.config()) if saved else []
         finally:
             directory.release()
-        if options.force and (cell.directory / "config.toml").exists():
+        if options.force:
             directory.move_aside()
-        if different:
+        elif saved and (different := differences(saved, cell.config())):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"

@@ -1,0 +1,110 @@
+"""The run directory: locks, settings that differ, CSV files that go back to a checkpoint."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from erlbench.errors import CellError, UsageError
+from erlbench.results import CsvFile, Recorder, RunDirectory
+
+
+def test_a_csv_file_goes_back_to_a_saved_length(tmp_path):
+    file = CsvFile(tmp_path / "x.csv", ("a", "b"))
+    file.start()
+    file.write({"a": 1, "b": 0.1 + 0.2})
+    saved = file.state()
+    file.write({"a": 2, "b": [1.5, 2.0]})
+    file.close()
+    assert (tmp_path / "x.csv").read_text() == "a,b\n1,0.30000000000000004\n2,1.5 2.0\n"
+    again = CsvFile(tmp_path / "x.csv", ("a", "b"))
+    assert again.matches(saved)
+    again.restore(saved)
+    again.write({"a": 3, "b": None})
+    again.close()
+    assert (tmp_path / "x.csv").read_text() == "a,b\n1,0.30000000000000004\n3,\n"
+
+
+def test_columns_may_come_from_the_first_row(tmp_path):
+    file = CsvFile(tmp_path / "x.csv", None, comment='{"env": 1}')
+    file.start()
+    file.write({"p": 0.5, "n": 3})
+    file.write({"n": 4, "p": 0.25})
+    file.close()
+    assert (tmp_path / "x.csv").read_text() == '#{"env": 1}\np,n\n0.5,3\n0.25,4\n'
+
+
+@pytest.mark.parametrize("damage", ["truncate", "edit"])
+def test_an_edited_file_is_refused_by_name(tmp_path, damage):
+    recorder = Recorder(tmp_path, "Hopper-v5")
+    recorder.start()
+    recorder.episodes.write({"r": 12.5, "l": 20, "t": 0.1, "kind": "es", "worker": 0, "task": 1, "timesteps": 20})
+    saved = recorder.state()
+    recorder.check(saved)
+    path = tmp_path / "episodes.csv"
+    data = path.read_bytes()
+    path.write_bytes(data[:-4] if damage == "truncate" else data.replace(b"12.5", b"99.5"))
+    with pytest.raises(CellError, match=r"episodes\.csv was edited or truncated"):
+        recorder.check(saved)
+    recorder.close()
+
+
+def test_only_one_driver_holds_a_directory(tmp_path):
+    path = tmp_path / "Hopper-v5" / "cem" / "seed-000"
+    first = RunDirectory(path)
+    first.hold()
+    with pytest.raises(UsageError, match="held by another run"):
+        RunDirectory(path).hold()
+    first.release()
+    second = RunDirectory(path)
+    second.hold()
+    second.release()
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    script = (
+        "import os, sys; from pathlib import Path; from erlbench.results import RunDirectory; "
+        "RunDirectory(Path(sys.argv[1])).hold(); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "run")], check=False)
+    assert (tmp_path / "run" / "lock").exists()
+    RunDirectory(tmp_path / "run").hold()
+
+
+def test_a_folder_that_cannot_be_made_is_a_usage_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is not a folder"):
+        RunDirectory(tmp_path / "file" / "a" / "b").check_parent()
+    with pytest.raises(UsageError, match="cannot be written"):
+        RunDirectory(tmp_path / "file" / "a").hold()
+    if os.geteuid():  # root may write everywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        with pytest.raises(UsageError, match="is not writable"):
+            RunDirectory(tmp_path / "closed" / "a").check_parent()
+
+
+def test_moving_aside_keeps_every_old_run(tmp_path):
+    for number in (1, 2):
+        (tmp_path / "seed-000").mkdir()
+        assert RunDirectory(tmp_path / "seed-000").move_aside() == tmp_path / f"seed-000.old-{number}"
+    assert RunDirectory(tmp_path / "seed-000").move_aside() is None
+
+
+def test_a_configuration_that_is_no_toml_is_named(tmp_path):
+    directory = RunDirectory(tmp_path)
+    assert directory.config() is None
+    directory.write_config({"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}})
+    assert directory.config() == {"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}}
+    (tmp_path / "config.toml").write_text("run = [")
+    with pytest.raises(UsageError, match=r"config\.toml cannot be read"):
+        directory.config()
+
+
+def test_every_start_is_kept_in_meta(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.add_start({"cpu": "x"}, {"started": "one"})
+    directory.add_start({"cpu": "y"}, {"started": "two"})
+    text = (tmp_path / "meta.json").read_text()
+    assert '"cpu": "y"' in text
+    assert text.index('"started": "two"') < text.index('"started": "one"')
