@@ -10,7 +10,7 @@ from typing import Protocol
 
 from erlbench.errors import TaskError
 from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Output, Result, Task, dependencies
+from erlbench.tasks import ArrayRef, Input, Output, Result, Task, dependencies
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Queue:
     def _push(self, task: Task) -> None:
         heapq.heappush(self.ready(self._lane(task)), (int(task.priority), task.id))
 
-    def _resolve(self, task: Task, value: object) -> object:
+    def _resolve(self, task: Task, value: Input) -> Input:
         if not isinstance(value, Output):
             return value
         arrays = self._outputs.get(value.task, {})

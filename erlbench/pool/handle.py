@@ -7,7 +7,7 @@ import signal
 import sys
 import types
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import multiprocess
@@ -78,10 +78,8 @@ class WorkerProcess:
 
     def send(self, message: bytes) -> None:
         """Send a task; that the worker has died is found out elsewhere."""
-        try:
+        with suppress(OSError):
             self.connection.send_bytes(message)
-        except OSError:
-            pass
 
     def kill(self) -> None:
         """End the process in whatever it does."""

@@ -64,6 +64,7 @@ class ProcessPool:
         self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
         self._failed_starts = 0  # of gradient workers
         self._next_check = 0.0
+        self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
     # -- the pool's face ------------------------------------------------------------------------------------------
 
@@ -76,6 +77,8 @@ class ProcessPool:
         while not self._finished:
             if not len(self._queue):
                 return None
+            if self._broken is not None:
+                raise self._broken
             self._start()
             if self._finished:  # a task that could not be sent
                 break
@@ -112,13 +115,13 @@ class ProcessPool:
         self._queue.clear()
         self._finished.clear()
         self._kills.clear()
-        self._failed_starts = 0
+        self._failed_starts, self._broken = 0, None
 
     def close(self) -> None:
         self.reset()
         workers = [worker for slot in self._slots for worker in (slot.rollout, slot.gradient) if worker is not None]
         for worker in workers:
-            worker.hang_up()
+            worker.kill()  # they are idle or starting; killing all before waiting for any makes the end quick
         for worker in workers:
             self._end(worker)
         self._selector.close()
@@ -137,18 +140,125 @@ class ProcessPool:
         """Start ready tasks on idle slots, lowest (priority, id) first."""
         rollouts, gradients = self._queue.ready(False), self._queue.ready(True)
         if self._queue.unfinished(True) and not any(slot.gradient for slot in self._slots):
-            self._start_gradient_worker()  # it needs seconds to import torch, and the task may have to wait anyway
+            self._start_gradient_workers(1, self._idle or self._slots)  # importing torch takes seconds: begin now
         while self._idle and (rollouts or gradients):
             if gradients and not (rollouts and rollouts[0] < gradients[0]):
                 slot = next((slot for slot in self._idle if slot.gradient and slot.gradient.ready), None)
                 if slot is not None:
-                    assert slot.gradient is not None
                     self._assign(slot, slot.gradient)
                     continue
-                self._start_gradient_workers(len(gradients))
+                self._start_gradient_workers(len(gradients), self._idle)
                 if not rollouts:
                     return
             slot = min(self._idle, key=lambda slot: slot.reluctance)
             if slot.rollout is None:
                 slot.rollout = self._new_worker(slot, None)
             self._assign(slot, slot.rollout)
+
+    def _assign(self, slot: Slot, worker: WorkerProcess | None) -> None:
+        """Give the first ready task of the worker's lane to an idle slot."""
+        assert worker is not None
+        task = self._queue.pop(worker.gradient)
+        try:
+            message = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            self._queue.drop(task.id)
+            self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
+            return
+        self._idle.remove(slot)
+        slot.task, slot.worker, slot.deadline = task, worker, time.monotonic() + self.task_timeout
+        worker.send(message)
+
+    def _start_gradient_workers(self, wanted: int, slots: list[Slot]) -> None:
+        """Have up to `wanted` gradient workers of `slots` start in the background."""
+        starting = sum(1 for slot in slots if slot.gradient and not slot.gradient.ready)
+        for slot in slots:
+            if starting < wanted and slot.gradient is None:
+                slot.gradient = self._new_worker(slot, self.device)
+                starting += 1
+
+    def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
+        worker = WorkerProcess(self._context, str(self.store.folder), slot.index, device)
+        self._selector.register(worker.connection, selectors.EVENT_READ, worker)
+        self._selector.register(worker.sentinel, selectors.EVENT_READ, worker)
+        return worker
+
+    # -- what comes back ------------------------------------------------------------------------------------------
+
+    def _receive(self, worker: WorkerProcess) -> None:
+        """Take one message of a worker in, or its death."""
+        try:
+            message = pickle.loads(worker.connection.recv_bytes()) if worker.connection.poll() else None
+        except (EOFError, OSError):
+            message = None
+        slot = self._slots[worker.slot]
+        if message is None:
+            self._died(slot, worker)
+        elif isinstance(message, Ready):
+            worker.ready, self.device = True, message.device if self.device == "auto" else self.device
+            self._failed_starts = 0
+        elif not worker.ready:
+            self._broken = (message.type or ErlbenchError)(message.message.removeprefix(": "))
+        else:
+            task = self._release(slot)
+            self._kills.pop(task.id, None)
+            if isinstance(message, Failure):
+                self._queue.drop(task.id)
+                self._finished.append(as_error(task, message))
+            else:
+                self._queue.finish(message)
+                self._finished.append(message)
+
+    def _release(self, slot: Slot) -> Task:
+        """Make a slot idle again; the task that it ran."""
+        task = slot.task
+        assert task is not None
+        slot.task, slot.worker, slot.deadline = None, None, inf
+        self._idle.append(slot)
+        return task
+
+    def _died(self, slot: Slot, worker: WorkerProcess, event: str = "worker died", reason: str = "") -> None:
+        """Replace a worker that is gone, and run its task again."""
+        busy, pid = slot.worker is worker, worker.pid
+        how = reason or self._end(worker)
+        if reason:
+            self._end(worker)
+        where = f"worker process {pid} of slot {slot.index}: {how}"
+        if busy:
+            task = self._release(slot)
+            kills = self._kills.setdefault(task.id, [])
+            kills.append(where)
+            if len(kills) < KILLS:
+                self._queue.again(task)
+            else:
+                self._queue.drop(task.id)
+                message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
+                self._finished.append(TaskError(message, "\n".join(kills)))
+            where = f"{name(task)}, {where}"
+        elif not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts == KILLS:
+                self._broken = TaskError(f"{KILLS} gradient workers ended while they started, the last by {how}")
+        self._events.append(PoolEvent(time.monotonic(), event, where))
+
+    def _end(self, worker: WorkerProcess) -> str:
+        """Free all that belongs to a worker, and return how it ended."""
+        self._selector.unregister(worker.connection)
+        self._selector.unregister(worker.sentinel)
+        slot = self._slots[worker.slot]
+        if worker.gradient:
+            slot.gradient = None
+        else:
+            slot.rollout = None
+        pid, how = worker.pid, worker.close()
+        for part in self.store.folder.glob(f"*.part{pid}"):
+            part.unlink(missing_ok=True)  # an array that it was writing
+        return how
+
+    def _stop_hung(self, now: float) -> None:
+        """Kill the workers whose task is over its time."""
+        for slot in self._slots:
+            if now > slot.deadline:
+                assert slot.worker is not None
+                slot.worker.kill()
+                self._died(slot, slot.worker, "task hung", f"the task ran longer than {self.task_timeout:g} s")

@@ -1,0 +1,71 @@
+"""Task functions for the tests of the pools."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from erlbench.errors import NumericalError, TaskError
+from erlbench.seeding import generator
+from erlbench.tasks import Outcome
+
+
+def nothing(settings, inputs, key, workspace):
+    return Outcome({})
+
+
+def draw(settings, inputs, key, workspace):
+    """Random numbers of the key plus the sum of all inputs."""
+    array = generator(*key).standard_normal(settings.get("size", 5)).astype(np.float32)
+    for value in inputs.values():
+        array = array + value.sum(dtype=np.float32)
+    return Outcome({"sum": float(array.sum()), **settings.get("values", {})}, {"array": array})
+
+
+def sleep(settings, inputs, key, workspace):
+    time.sleep(settings["seconds"])
+    return Outcome({"lengths": [int(settings.get("length", 0))]}, {"array": np.ones(1, np.float32)})
+
+
+def surroundings(settings, inputs, key, workspace):
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
+    threads = sys.modules["torch"].get_num_threads() if "torch" in sys.modules else 0
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return Outcome({
+        "modules": sorted(sys.modules), "environment": {name: os.environ.get(name) for name in names},
+        "torch_threads": threads, "pid": os.getpid(), "device": workspace.device, "resident": resident,
+        "main": getattr(sys.modules["__main__"], "__file__", None),
+    })
+
+
+def die(settings, inputs, key, workspace):
+    """End the process the first `times` times, counted in a file; then do as `draw`."""
+    log = Path(settings["log"])
+    with open(log, "a") as file:
+        file.write("x")
+    if log.stat().st_size <= settings["times"]:
+        if settings["how"] == "signal":
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(3)
+    return draw({}, inputs, key, workspace)
+
+
+def wrong(settings, inputs, key, workspace):
+    """Raise what `settings["error"]` names."""
+    error = settings["error"]
+    if error == "numerical":
+        raise NumericalError("the reward of step 3 is nan")
+    if error == "task":
+        raise TaskError("the environment raised an error")
+    if error == "exit":
+        sys.exit(4)
+    if error == "memory":
+        raise MemoryError("1 TiB")
+    if error == "pickle":
+        return Outcome({"function": lambda: None})
+    return Outcome({"quotient": 1 / 0})
