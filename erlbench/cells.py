@@ -62,7 +62,7 @@ class RunOptions:
     jobs: int = 1  # cells at once
     device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
     checkpoint_every: float = 60.0  # seconds
-    task_timeout: float | None = None  # seconds after which a worker counts as hung
+    task_timeout: float = 1800.0  # seconds after which a worker counts as hung
     force: bool = False  # move a directory with other settings aside and start anew
     simulated_time: bool = False
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose

@@ -58,8 +58,7 @@ class CsvFile:
         """Append one row; keys beyond the columns are an error, missing ones are left empty."""
         if self.columns is None:
             self.columns = list(row)
-            if self._length == 0:
-                self._append(_line(self.columns))
+            self._append(_line(self.columns))
         self._append(_line([_text(row.get(column)) for column in self.columns]))
 
     def state(self) -> dict[str, Any]:

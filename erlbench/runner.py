@@ -24,7 +24,6 @@ from erlbench.driver import Driver, Options
 from erlbench.envs.registry import problem
 from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
 from erlbench.pool import Pool, create
-from erlbench.pool.simulated import SimulatedPool
 from erlbench.progress import Display, Reading
 from erlbench.replay import Replay
 from erlbench.results import Recorder, RunDirectory
@@ -177,6 +176,7 @@ class Run:
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay)
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
+            from erlbench.pool.simulated import SimulatedPool
             pool = SimulatedPool(pool, cell.workers)
         self.pool = pool
         directory.write_config(cell.config())

@@ -45,6 +45,9 @@ class Pool(Protocol):
     def events(self) -> list[PoolEvent]:
         """What happened since the last call."""
 
+    def now(self) -> float:
+        """Seconds on the clock of results and events."""
+
     def reset(self) -> None:
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
 
@@ -98,6 +101,11 @@ class Queue:
     def ready(self, lane: Hashable) -> list[tuple[int, int]]:
         """The heap of (priority, id) of the ready tasks of `lane`."""
         return self._ready.setdefault(lane, [])
+
+    def first(self, lane: Hashable) -> Task | None:
+        """The task that `pop` would give."""
+        ready = self.ready(lane)
+        return self._unfinished[ready[0][1]] if ready else None
 
     def pop(self, lane: Hashable) -> Task:
         """The first ready task of `lane`, its `Output`s replaced by the arrays."""

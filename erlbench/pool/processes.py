@@ -106,6 +106,9 @@ class ProcessPool:
         events, self._events = self._events, []
         return events
 
+    def now(self) -> float:
+        return time.monotonic()
+
     def reset(self) -> None:
         for slot in self._slots:
             if slot.worker is not None:

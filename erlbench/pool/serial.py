@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 
 from erlbench.pool.base import PoolEvent, Queue
@@ -46,10 +47,15 @@ class SerialPool:
         return result
 
     def running(self) -> Mapping[int, Task]:
-        return {}
+        """The task that the next call of `next_result` will run."""
+        task = self._queue.first(None)
+        return {} if task is None else {0: task}
 
     def events(self) -> list[PoolEvent]:
         return []
+
+    def now(self) -> float:
+        return time.monotonic()
 
     def reset(self) -> None:
         self._queue.clear()
