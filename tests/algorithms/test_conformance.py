@@ -1,0 +1,146 @@
+"""What every registered algorithm must do; a new one is run here by its line in the registry."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.base import Context
+from erlbench.checkpoint import load_checkpoint, references, save_checkpoint
+from erlbench.driver import CORE_TYPES, Driver
+from erlbench.envs.registry import problem
+from erlbench.pool import create
+from erlbench.replay import Replay
+from erlbench.settings import describe
+from tests.runs import all_rows, make_cell, rows, run
+
+ALGORITHMS = list(registry.ALGORITHMS)
+SYNCHRONOUS = [name for name in ALGORITHMS if registry.find(name).synchronous]
+
+
+def interrupt_after(monkeypatch, results):
+    """Have every driver stop when it has taken `results` results in."""
+    step, seen = Driver._step, [0]
+
+    def counted(driver):
+        seen[0] += 1
+        if seen[0] == results:
+            driver._stop.set()
+        step(driver)
+
+    monkeypatch.setattr(Driver, "_step", counted)
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_it_learns_to_the_end_of_its_budget_and_counts_every_step_once(algo, tmp_path):
+    cell = make_cell(algo, tmp_path)
+    assert run(cell) == 0
+    episodes, evaluations = rows(cell.directory, "episodes.csv"), rows(cell.directory, "eval.csv")
+    last = evaluations[-1]
+    by_kind = {}
+    for row in episodes:
+        by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + int(row["l"])
+    fitness = by_kind.pop("mean", 0)
+    assert int(last["timesteps"]) == sum(by_kind.values()) >= 1000
+    assert int(last["fitness_timesteps"]) == fitness
+    assert int(last["episodes"]) == sum(row["kind"] != "mean" for row in episodes)
+    played = sum(int(length) for row in evaluations for length in row["lengths"].split())
+    assert int(last["evaluation_timesteps"]) == played
+    assert [int(row["evaluation"]) for row in evaluations] == list(range(len(evaluations)))
+    assert int(evaluations[0]["timesteps"]) == 0
+    tasks = rows(cell.directory, "tasks.csv")
+    assert sum(int(row["timesteps"]) for row in tasks) == sum(by_kind.values()) + fitness + played
+    assert sum(int(row["critic_updates"]) for row in tasks) == int(last["critic_updates"])
+    assert sum(int(row["actor_updates"]) for row in tasks) == int(last["actor_updates"])
+
+
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
+def test_a_resumed_run_equals_an_uninterrupted_one(algo, tmp_path, monkeypatch):
+    whole = make_cell(algo, tmp_path / "whole")
+    assert run(whole) == 0
+    parts = make_cell(algo, tmp_path / "parts")
+    interrupts = 0
+    for results in (3, 17, 40):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, results)
+            code = run(parts)
+        assert code in (0, 130)
+        interrupts += code == 130
+    assert run(parts) == 0
+    assert interrupts >= 2
+    assert all_rows(parts.directory) == all_rows(whole.directory)
+
+
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
+def test_the_number_of_processes_changes_no_digit(algo, tmp_path):
+    found = []
+    for processes in (0, 1, 3):
+        cell = make_cell(algo, tmp_path / str(processes))
+        assert run(cell, processes=processes) == 0
+        found.append(all_rows(cell.directory))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_seeds_differ(algo, tmp_path):
+    cells = [make_cell(algo, tmp_path, steps=300, seed=seed) for seed in (0, 1)]
+    assert run(*cells) == 0
+    first, second = (rows(cell.directory, "episodes.csv") for cell in cells)
+    assert [row["r"] for row in first] != [row["r"] for row in second]
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
+    cell = make_cell(algo, tmp_path)
+    task = problem(cell.env)
+    with create(0) as pool:
+        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
+        context = Context(task, 0, 1000, cell.workers, pool.store, replay)
+        algorithm = registry.find(algo)(cell.settings, context)
+        tasks = algorithm.ask()
+        assert tasks
+        assert [t.id for t in tasks] == sorted({t.id for t in tasks})
+        path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
+        types = {cls.__name__: cls for cls in (*CORE_TYPES, *algorithm.state_types)}
+        payload, _ = load_checkpoint(path, types)
+        assert payload["tasks"] == tasks
+        assert list(references(payload["a"])) == list(references(algorithm.snapshot()))
+        assert list(references(algorithm.policy()))
+        parameters = pool.store.load(algorithm.policy())
+        assert parameters.shape == (algorithm.policy_spec.size,)
+        assert np.isfinite(parameters).all()
+        replay.close()
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_shared_memory_does_not_grow_with_the_run(algo, tmp_path, monkeypatch):
+    counts = []
+    sweep = Driver._sweep
+
+    def counted(driver):
+        sweep(driver)
+        counts.append(len(list(driver.pool.store.folder.iterdir())))
+
+    monkeypatch.setattr(Driver, "_sweep", counted)
+    assert run(make_cell(algo, tmp_path, steps=2500)) == 0
+    assert max(counts) < 150
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_every_setting_is_documented(algo):
+    for row in describe(registry.find(algo).settings_type):
+        assert row.help, row.name
+        assert row.source, row.name
+
+
+def test_a_stop_before_the_first_task_is_an_interruption(tmp_path):
+    from erlbench import progress
+    from erlbench.cells import RunOptions
+    from erlbench.runner import Runner
+
+    stop = threading.Event()
+    stop.set()
+    runner = Runner(RunOptions(0), progress.create(-1), stop)
+    assert runner.run(make_cell("cem", tmp_path)) == "interrupted"
+    runner.close()

@@ -1,0 +1,55 @@
+"""Small cells for the tests, and what their CSV files hold apart from times."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from erlbench.algorithms import registry
+from erlbench.cells import Cell, RunOptions
+from erlbench.runner import run_cells
+from erlbench.settings import resolve
+
+SMALL = {
+    "hidden": (16, 16), "batch_size": 16, "start_timesteps": 300, "critic_block": 50, "replay_size": 5000,
+}  # fmt: skip
+TIMES = {
+    "eval.csv": {"train_time_s", "total_time_s"},
+    "episodes.csv": {"t"},
+    "train.csv": {"train_time_s"},
+    "tasks.csv": {"start_s", "end_s", "process"},
+}
+
+
+def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int = 1000, **changes) -> Cell:
+    """A cell with networks of 16-16; `settings` in `changes` overrides hyper-parameters."""
+    algorithm = registry.find(algo)
+    names = algorithm.settings_type.__dataclass_fields__
+    overrides = {name: value for name, value in SMALL.items() if name in names} | changes.pop("settings", {})
+    preset = changes.pop("preset", "paper")
+    settings = resolve(algorithm.settings_type, env, registry.preset(algo, preset), overrides)
+    values = {
+        "name": algo, "seed": 0, "workers": algorithm.default_workers or 10, "eval_freq": 250, "eval_episodes": 2,
+        "evaluate": "during",
+    }  # fmt: skip
+    return Cell(algo, preset, env=env, total_timesteps=steps, settings=settings, out=out, **(values | changes))
+
+
+def run(*cells: Cell, processes: int = 0, **options) -> int:
+    """Run cells quietly; the exit code."""
+    return run_cells(cells, RunOptions(processes, verbosity=-1, device="cpu", command_line=("erlbench", "run"), **options))
+
+
+def rows(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of one CSV file without its time columns; tasks.csv in the order of ids."""
+    with open(folder / name) as file:
+        lines = [line for line in file if not line.startswith("#")]
+    found = [
+        {column: value for column, value in row.items() if column not in TIMES[name]} for row in csv.DictReader(lines)
+    ]
+    return sorted(found, key=lambda row: int(row["task"])) if name == "tasks.csv" else found
+
+
+def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
+    """All CSV files that a resumed run must repeat."""
+    return {name: rows(folder, name) for name in TIMES}
