@@ -14,7 +14,14 @@ import torch
 
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.learners import (
-    ActorLearner, CriticLearner, Minibatches, check_losses, flushed_denormals, load, saved, smooth,
+    ActorLearner,
+    CriticLearner,
+    Minibatches,
+    arithmetic,
+    check_losses,
+    load,
+    saved,
+    smooth,
 )
 from erlbench.algorithms.mlp import Mlp
 from erlbench.errors import NumericalError
@@ -45,7 +52,7 @@ def update_critic(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
     losses = torch.zeros(updates, device=workspace.device)
-    with flushed_denormals():
+    with arithmetic():
         for first in range(0, updates, BLOCK):
             block.minibatches.gather(reader, _indices(random, view.start, view.stop, batch_size))
             block.target_actions(random, settings["target_noise"], settings["noise_clip"])
@@ -76,7 +83,7 @@ def train_actor(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     learner.adam.reset(0)
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
-    with flushed_denormals():
+    with arithmetic():
         for first in range(0, updates, BLOCK):
             indices = _indices(random, view.start, view.stop, batch_size)
             block.minibatches.gather(reader, indices, observations_only=True)
@@ -90,7 +97,7 @@ class _CriticBlock:
     """The buffers of `update_critic`: `BLOCK` minibatches with their target actions, and the learner."""
 
     def __init__(self, policy: PolicySpec, critic: CriticSpec, batch_size: int, device: str) -> None:
-        self.learner = CriticLearner(policy, critic, batch_size, device)
+        self.learner = CriticLearner(critic, batch_size, torch.zeros(critic.shape, device=device))
         self.minibatches = Minibatches(policy, batch_size, BLOCK, device)
         self.target_actor = torch.zeros(policy.size, device=device)
         self._policy = Mlp(
@@ -110,7 +117,7 @@ class _CriticBlock:
             source += [observations, taken]
         to += [learner.rewards, learner.continues]
         source += [data.rewards, data.continues]
-        parts = [tensor.unflatten(0, (BLOCK, batch_size)) for tensor in source]
+        parts = [tensor.view(BLOCK, batch_size, -1) for tensor in source]
         self._copies = [[(a, part[index]) for a, part in zip(to, parts)] for index in range(BLOCK)]
 
     def target_actions(self, random: np.random.Generator, scale: float, clip: float) -> None:
@@ -133,17 +140,16 @@ class _ActorBlock:
         self.parameters = torch.zeros(policy.size, device=device)
         self.moments = torch.zeros(2, policy.size, device=device)
         self.q1 = torch.zeros(critic.size, device=device)
-        self.learner = ActorLearner(policy, critic, batch_size, self.parameters, *self.moments, self.q1)
+        first, second = self.moments
+        self.learner = ActorLearner(policy, critic, batch_size, self.parameters, first, second, self.q1)
         self.minibatches = Minibatches(policy, batch_size, BLOCK, device)
-        self.observations = self.minibatches.observations.unflatten(0, (BLOCK, batch_size))
+        self.observations = self.minibatches.observations.view(BLOCK, batch_size, -1)
 
 
 Block = TypeVar("Block", _CriticBlock, _ActorBlock)
 
 
-def _scratch(
-    workspace: Workspace, kind: type[Block], policy: PolicySpec, critic: CriticSpec, batch_size: int
-) -> Block:
+def _scratch(workspace: Workspace, kind: type[Block], policy: PolicySpec, critic: CriticSpec, batch_size: int) -> Block:
     """The workspace's buffers of this kind and these shapes; contents never outlive a task."""
     name = (kind, policy, critic, batch_size)
     if name not in workspace.scratch:

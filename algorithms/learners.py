@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -16,7 +17,19 @@ from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.mlp import Adam, Mlp
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.replay import ReplayReader
+
+
+class Source(Protocol):
+    """Something that transitions can be read from, such as a `ReplayReader`."""
+
+    def gather(
+        self,
+        indices: np.ndarray,
+        observations: np.ndarray,
+        transitions: np.ndarray | None = None,
+        next_observations: np.ndarray | None = None,
+    ) -> None:
+        """Copy the transitions `indices` into the given arrays."""
 
 
 class Minibatches:
@@ -37,37 +50,31 @@ class Minibatches:
         self.rewards = transitions[:, self.action_size, None]
         self.continues = transitions[:, self.action_size + 1, None]
 
-    def gather(self, reader: ReplayReader, indices: np.ndarray, observations_only: bool = False) -> None:
-        """Read the transitions `indices` of the replay, `(batch_size * count,)`."""
+    def gather(self, source: Source, indices: np.ndarray, observations_only: bool = False) -> None:
+        """Read the transitions `indices` of a replay, `(batch_size * count,)`."""
         used = 1 if observations_only else 3
-        reader.gather(indices, *self._arrays[:used])
-        self.upload(used)
-
-    def upload(self, used: int = 3) -> None:
-        """Copy what lies on the host to the device, if that is another place."""
+        source.gather(indices, *self._arrays[:used])
         for host, device in zip(self._host[:used], self._device):
             if host is not device:
-                device.copy_(host, non_blocking=False)
+                device.copy_(host)
 
 
 class CriticLearner:
-    """Twin critics with their targets and Adam moments, `state` `(4, 2 * size)` as in `algorithms.critic`."""
+    """Twin critics with their targets and Adam moments; the caller fills the minibatch's buffers."""
 
-    def __init__(self, policy: PolicySpec, critic: CriticSpec, batch_size: int, device: str) -> None:
-        self.state = torch.zeros(critic.shape, device=device)
-        width = critic.sizes[0]
-        self.inputs = torch.zeros(batch_size, width, device=device)  # observation, action
-        self.next_inputs = torch.zeros(batch_size, width, device=device)  # next observation, target action
-        self.rewards = torch.zeros(batch_size, 1, device=device)
-        self.continues = torch.zeros(batch_size, 1, device=device)
-        gradients = torch.zeros(2 * critic.size, device=device)
-        networks = self.state.unflatten(1, (2, critic.size))
-        self.online = Mlp(
-            critic.sizes, critic.activation, "linear", networks[0], self.inputs, gradients.view(2, -1)
-        )
+    def __init__(self, critic: CriticSpec, batch_size: int, state: Tensor) -> None:
+        """`state`: `(4, 2 * size)` as in `algorithms.critic`, used in place."""
+        self.state = state
+        self.inputs = state.new_zeros(batch_size, critic.sizes[0])  # observation, action
+        self.next_inputs = torch.zeros_like(self.inputs)  # next observation, target action
+        self.rewards = state.new_zeros(batch_size, 1)
+        self.continues = torch.zeros_like(self.rewards)
+        gradients = torch.zeros_like(state[0])
+        networks = state.view(4, 2, critic.size)
+        self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, gradients.view(2, -1))
         self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
         self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3])
-        self._y = torch.zeros(batch_size, 1, device=device)
+        self._y = torch.zeros_like(self.rewards)
         self._batch_size = batch_size
 
     def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
@@ -94,19 +101,27 @@ class ActorLearner:
     """An actor that climbs Q1(s, pi(s)); `critic` holds Q1's parameters and is only read."""
 
     def __init__(
-        self, policy: PolicySpec, critic: CriticSpec, batch_size: int, parameters: Tensor, first: Tensor,
-        second: Tensor, q1: Tensor,
+        self,
+        policy: PolicySpec,
+        critic: CriticSpec,
+        batch_size: int,
+        parameters: Tensor,
+        first: Tensor,
+        second: Tensor,
+        q1: Tensor,
     ) -> None:
         """`parameters` and Adam's moments `(policy.size,)`, `q1` `(critic.size,)`, all used in place."""
         self.observations = parameters.new_zeros(batch_size, policy.sizes[0])
         self._inputs = parameters.new_zeros(batch_size, critic.sizes[0])
         gradients = torch.zeros_like(parameters)
-        self._actor = Mlp(
-            policy.sizes, policy.activation, "tanh", parameters[None], self.observations, gradients[None]
-        )
+        self._actor = Mlp(policy.sizes, policy.activation, "tanh", parameters[None], self.observations, gradients[None])
         self._split = policy.sizes[0]
         self._q1 = Mlp(
-            critic.sizes, critic.activation, "linear", q1[None], self._inputs,
+            critic.sizes,
+            critic.activation,
+            "linear",
+            q1[None],
+            self._inputs,
             input_columns=slice(policy.sizes[0], None),
         )
         self.adam = Adam(parameters, gradients, first, second)
@@ -150,15 +165,20 @@ def check_losses(losses: Tensor, before: int) -> float:
     values = losses.double().cpu().numpy()
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
-        raise NumericalError(f"the critic's loss of update {before + wrong[0] + 1} is {values[wrong[0]]}")
+        raise NumericalError(f"the critic's loss of update {before + int(wrong[0]) + 1} is {values[wrong[0]]}")
     return float(values.mean()) if len(values) else 0.0
 
 
 @contextmanager
-def flushed_denormals() -> Iterator[None]:
-    """Denormal numbers are zero inside: the moments of dead units decay into them, and they are slow."""
+def arithmetic() -> Iterator[None]:
+    """Inside, denormal numbers are zero, and numpy does not warn.
+
+    The moments of dead units decay into denormal numbers, which are slow; and NaN and infinity are found in the
+    losses and parameters.
+    """
     torch.set_flush_denormal(True)
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     finally:
         torch.set_flush_denormal(False)

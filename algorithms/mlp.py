@@ -30,8 +30,14 @@ class Mlp:
     """
 
     def __init__(
-        self, sizes: Sequence[int], activation: str, output: str, parameters: Tensor, inputs: Tensor,
-        gradients: Tensor | None = None, input_columns: slice | None = None,
+        self,
+        sizes: Sequence[int],
+        activation: str,
+        output: str,
+        parameters: Tensor,
+        inputs: Tensor,
+        gradients: Tensor | None = None,
+        input_columns: slice | None = None,
     ) -> None:
         """`parameters` and `gradients`: contiguous `(networks, parameter_count(sizes))`, used in place.
 
@@ -101,7 +107,13 @@ class Adam:
         """One step of descent."""
         self._steps += 1
         torch._fused_adam_(
-            *self._arguments, lr=learning_rate, beta1=0.9, beta2=0.999, weight_decay=0.0, eps=1e-8, amsgrad=False,
+            *self._arguments,
+            lr=learning_rate,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=1e-8,
+            amsgrad=False,
             maximize=False,
         )
 
@@ -117,7 +129,7 @@ def products(a: Tensor, b: Tensor, out: Tensor) -> list[Operation]:
 
 def _layers(vectors: Tensor, shapes: list[tuple[tuple[slice, slice], int, int]]) -> tuple[list[Tensor], list[Tensor]]:
     """Views of flat vectors as weights `(networks, outputs, inputs)` and biases `(networks, 1, outputs)`."""
-    weights = [vectors[:, weight].unflatten(1, (outputs, inputs)) for (weight, _), inputs, outputs in shapes]
+    weights = [vectors[:, weight].view(-1, outputs, inputs) for (weight, _), inputs, outputs in shapes]
     return weights, [vectors[:, None, bias] for (_, bias), _, _ in shapes]
 
 

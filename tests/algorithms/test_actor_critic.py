@@ -35,8 +35,11 @@ def replay(tmp_path):
         goes_on = np.ones(length)
         goes_on[-1] = length % 2
         replay.append(
-            random.standard_normal((length + 1, OBSERVATION)), random.uniform(-1, 1, (length, ACTION)),
-            random.standard_normal(length), goes_on, [length],
+            random.standard_normal((length + 1, OBSERVATION)),
+            random.uniform(-1, 1, (length, ACTION)),
+            random.standard_normal(length),
+            goes_on,
+            [length],
         )
     yield replay
     replay.close()
@@ -49,15 +52,26 @@ def workspace(tmp_path):
 
 def settings(policy, critic, **more):
     return {
-        "policy": policy, "critic": critic, "updates": 30, "batch_size": 32, "discount": 0.99, "tau": 0.005,
-        "learning_rate": 1e-3, "target_noise": 0.2, "noise_clip": 0.5, "step": 0, **more,
+        "policy": policy,
+        "critic": critic,
+        "updates": 30,
+        "batch_size": 32,
+        "discount": 0.99,
+        "tau": 0.005,
+        "learning_rate": 1e-3,
+        "target_noise": 0.2,
+        "noise_clip": 0.5,
+        "step": 0,
+        **more,
     }
 
 
 def inputs(policy, critic, replay):
     return {
-        "critic": initial_critic(critic, (1,)), "target_actor": initial_parameters(policy.sizes, (2,)),
-        "parameters": initial_parameters(policy.sizes, (3,)), "replay": replay.view(),
+        "critic": initial_critic(critic, (1,)),
+        "target_actor": initial_parameters(policy.sizes, (2,)),
+        "parameters": initial_parameters(policy.sizes, (3,)),
+        "replay": replay.view(),
     }
 
 

@@ -1,0 +1,156 @@
+"""TD3: twin delayed deep deterministic policy gradients, the gradient-based parent of CEM-RL and AES-RL.
+
+Fujimoto, van Hoof and Meger, "Addressing Function Approximation Error in Actor-Critic Methods", ICML 2018, with the
+constants and the schedule of the authors' code (github.com/sfujim/TD3): uniformly random actions at first, then one
+critic update after every environment step, and every second time one of the actor and of all target networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.seeding import Key, Purpose
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+
+CODE = "TD3, authors' code"
+
+_FIRST: Mapping[str, Any] = {
+    "hidden": (400, 300),
+    "critic_hidden": (400, 300),
+    "learning_rate": 1e-3,
+    "batch_size": 100,
+    "start_timesteps": 10_000,
+}
+# original: networks, learning rate and batch of the paper's first code (the paper has 1,000 random steps instead of
+# 10,000 where episodes end early). cem-rl: the TD3 baseline of CEM-RL. Both keep one update per step.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "original": _FIRST,
+    "cem-rl": {**_FIRST, "activation": "tanh", "critic_activation": "leaky-relu"},
+}
+
+
+@dataclass(frozen=True)
+class TD3Settings:
+    """Hyper-parameters of TD3. Noise is in units of the action normalised to [-1, 1]."""
+
+    hidden: tuple[int, ...] = setting((256, 256), "widths of the actor's hidden layers", CODE, minimum=1)
+    activation: str = setting("relu", "hidden activation of the actor", CODE, choices=ACTIVATIONS)
+    critic_hidden: tuple[int, ...] = setting((256, 256), "widths of the critics' hidden layers", CODE, minimum=1)
+    critic_activation: str = setting("relu", "hidden activation of the critics", CODE, choices=ACTIVATIONS)
+    learning_rate: float = setting(3e-4, "Adam's step size, actor and critics", CODE, minimum=0)
+    batch_size: int = setting(256, "transitions per update", CODE, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", CODE, minimum=0, maximum=1)
+    tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
+    start_timesteps: int = setting(25_000, "random actions and no updates before this step", CODE, minimum=0)
+    exploration_noise: float = setting(0.1, "standard deviation of the action's noise", CODE, minimum=0)
+    target_noise: float = setting(0.2, "standard deviation of the target action's noise", CODE, minimum=0)
+    noise_clip: float = setting(0.5, "the target action's noise is cut to +- this", CODE, minimum=0)
+    policy_delay: int = setting(2, "critic updates per update of the actor and the targets", CODE, minimum=1)
+    replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
+
+
+@dataclass
+class TD3State:
+    """Everything TD3 needs to go on."""
+
+    learner: ArrayRef  # see initial_learner
+    actor: ArrayRef  # the learner's actor alone
+    running: bool = False  # whether an episode is under way
+    critic_loss: float = 0.0  # mean over the last episode
+
+
+class TD3(Algorithm):
+    """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
+
+    settings_type: ClassVar[type] = TD3Settings
+    state_types: ClassVar[tuple[type, ...]] = (TD3State, CriticSpec)
+    settings: TD3Settings
+    state: TD3State
+
+    def __init__(self, settings: TD3Settings, context: Context) -> None:
+        super().__init__(settings, context)
+        problem = context.problem
+        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
+        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
+        learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
+        self.state = TD3State(self.share(learner), self.share(learner[: self._policy.size]))
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        return self.state.actor
+
+    def _ask(self) -> list[Task]:
+        """One episode with its updates; the last one ends with the budget."""
+        if self.state.running or self.exhausted:
+            return []
+        self.state.running = True
+        settings, problem, done = self.settings, self.context.problem, self.counters.timesteps
+        task_id = self.new_id()
+        names = (
+            "learning_rate",
+            "batch_size",
+            "discount",
+            "tau",
+            "start_timesteps",
+            "exploration_noise",
+            "target_noise",
+            "noise_clip",
+            "policy_delay",
+            "replay_capacity",
+        )
+        values = {
+            "env": problem.env,
+            "policy": self._policy,
+            "critic": self._critic,
+            "timesteps": done,
+            "limit": min(problem.env.max_episode_steps, self.context.total_timesteps - done),
+            "critic_updates": self.counters.critic_updates,
+            "actor_updates": self.counters.actor_updates,
+            **{name: getattr(settings, name) for name in names},
+        }
+        replay = self.context.replay.view(settings.replay_capacity)
+        inputs: dict[str, Input] = {"learner": self.state.learner, "replay": replay}
+        return [
+            Task(
+                task_id,
+                "rl",
+                "erlbench.algorithms.td3_episode:train_episode",
+                self.key(Purpose.EPISODE, task_id),
+                values,
+                inputs,
+                Priority.CRITIC,
+                Counts.TRAINING,
+                gradient=True,
+            )
+        ]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        state = self.state
+        state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
+        state.critic_loss, state.running = result.values["critic_loss"], False
+        self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        return {"critic_loss": self.state.critic_loss}
+
+
+def initial_learner(policy: PolicySpec, critic: CriticSpec, key: Key) -> np.ndarray:
+    """A fresh learner, float32 `(4 * policy.size + 8 * critic.size,)`.
+
+    The actor, the target actor, Adam's first and second moments of the actor, then the rows of `initial_critic`.
+    """
+    actor, zeros = initial_parameters(policy.sizes, (*key, 0)), np.zeros(policy.size, np.float32)
+    return np.concatenate([actor, actor, zeros, zeros, initial_critic(critic, (*key, 1)).ravel()])

@@ -1,0 +1,227 @@
+"""TD3: its updates against Stable-Baselines3's, its episodes, and its schedule."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.critic import critic_spec
+from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
+from erlbench.algorithms.td3_episode import Learner, Memory, train_episode
+from erlbench.envs.registry import problem
+from erlbench.errors import NumericalError
+from erlbench.policy import PolicySpec
+from erlbench.replay import Replay
+from erlbench.rollout import Episode
+from erlbench.settings import resolve
+from erlbench.store import Store
+from erlbench.tasks import ReplayView
+from erlbench.workspace import Workspace
+
+from . import oracle
+
+SMALL = TD3Settings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
+
+
+@pytest.fixture
+def context(tmp_path):
+    pendulum = problem("Pendulum-v1")
+    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
+    store = Store.create()
+    yield Context(pendulum, 3, 650, 1, store, replay)
+    store.close()
+    replay.close()
+
+
+def run(algorithm, workspace):
+    """Run to the end of the budget; the tasks and their results."""
+    done = []
+    while tasks := algorithm.ask():
+        (task,) = tasks
+        done.append((task, workspace.run(task)))
+        algorithm.tell(*done[-1])
+    return done
+
+
+def test_run_keeps_the_schedule_and_ends_on_budget(context):
+    algorithm = TD3(SMALL, context)
+    first = context.store.get(algorithm.policy()).copy()
+    done = run(algorithm, Workspace(context.store))
+    assert [result.values["lengths"] for _, result in done] == [[200], [200], [200], [50]]
+    assert [result.values["critic_updates"] for _, result in done] == [0, 150, 200, 50]
+    assert [result.values["actor_updates"] for _, result in done] == [0, 75, 100, 25]
+    counters = algorithm.counters
+    assert (counters.timesteps, counters.episodes, counters.generation) == (650, 4, 4)
+    assert (counters.critic_updates, counters.actor_updates) == (400, 200)
+    assert context.replay.length == 650
+    assert np.array_equal(context.store.get(done[0][1].arrays["actor"]), first)
+    learner = context.store.get(algorithm.state.learner)
+    assert np.array_equal(context.store.get(algorithm.policy()), learner[: algorithm.policy_spec.size])
+    reader = Workspace(context.store).replay(context.replay.view())
+    assert reader.transitions[:, -1].all(), "a pendulum never terminates, neither by time nor by budget"
+    random_actions = reader.transitions[:250, 0]
+    assert abs(random_actions.mean()) < 0.15
+    assert random_actions.std() == pytest.approx(3**-0.5, abs=0.05)
+
+
+def test_episodes_are_pure(context):
+    """The same task gives the same bits, in a fresh process's workspace and in a used one."""
+    done = run(TD3(SMALL, context), Workspace(context.store))
+    for task, result in done[1:3]:
+        used = Workspace(context.store)
+        used.run(done[3][0])
+        used.run(replace(task, id=99, key=(9, 9, 9)))
+        for workspace in (Workspace(context.store), used):
+            inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
+            outcome = train_episode(task.settings, inputs, task.key, workspace)
+            assert outcome.values == result.values
+            for name, ref in result.arrays.items():
+                assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
+
+
+def test_restored_run_ends_the_same(context):
+    """A run that goes on from a snapshot after two episodes gives the same bits."""
+    algorithm, workspace = TD3(SMALL, context), Workspace(context.store)
+    for _ in range(2):
+        (task,) = algorithm.ask()
+        algorithm.tell(task, workspace.run(task))
+    snapshot, saved_replay = copy.deepcopy(algorithm.snapshot()), context.replay.state()
+    run(algorithm, workspace)
+    expected = context.store.get(algorithm.state.learner).tobytes()
+    other = TD3(SMALL, context)
+    other.restore(snapshot)
+    context.replay.restore(saved_replay)
+    run(other, Workspace(context.store))
+    assert other.counters == algorithm.counters
+    assert context.store.get(other.state.learner).tobytes() == expected
+
+
+def test_updates_equal_stable_baselines3(context):
+    """Twenty updates of critics, actor and targets, from the same weights on the same batches and noise."""
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    from stable_baselines3.common.type_aliases import ReplayBufferSamples
+
+    updates, batch = 20, 32
+    model = stable_baselines3.TD3("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [24, 16]}, device="cpu")
+    model.set_logger(stable_baselines3.common.logger.Logger(None, []))
+    model.batch_size = batch
+    policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
+    critic = critic_spec(policy, (24, 16), "relu")
+    mine = Learner(policy, critic, batch, "cpu")
+    actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
+    zeros = np.zeros_like
+    mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
+    settings = {
+        "learning_rate": model.learning_rate,
+        "discount": model.gamma,
+        "tau": model.tau,
+        "target_noise": model.target_policy_noise,
+        "noise_clip": model.target_noise_clip,
+    }
+    random = np.random.default_rng(0)
+    memory = Memory(ReplayView("", 3, 1, 0, 0), Workspace(context.store), 100, 1000)
+    memory.observations[:] = random.standard_normal((101, 3))
+    memory._transitions[:] = np.c_[random.uniform(-1, 1, 100), random.standard_normal(100), np.arange(100) % 7 > 0]
+    memory.stop = 100
+    losses, theirs, drawn = torch.zeros(updates), [], {}
+
+    class Recorded:
+        """Draws what the generator draws, and keeps it for the other side."""
+
+        def integers(self, *arguments):
+            drawn["indices"] = random.integers(*arguments)
+            return drawn["indices"]
+
+        def standard_normal(self, out, dtype):
+            drawn["noise"] = random.standard_normal(out=out, dtype=dtype).copy()
+
+    class Buffer:
+        def sample(self, *arguments, **more):
+            rows, transitions = drawn["indices"], torch.from_numpy(memory._transitions)
+            observations = torch.from_numpy(memory.observations)
+            part = transitions[rows]
+            state, following = observations[rows], observations[rows + 1]
+            return ReplayBufferSamples(state, part[:, :1], following, 1 - part[:, 2:], part[:, 1:2])
+
+    def noise(tensor, mean, std):
+        return tensor.copy_(std * torch.from_numpy(drawn["noise"]))
+
+    model.replay_buffer = Buffer()
+    model.logger.record = lambda name, value, **more: theirs.append(value) if "critic" in name else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.Tensor, "normal_", noise)
+        for update in range(updates):
+            mine.update(settings, memory, Recorded(), losses[update], update % 2 == 1)
+            model.train(1, batch)
+    assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
+    expected = [model.actor, model.actor_target, model.critic, model.critic_target]
+    actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critic.state
+    for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):
+        vector = oracle.vector(module)
+        assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
+
+
+def test_memory_joins_past_and_present(context, tmp_path):
+    replay = context.replay
+    replay.append(np.arange(15.0).reshape(5, 3), np.full((4, 1), 0.5), np.arange(4.0), np.ones(4), [4])
+    workspace = Workspace(context.store)
+    memory = Memory(replay.view(), workspace, 3, 5)
+    algorithm = TD3(replace(SMALL, start_timesteps=0), context)
+    (task,) = algorithm.ask()
+    result = workspace.run(task)
+    assert result.values["critic_updates"] == 200, "the first update has only the step before it and the past"
+    episode = Episode(3, 3, 1)
+    episode.observations[:] = 100 + np.arange(12).reshape(4, 3)
+    episode.actions[:], episode.rewards[:] = -0.5, (7, 8, 9)
+    memory.observations[0] = episode.observations[0]
+    for episode.length in (1, 2, 3):
+        episode.terminated = episode.length == 3
+        memory.add(episode)
+    assert (memory.start, memory.stop) == (2, 7), "the ring holds five transitions"
+    arrays = [np.empty((4, n), np.float32) for n in (3, 3, 3)]
+    memory.gather(np.array([6, 3, 4, 0]), *arrays)
+    assert arrays[0][:, 0].tolist() == [9, 0, 106, 100]
+    assert arrays[1].tolist() == [[0.5, 3, 1], [0.5, 0, 1], [-0.5, 9, 0], [-0.5, 7, 1]]
+    assert arrays[2][:, 0].tolist() == [12, 3, 109, 103]
+
+
+def test_not_a_number_is_an_error(context):
+    algorithm = TD3(replace(SMALL, start_timesteps=0), context)
+    (task,) = algorithm.ask()
+    inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
+    inputs["learner"] = inputs["learner"].copy()
+    inputs["learner"][-3 * algorithm._critic.size * 2 - 1] = np.inf  # the last parameter of the online Q2
+    with pytest.raises(NumericalError, match="loss of update 1 is"):
+        train_episode(task.settings, inputs, task.key, Workspace(context.store))
+
+
+def test_initial_learner():
+    policy = PolicySpec((3, 8, 1), "relu", (-1.0,), (1.0,))
+    critic = critic_spec(policy, (8,), "relu")
+    learner = initial_learner(policy, critic, (1, 2))
+    actors, critics = learner[: 4 * policy.size].reshape(4, -1), learner[4 * policy.size :].reshape(critic.shape)
+    assert np.array_equal(actors[0], actors[1])
+    assert np.array_equal(critics[0], critics[1])
+    assert not actors[2:].any()
+    assert not critics[2:].any()
+    assert not np.array_equal(critics[0, : critic.size], critics[0, critic.size :])
+    assert not np.array_equal(learner, initial_learner(policy, critic, (1, 3)))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_resolve(name):
+    settings = resolve(TD3Settings, "Hopper-v5", PRESETS[name])
+    assert settings.policy_delay == 2
+    assert settings.hidden == ((256, 256) if name == "paper" else (400, 300))
+
+
+def test_driver_side_knows_no_torch():
+    code = "import sys, erlbench.algorithms.td3, erlbench.algorithms.critic; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
