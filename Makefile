@@ -33,7 +33,6 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	    echo '  Debian, Ubuntu:  sudo apt install python3 python3-venv' >&2; \
 	    echo '  Fedora:          sudo dnf install python3' >&2; \
 	    echo '  Arch:            sudo pacman -S python' >&2; \
-	    echo '  macOS:           brew install python' >&2; \
 	    echo 'or name another interpreter: make install PYTHON=/path/to/python3.12' >&2; \
 	    exit 1; \
 	  fi; \
