@@ -25,7 +25,7 @@ class Cell:
     env: str
     seed: int
     total_timesteps: int  # training steps
-    workers: int  # individuals in flight
+    workers: int  # individuals in flight; 0 for algorithms that have no such number
     eval_freq: int  # training steps between two evaluations of the reported policy
     eval_episodes: int
     evaluate: str  # "during" the training, or "after" it from saved parameters (timing studies)
@@ -47,9 +47,17 @@ class Cell:
     def config(self) -> dict[str, Any]:
         """What config.toml holds: the tables `run` and `settings`, plain values only."""
         run = {
-            "env": self.env, "algo": self.algo, "preset": self.preset, "name": self.name, "seed": self.seed,
-            "total_timesteps": self.total_timesteps, "workers": self.workers, "eval_freq": self.eval_freq,
-            "eval_episodes": self.eval_episodes, "evaluate": self.evaluate, "simulated_time": self.simulated_time,
+            "env": self.env,
+            "algo": self.algo,
+            "preset": self.preset,
+            "name": self.name,
+            "seed": self.seed,
+            "total_timesteps": self.total_timesteps,
+            "workers": self.workers,
+            "eval_freq": self.eval_freq,
+            "eval_episodes": self.eval_episodes,
+            "evaluate": self.evaluate,
+            "simulated_time": self.simulated_time,
         }
         return {"run": run, "settings": plain(self.settings)}
 
@@ -64,7 +72,6 @@ class RunOptions:
     checkpoint_every: float = 60.0  # seconds
     task_timeout: float = 1800.0  # seconds after which a worker counts as hung
     force: bool = False  # move a directory with other settings aside and start anew
-    simulated_time: bool = False
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 
@@ -77,7 +84,7 @@ def cell_name(algo: str, preset: str, default_preset: str) -> str:
 def check_name(name: str, what: str) -> str:
     """`name` when it can be a folder's name, else a `UsageError` that begins with `what`."""
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{what} '{name}' must be letters, digits and . _ @ + - only, beginning with a letter or digit")
+        raise UsageError(f"{what} '{name}' must be letters, digits and . _ @ + - only, with a letter or digit first")
     return name
 
 

@@ -22,8 +22,14 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 
 def setting(
-    default: Any, help: str, source: str = "", *, by_env: Mapping[str, Any] | None = None,
-    choices: Sequence[Any] | None = None, minimum: float | None = None, maximum: float | None = None,
+    default: Any,
+    help: str,
+    source: str = "",
+    *,
+    by_env: Mapping[str, Any] | None = None,
+    choices: Sequence[Any] | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
 ) -> Any:
     """A dataclass field with documentation.
 
@@ -31,8 +37,12 @@ def setting(
     its version ("HalfCheetah"); `minimum` and `maximum` are inclusive.
     """
     metadata = {
-        "help": help, "source": source, "by_env": dict(by_env or {}), "choices": tuple(choices or ()),
-        "minimum": minimum, "maximum": maximum,
+        "help": help,
+        "source": source,
+        "by_env": dict(by_env or {}),
+        "choices": tuple(choices or ()),
+        "minimum": minimum,
+        "maximum": maximum,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -43,8 +53,12 @@ def environment_name(env_id: str) -> str:
 
 
 def resolve(
-    settings_type: type, env_id: str, preset: Mapping[str, Any] | None = None,
-    overrides: Mapping[str, Any] | None = None, *, owner: str = "",
+    settings_type: type,
+    env_id: str,
+    preset: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    owner: str = "",
 ) -> Any:
     """A checked instance of `settings_type` for one environment; `owner` names the algorithm in error messages.
 
@@ -64,9 +78,7 @@ def resolve(
         for layer in (preset or {}, overrides or {}):
             value = layer.get(name, value)
         if value is dataclasses.MISSING:
-            if field.default_factory is dataclasses.MISSING:
-                raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
-            value = field.default_factory()
+            raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
         values[name] = check(value, hints[name], f"setting '{name}'{of}", field.metadata)
     try:
         return settings_type(**values)
@@ -164,7 +176,11 @@ def _mapping(value: Any, kind: Any) -> Any:
 def kind_name(kind: Any) -> str:
     """A type in a user's words."""
     names = {
-        int: "an integer", float: "a finite number", bool: "true or false", str: "a text", type(None): "none",
+        int: "an integer",
+        float: "a finite number",
+        bool: "true or false",
+        str: "a text",
+        type(None): "none",
         tuple[int, ...]: "integers such as 400-300",
     }
     if kind in names:
@@ -209,9 +225,9 @@ def describe(settings_type: type) -> list[SettingRow]:
         if metadata.get("maximum") is not None:
             allowed += f", at most {metadata['maximum']:g}"
         by_env = ", ".join(f"{env} {text(value)}" for env, value in metadata.get("by_env", {}).items())
-        rows.append(SettingRow(
-            field.name, text(default), by_env, allowed, metadata.get("help", ""), metadata.get("source", ""),
-        ))
+        rows.append(
+            SettingRow(field.name, text(default), by_env, allowed, metadata.get("help", ""), metadata.get("source", ""))
+        )
     return rows
 
 

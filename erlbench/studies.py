@@ -6,19 +6,16 @@ settings and environments. Every error names the file, the line and, for a missp
 
 from __future__ import annotations
 
-import tomllib
-import typing
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.cells import EVALUATE, cell_name, check_name
 from erlbench.errors import UsageError, nearest
-from erlbench.settings import check, kind_name, resolve, setting
-from erlbench.toml_lines import Keys, TomlLines
+from erlbench.settings import resolve, setting
+from erlbench.toml_file import Keys, TomlFile
 
 KINDS = ("scores", "time", "curves", "timeline")
 
@@ -73,7 +70,7 @@ def benchmarks_file() -> Path:
 
 def load_studies(path: Path | None = None) -> dict[str, Study]:
     """The studies of `path` (default: the packaged file) by name; a `UsageError` for anything out of form."""
-    reader = _Reader(path or benchmarks_file())
+    reader = _open(path)
     reader.known(reader.data, ("profiles", "studies"), ())
     shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
     for name, raw in shared.items():
@@ -110,7 +107,7 @@ def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
     """Check presets, settings and environments of `studies`, which were loaded from `path`; imports algorithms."""
     from erlbench.envs.registry import problem
 
-    reader = _Reader(path or benchmarks_file())
+    reader = _open(path)
     checked: set[str] = set()
     for study in studies.values():
         types = {entry.algo: registry.find(entry.algo).settings_type for entry in study.entries}
@@ -136,70 +133,12 @@ def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-class _Reader:
-    """The file's data, and errors that name its lines."""
-
-    def __init__(self, path: Path) -> None:
-        self._name = path.name if path == benchmarks_file() else str(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-            self.data: dict[str, Any] = tomllib.loads(text)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"{self._name} cannot be read: {error}") from error
-        self._lines = TomlLines(text)
-
-    def fail(self, message: str, *where: Keys) -> NoReturn:
-        """Raise a `UsageError` at the deepest of `where` (paths of keys) that is in the file."""
-        lines = [self._lines.find(path, exact=True) for path in where] + [self._lines.find(where[0])]
-        line = next((f", line {line}" for line in lines if line is not None), "")
-        raise UsageError(f"{self._name}{line}: {message}")
-
-    @contextmanager
-    def at(self, *where: Keys) -> Iterator[None]:
-        """Add the file and the line to a `UsageError` from inside."""
-        try:
-            yield
-        except UsageError as error:
-            self.fail(str(error), *where)
-
-    def table(self, value: Any, where: Keys) -> dict[str, Any]:
-        """`value`, which must be a table."""
-        if not isinstance(value, dict):
-            self.fail(f"'{where[-1]}' must be a table", where)
-        return value
-
-    def known(self, table: Any, words: Iterable[str], where: Keys) -> None:
-        """Check that `table` has no key but `words`."""
-        words = tuple(words)
-        for key in self.table(table, where):
-            if key not in words:
-                hint = nearest(key, words) or f"; there are {', '.join(words)}"
-                self.fail(f"unknown key '{key}'{_inside(where)}{hint}", (*where, key))
-
-    def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
-        """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
-        self.known(raw, [item.name for item in fields(kind) if item.name not in given], where)
-        hints, values = typing.get_type_hints(kind), {}
-        for item in fields(kind):
-            if item.name in given:
-                values[item.name] = given[item.name]
-            elif item.name in raw:
-                places = ((*where, item.name), (*fallback, item.name)) if fallback else ((*where, item.name),)
-                value = raw[item.name]
-                if isinstance(value, str) and hints[item.name] is not str:
-                    self.fail(f"'{item.name}' must be {kind_name(hints[item.name])}, not '{value}'", *places)
-                with self.at(*places):
-                    values[item.name] = check(value, hints[item.name], f"'{item.name}'", item.metadata)
-            elif item.default is MISSING and item.default_factory is MISSING:
-                self.fail(f"'{item.name}' is missing{_inside(where)}", where)
-        return kind(**values)
+def _open(path: Path | None) -> TomlFile:
+    packaged = benchmarks_file()
+    return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
 
 
-def _inside(where: Keys) -> str:
-    return f" in [{'.'.join(map(str, where))}]" if where else ""
-
-
-def _study(reader: _Reader, name: str, raw: Any, shared: Mapping[str, Any]) -> Study:
+def _study(reader: TomlFile, name: str, raw: Any, shared: Mapping[str, Any]) -> Study:
     where: Keys = ("studies", name)
     raw = reader.table(raw, where)
     listed = raw.get("entries", [])
@@ -218,8 +157,12 @@ def _study(reader: _Reader, name: str, raw: Any, shared: Mapping[str, Any]) -> S
         for profile in own
     }
     study: Study = reader.build(
-        Study, {key: value for key, value in raw.items() if key not in ("entries", "profiles")}, where,
-        name=name, entries=entries, profiles=profiles,
+        Study,
+        {key: value for key, value in raw.items() if key not in ("entries", "profiles")},
+        where,
+        name=name,
+        entries=entries,
+        profiles=profiles,
     )
     if study.baseline and study.baseline not in names:
         message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
@@ -231,7 +174,7 @@ def _study(reader: _Reader, name: str, raw: Any, shared: Mapping[str, Any]) -> S
     return study
 
 
-def _entry(reader: _Reader, raw: Any, where: Keys) -> Entry:
+def _entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
     raw = reader.table(raw, where)
     reader.known(raw, [item.name for item in fields(Entry)], where)
     with reader.at((*where, "algo"), where):
@@ -243,21 +186,25 @@ def _entry(reader: _Reader, raw: Any, where: Keys) -> Entry:
     return entry
 
 
-def _profile(reader: _Reader, raw: dict[str, Any], where: Keys, name: str) -> Profile:
+def _profile(reader: TomlFile, raw: dict[str, Any], where: Keys, name: str) -> Profile:
     seeds = raw.get("seeds")
     if isinstance(seeds, int) and not isinstance(seeds, bool):  # a number of seeds
         if seeds < 1:
-            reader.fail(f"'seeds' must be at least 1 or a list, not {seeds}", (*where, "seeds"), ("profiles", name, "seeds"))
+            reader.fail(
+                f"'seeds' must be at least 1 or a list, not {seeds}", (*where, "seeds"), ("profiles", name, "seeds")
+            )
         raw = {**raw, "seeds": list(range(seeds))}
     profile: Profile = reader.build(Profile, raw, where, ("profiles", name))
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
-            reader.fail(f"'{key}' must be a list without repetitions, not empty", (*where, key), ("profiles", name, key))
+            reader.fail(
+                f"'{key}' must be a list without repetitions, not empty", (*where, key), ("profiles", name, key)
+            )
     return profile
 
 
-def _check_shared_cells(reader: _Reader, studies: Mapping[str, Study]) -> None:
+def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
     """Entries with one name are the same cells, run once: their configuration must be the same in all studies."""
     first: dict[tuple[str, str], tuple[str, Entry, Profile]] = {}
     for study in studies.values():
@@ -268,8 +215,10 @@ def _check_shared_cells(reader: _Reader, studies: Mapping[str, Study]) -> None:
                 budget = ("total_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings")
                 differ += [f"{key} of profile {profile_name}" for key in _differing(known[2], profile, budget)]
                 if differ:
-                    message = (f"entry '{entry.name}' of study '{study.name}' differs from the one of study '{known[0]}'"
-                               f" in {', '.join(differ)}; make them equal or give one another name")
+                    message = (
+                        f"entry '{entry.name}' of study '{study.name}' is not as in study '{known[0]}': it differs in "
+                        f"{', '.join(differ)}; make them equal or give one another name"
+                    )
                     reader.fail(message, ("studies", study.name, "entries", index))
 
 

@@ -1,4 +1,4 @@
-"""One BLAS thread a process; imports nothing heavy, so that it can run before numpy is imported."""
+"""Cores and BLAS threads; imports nothing heavy, so that it can run before numpy is imported."""
 
 from __future__ import annotations
 
@@ -9,3 +9,8 @@ def limit_threads() -> None:
     """One BLAS and OpenMP thread for this process and its children; to be called before numpy is imported."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

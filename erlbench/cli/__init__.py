@@ -1,1 +1,87 @@
-"""The command line: one module per command."""
+"""The command line: one module per command, imported when the command is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+import traceback
+from typing import Any
+
+import click
+
+from erlbench import __version__
+from erlbench.errors import ErlbenchError, Interrupted, nearest
+
+COMMANDS = {
+    "run": "Train algorithms on environments, or run the cells of a study.",
+    "report": "Write tables and curves from the results there are.",
+    "list": "List the algorithms, environments or studies.",
+    "show": "Show settings, status and last scores of a run.",
+}
+
+
+class Commands(click.Group):
+    """Imports a command's module when it is used, and turns errors into one message and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"erlbench.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no such command '{args[0]}'{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ErlbenchError as error:
+            click.echo(f"erlbench: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("erlbench: interrupted", err=True)
+            ctx.exit(Interrupted.exit_code)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            click.echo(f"erlbench: {_explain(error, ctx.meta.get('verbose', False))}", err=True)
+            ctx.exit(1)
+
+
+def _explain(error: Exception, verbose: bool) -> str:
+    """A short message for an error that nobody expected, and where its traceback is."""
+    details = "".join(traceback.format_exception(error))
+    message = f"unexpected {type(error).__name__}: {error}"
+    if verbose:
+        return f"{message}\n{details}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="erlbench-error-", suffix=".txt", delete=False) as file:
+            file.write(f"{' '.join(sys.argv)}\n{details}")
+    except OSError:
+        return f"{message} (run again with -v for the traceback)"
+    return f"{message} (traceback in {file.name})"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="erlbench", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Benchmark evolutionary reinforcement learning against its parents.
+
+    \b
+    Examples:
+      erlbench run --algo aes-rl --env Walker2d-v5
+      erlbench run --study aes-rl-table-1 --profile smoke
+      erlbench report results/smoke
+
+    Exit codes: 0 all done, 1 some cells failed, 2 wrong usage, 130 interrupted (everything is saved).
+    """

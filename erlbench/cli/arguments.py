@@ -1,0 +1,153 @@
+"""The options of `erlbench run`: one dataclass for the command line, --config files and the documentation."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from erlbench.cells import EVALUATE, check_name
+from erlbench.errors import UsageError, nearest
+from erlbench.settings import check, setting
+from erlbench.toml_file import TomlFile
+
+MOST_SEEDS = 10_000
+
+
+@dataclass(frozen=True)
+class RunArguments:
+    """What the user asked for; None where it is left to the study, the algorithm or the machine."""
+
+    algo: tuple[str, ...] = setting((), "algorithms, as NAME or NAME@PRESET; with --study, only these entries")
+    env: tuple[str, ...] = setting((), "environment ids; with --study, only these of its environments")
+    preset: str | None = setting(None, "preset of the algorithms given without one [default: paper]")
+    study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
+    profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
+    seed: int | None = setting(None, "one seed [default: 0]", minimum=0)
+    seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
+    total_timesteps: int | None = setting(None, "training steps per cell [default: 1e6]", minimum=1)
+    workers: int | None = setting(None, "individuals in flight [default: the algorithm's]", minimum=1)
+    set: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, metadata={"help": "a hyper-parameter, see `erlbench list algos -v`"}
+    )
+    config: str | None = setting(None, "TOML file with any of these options and a table [settings]")
+    simulated_time: bool = setting(False, "order results by modelled durations: reproducible when asynchronous")
+    eval_freq: int | None = setting(None, "training steps between two evaluations [default: 5000]", minimum=1)
+    eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1)
+    evaluate: str | None = setting(
+        None, "evaluate the reported policy during or after the training [default: during]", choices=EVALUATE
+    )
+    processes: int | None = setting(None, "worker processes; 0: none but this one [default: the cores]", minimum=0)
+    jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1)
+    device: str = setting("auto", "where gradients are computed: auto, cpu, cuda, cuda:1 [default: auto]")
+    task_timeout: float = setting(1800.0, "seconds after which a worker counts as hung [default: 1800]", minimum=1)
+    out: str | None = setting(None, "folder of the results [default: results, or results/PROFILE]")
+    name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
+    checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0)
+    force: bool = setting(False, "start anew; what is there is moved aside")
+    dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
+    quiet: bool = setting(False, "errors only")
+    verbose: bool = setting(False, "more words, and tracebacks")
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and self.seeds is not None:
+            raise UsageError("--seed and --seeds exclude one another")
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
+            raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
+        if self.name is not None:
+            check_name(self.name, "--name")
+
+    @property
+    def all_seeds(self) -> tuple[int, ...] | None:
+        """The seeds asked for."""
+        return (self.seed,) if self.seed is not None else self.seeds
+
+
+def arguments(given: Mapping[str, Any]) -> RunArguments:
+    """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
+    given = {key: value for key, value in given.items() if value not in (None, (), "")}
+    values: dict[str, Any] = {}
+    if "config" in given:
+        values = _from_file(Path(given["config"]))
+        if "seed" in given or "seeds" in given:
+            values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
+    settings = {**values.get("set", {}), **_assignments(given.get("set", ()))}
+    values.update(
+        {key: _checked(key, value, "--" + key.replace("_", "-")) for key, value in given.items() if key != "set"}
+    )
+    return RunArguments(**{**values, "set": settings})
+
+
+def option_fields() -> dict[str, dataclasses.Field[Any]]:
+    """The options by name."""
+    return {item.name: item for item in dataclasses.fields(RunArguments)}
+
+
+def seed_list(value: Any, what: str) -> tuple[int, ...]:
+    """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9"."""
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= MOST_SEEDS:
+            raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}; for one seed use --seed {value}")
+        return tuple(range(value))
+    seeds: list[int] = []
+    for part in value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ("",):
+        match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(part))
+        if match is None:
+            raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{value}'")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first or last - first >= MOST_SEEDS:
+            raise UsageError(f"{what}: '{part}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
+        seeds.extend(range(first, last + 1))
+    if len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
+        raise UsageError(f"{what}: '{value}' must name each seed once, and at most {MOST_SEEDS}")
+    return tuple(seeds)
+
+
+def _checked(key: str, value: Any, what: str) -> Any:
+    """One option's value, from the command line or a file, as its field has it."""
+    kind = typing.get_type_hints(RunArguments)[key]
+    if type(None) in typing.get_args(kind):  # None is what nobody can give
+        kind = next(option for option in typing.get_args(kind) if option is not type(None))
+    if key == "seeds":
+        return seed_list(value, what)
+    if kind == tuple[str, ...]:
+        parts = [value] if isinstance(value, str) else list(value)
+        names = tuple(name for part in parts for name in str(part).replace(" ", "").split(",") if name)
+        if not names:
+            raise UsageError(f"{what} names nothing")
+        return tuple(dict.fromkeys(names))
+    return check(value, kind, what, option_fields()[key].metadata)
+
+
+def _assignments(texts: tuple[str, ...]) -> dict[str, str]:
+    """`key=value` texts of --set; the last one wins."""
+    values = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set needs KEY=VALUE, not '{text}'")
+        values[key.strip().replace("-", "_")] = value.strip()
+    return values
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    """A --config file: options at the top or in [run], hyper-parameters in [settings]; a run's config.toml is one."""
+    file, values = TomlFile(path), {}
+    known = [name for name in option_fields() if name not in ("set", "config")]
+    top = {key: value for key, value in file.data.items() if key not in ("run", "settings")}
+    for where, table in (((), top), (("run",), file.table(file.data.get("run", {}), ("run",)))):
+        for key, value in table.items():
+            name = key.replace("-", "_")
+            if name not in known:
+                file.fail(f"unknown option '{key}'{nearest(name, known)}", (*where, key))
+            if name == "workers" and value == 0:
+                continue  # what config.toml says of algorithms that have none
+            with file.at((*where, key)):
+                values[name] = _checked(name, value, f"'{key}'")
+    return {**values, "set": file.table(file.data.get("settings", {}), ("settings",))}

@@ -1,0 +1,152 @@
+"""From what the user asked for to the cells to run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from erlbench import studies
+from erlbench.algorithms import registry
+from erlbench.cells import Cell, cell_name
+from erlbench.cli.arguments import RunArguments
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError, nearest
+from erlbench.settings import resolve
+
+RESULTS = Path("results")
+PROFILE = "smoke"
+
+
+def plan(arguments: RunArguments) -> list[Cell]:
+    """The cells to run, each directory once; everything about them is checked, nothing is written."""
+    cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
+    for env in dict.fromkeys(cell.env for cell in cells):
+        problem(env)
+    distinct: dict[Path, Cell] = {}
+    for cell in cells:
+        distinct.setdefault(cell.directory, cell)
+    return list(distinct.values())
+
+
+def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
+    if not arguments.algo or not arguments.env:
+        raise UsageError("nothing to run: give --algo and --env, or --study; see `erlbench run --help`")
+    if arguments.profile is not None:
+        raise UsageError("--profile belongs to --study; without a study give --total-timesteps and the like")
+    if arguments.name is not None and len(arguments.algo) > 1:
+        raise UsageError("--name needs one algorithm: runs of several would share a folder")
+    parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
+    _check_workers(arguments, [algo for algo, _ in parts])
+    for env in arguments.env:
+        for algo, own_preset in parts:
+            preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
+            settings_type = registry.find(algo).settings_type
+            settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
+            for seed in arguments.all_seeds or (0,):
+                yield Cell(
+                    algo=algo,
+                    preset=preset,
+                    env=env,
+                    seed=seed,
+                    settings=settings,
+                    name=arguments.name or cell_name(algo, preset, registry.DEFAULT_PRESET),
+                    total_timesteps=arguments.total_timesteps or 1_000_000,
+                    workers=_workers(algo, arguments.workers),
+                    eval_freq=arguments.eval_freq or 5000,
+                    eval_episodes=arguments.eval_episodes or 10,
+                    evaluate=arguments.evaluate or "during",
+                    out=Path(arguments.out or RESULTS),
+                    simulated_time=arguments.simulated_time and _asynchronous(algo),
+                )
+
+
+def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
+    for option in ("preset", "name", "workers"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} cannot be given with --study, which decides it; run --algo and --env instead")
+    known = studies.load_studies()
+    chosen = {name: studies.find(known, name) for name in arguments.study}
+    profile_name = arguments.profile or PROFILE
+    chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
+    studies.validate(chosen)
+    _check_filters(arguments, chosen, profile_name)
+    for study in chosen.values():
+        profile = study.profiles[profile_name]
+        for env in profile.envs:
+            for entry in study.entries:
+                if _wanted(env, arguments.env) and _wanted(entry.name, arguments.algo):
+                    yield from _entry_cells(arguments, entry, profile, env, profile_name)
+
+
+def _entry_cells(
+    arguments: RunArguments, entry: studies.Entry, profile: studies.Profile, env: str, profile_name: str
+) -> Iterator[Cell]:
+    known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
+    own = {name: value for name, value in arguments.set.items() if name in known}
+    values = {**studies.profile_settings(profile, entry), **own}
+    preset = registry.preset(entry.algo, entry.preset)
+    settings = resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+    for seed in arguments.all_seeds or profile.seeds:
+        yield Cell(
+            algo=entry.algo,
+            preset=entry.preset,
+            name=entry.name,
+            env=env,
+            seed=seed,
+            settings=settings,
+            total_timesteps=arguments.total_timesteps or profile.total_timesteps,
+            workers=_workers(entry.algo, entry.workers),
+            eval_freq=arguments.eval_freq or profile.eval_freq,
+            eval_episodes=arguments.eval_episodes or profile.eval_episodes,
+            evaluate=arguments.evaluate or profile.evaluate,
+            out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
+            processes=entry.processes,
+            simulated_time=arguments.simulated_time and _asynchronous(entry.algo),
+        )
+
+
+def _only(study: studies.Study, profile: str) -> studies.Study:
+    return dataclasses.replace(study, profiles={profile: studies.find_profile(study, profile)})
+
+
+def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study], profile: str) -> None:
+    """Refuse an --algo, --env or --set that means nothing to any of the studies."""
+    entries = {entry.name for study in chosen.values() for entry in study.entries}
+    envs = {env for study in chosen.values() for env in study.profiles[profile].envs}
+    algos = {entry.algo for study in chosen.values() for entry in study.entries}
+    settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
+    filters = (("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings))
+    for option, given, known in filters:
+        for word in given:
+            if word not in known:
+                hint = nearest(word, known) or f"; there are {', '.join(sorted(known))}"
+                raise UsageError(f"{option} {word} is in none of the studies (profile {profile}){hint}")
+
+
+def _wanted(name: str, only: tuple[str, ...]) -> bool:
+    return not only or name in only
+
+
+def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
+    if arguments.workers is not None and all(_default_workers(algo) is None for algo in algos):
+        raise UsageError(
+            f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
+            "--processes sets how many processes share the work"
+        )
+
+
+def _workers(algo: str, wanted: int | None) -> int:
+    """Individuals in flight; 0 for an algorithm that has no such number."""
+    default = _default_workers(algo)
+    return 0 if default is None else wanted or default
+
+
+def _asynchronous(algo: str) -> bool:
+    """Whether timing can matter, if only with some settings."""
+    return registry.find(algo).synchronous is not True
+
+
+def _default_workers(algo: str) -> int | None:
+    default: int | None = getattr(registry.find(algo), "default_workers", None)
+    return default

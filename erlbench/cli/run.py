@@ -1,0 +1,154 @@
+"""`erlbench run`: train algorithms on environments, or the cells of studies."""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from erlbench.cells import Cell, RunOptions
+from erlbench.cli.arguments import RunArguments, arguments, option_fields
+from erlbench.threads import cores
+
+SECTIONS = {
+    "What to run": (
+        "algo",
+        "env",
+        "preset",
+        "study",
+        "profile",
+        "seed",
+        "seeds",
+        "total_timesteps",
+        "workers",
+        "set",
+        "config",
+        "simulated_time",
+    ),
+    "Evaluation": ("eval_freq", "eval_episodes", "evaluate"),
+    "This machine": ("processes", "jobs", "device", "task_timeout"),
+    "Results": ("out", "name", "checkpoint_every", "force", "dry_run"),
+    "Output": ("quiet", "verbose"),
+}
+SHORT = {"quiet": "-q", "verbose": "-v"}
+METAVARS = {
+    "algo": "NAME[,NAME...]",
+    "env": "ID[,ID...]",
+    "study": "NAME[,NAME...]",
+    "seeds": "N|LIST",
+    "set": "KEY=VALUE",
+    "config": "FILE",
+    "out": "DIR",
+    "evaluate": "during|after",
+    "task_timeout": "SECONDS",
+    "checkpoint_every": "SECONDS",
+    "preset": "NAME",
+    "profile": "NAME",
+    "name": "NAME",
+    "device": "DEVICE",
+}
+REPEATED = ("algo", "env", "study", "set")
+
+
+class RunCommand(click.Command):
+    """Shows its options in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records = {option.name: option.get_help_record(ctx) for option in self.get_params(ctx)}
+        sections = [(title, [records.pop(name) for name in names]) for title, names in SECTIONS.items()]
+        sections[-1][1].extend(records.values())  # --help
+        for title, rows in sections:
+            with formatter.section(title):
+                formatter.write_dl([row for row in rows if row])
+
+
+def _options() -> list[click.Option]:
+    hints, options, found = typing.get_type_hints(RunArguments), [], option_fields()
+    for name in (name for names in SECTIONS.values() for name in names):
+        declarations = [name, *([SHORT[name]] if name in SHORT else []), "--" + name.replace("_", "-")]
+        help_text = found[name].metadata["help"]
+        if hints[name] is bool:
+            options.append(click.Option(declarations, is_flag=True, default=None, help=help_text))
+        else:
+            options.append(
+                click.Option(declarations, multiple=name in REPEATED, help=help_text, metavar=METAVARS.get(name, "N"))
+            )
+    return options
+
+
+def run(**given: Any) -> None:
+    """Train algorithms on environments, or run the cells of studies.
+
+    The results of a cell (algorithm, environment, seed) go to OUT/ENV/NAME/seed-NNN. The same command again continues
+    what was interrupted and leaves alone what is done. The command line wins over --config, that over --preset, and
+    that over the defaults.
+
+    \b
+    Examples:
+      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000 --workers 5
+      erlbench run --algo td3,cem-rl --env HalfCheetah-v5,Hopper-v5 --seeds 10 --jobs 4
+      erlbench run --algo cem@no-extra-division --env Swimmer-v5 --set sigma_init=1e-2
+      erlbench run --study aes-rl-table-1 --profile smoke --dry-run
+      erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1
+    """
+    asked = arguments(given)
+    click.get_current_context().meta["verbose"] = asked.verbose
+    from erlbench.cli.planning import plan
+
+    cells = plan(asked)
+    options = RunOptions(
+        processes=cores() if asked.processes is None else asked.processes,
+        jobs=asked.jobs,
+        device=asked.device,
+        checkpoint_every=asked.checkpoint_every,
+        task_timeout=asked.task_timeout,
+        force=asked.force,
+        verbosity=-1 if asked.quiet else int(asked.verbose),
+        command_line=("erlbench", *sys.argv[1:]),
+    )
+    if asked.dry_run:
+        _show_plan(cells, options)
+        return
+    from erlbench.runner import run_cells
+
+    click.get_current_context().exit(run_cells(cells, options))
+
+
+def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Print resolved settings, time and memory, and write nothing."""
+    from erlbench.cli.tables import duration, print_table, setting_texts, size
+    from erlbench.envs.registry import problem
+    from erlbench.estimate import estimate
+    from erlbench.settings import plain
+
+    per_cell = max(1, options.processes // options.jobs)
+    problems = {env: problem(env) for env in dict.fromkeys(cell.env for cell in cells)}
+    rows, estimates = [], []
+    groups: dict[tuple[Any, ...], list[str]] = {}  # environments with the same settings
+    for cell in cells:
+        processes = per_cell if cell.processes is None else cell.processes
+        found = estimate(cell, problems[cell.env], processes)
+        estimates.append(found)
+        steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
+        rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
+        groups.setdefault((cell.name, *setting_texts(plain(cell.settings))), []).append(cell.env)
+    for (name, *values), envs in groups.items():
+        print_table(f"Settings of {name} on {', '.join(dict.fromkeys(envs))}", ("setting", "value"), values)
+        click.echo()
+    columns = ("directory", "algorithm", "preset", "steps", "workers", "processes", "time")
+    print_table(f"{len(cells)} cells", columns, rows)
+    wall = max(sum(found.seconds for found in estimates) / options.jobs, max(found.seconds for found in estimates))
+    core_seconds = sum(found.core_seconds for found in estimates)
+    memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
+    disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
+    click.echo(
+        f"\nEstimates, right within a factor of two or so: {duration(wall)} with {options.processes} processes and "
+        f"{options.jobs} at once ({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
+        "disk for the replay.\nNothing was run or written."
+    )
+
+
+command = RunCommand("run", callback=run, params=[*_options()], help=run.__doc__, no_args_is_help=False)

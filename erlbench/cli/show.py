@@ -1,0 +1,111 @@
+"""`erlbench show`: settings, status and last scores of a run, read from its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from erlbench.cli.tables import duration, print_table, setting_texts
+from erlbench.errors import UsageError
+
+SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("-n", "--last", default=5, show_default=True, type=click.IntRange(min=1), help="evaluations to show")
+def command(run: Path, last: int) -> None:
+    """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below it.
+
+    \b
+    Examples:
+      erlbench show results/Walker2d-v5/aes-rl/seed-000
+      erlbench show results
+    """
+    if (run / "config.toml").is_file():
+        _show_run(run, last)
+        return
+    runs = sorted(path.parent for path in run.rglob("config.toml") if (path.parent / "status.json").is_file())
+    if not runs:
+        reason = "holds no runs" if run.is_dir() else "does not exist"
+        raise UsageError(f"{run} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+    rows = []
+    for path in runs:
+        status = _json(path / "status.json")
+        rows.append(
+            (
+                path.relative_to(run),
+                status.get("status", "unknown"),
+                _steps(status),
+                _number(status.get("return_mean")),
+                status.get("message", ""),
+            )
+        )
+    print_table("", ("run", "status", "steps", "last score", "message"), rows)
+
+
+def _show_run(run: Path, last: int) -> None:
+    config, status, meta = _toml(run / "config.toml"), _json(run / "status.json"), _json(run / "meta.json")
+    for table in ("run", "settings"):
+        print_table(table.capitalize(), ("name", "value"), setting_texts(config.get(table, {})))
+        click.echo()
+    facts: list[tuple[str, Any]] = [("status", status.get("status", "unknown")), ("steps", _steps(status))]
+    facts += [
+        (name.replace("_s", "").replace("_", " "), duration(status[name]))
+        for name in ("train_time_s", "total_time_s")
+        if isinstance(status.get(name), (int, float))
+    ]
+    facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
+    facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
+    print_table("Status", ("name", "value"), facts)
+    click.echo()
+    rows = _evaluations(run / "eval.csv")[-last:]
+    if rows:
+        shown = [name for name in SHOWN if name in rows[-1]]
+        print_table("Last evaluations", shown, [[_number(row.get(name)) for name in shown] for row in rows])
+    else:
+        click.echo("No evaluation yet.")
+
+
+def _evaluations(path: Path) -> list[dict[str, str]]:
+    """The complete rows of eval.csv; a last line that is cut off is left out."""
+    try:
+        lines: Iterable[str] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    return [row for row in csv.DictReader(lines) if None not in row.values() and None not in row]
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty when there is no file or no object in it."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _steps(status: dict[str, Any]) -> str:
+    return f"{_number(status.get('timesteps'))} of {_number(status.get('total_timesteps'))}"
+
+
+def _number(value: Any) -> str:
+    """A number of a file as it reads well, anything else as it is."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return "-" if value is None else str(value)
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"

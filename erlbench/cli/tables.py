@@ -1,0 +1,50 @@
+"""Tables on standard output: drawn on a terminal, aligned columns elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from erlbench.settings import text
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print `rows` under `columns`; colours and lines only on a terminal (NO_COLOR is honoured by rich)."""
+    texts = [[str(value) for value in row] for row in rows]
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=title or None, title_justify="left")
+        for column in columns:
+            table.add_column(column, overflow="fold")
+        for row in texts:
+            table.add_row(*map(Text, row))
+        Console().print(table)
+        return
+    if title:
+        click.echo(title)
+    widths = [max(map(len, column)) for column in zip(columns, *texts)]
+    for row in [list(columns), *texts]:
+        click.echo("  ".join(value.ljust(width) for value, width in zip(row, widths)).rstrip())
+
+
+def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Rows of a table of settings, the values as `--set` takes them."""
+    return [(name, text(tuple(value) if isinstance(value, list) else value)) for name, value in values.items()]
+
+
+def duration(seconds: float) -> str:
+    """A time in a reader's units: "40 s", "12 min", "3.4 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def size(count: float) -> str:
+    """Bytes in a reader's units."""
+    return f"{count / 2**20:.0f} MiB" if count < 2**30 else f"{count / 2**30:.1f} GiB"
