@@ -6,9 +6,10 @@ from erlbench.errors import UsageError
 from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.processes import ProcessPool
 from erlbench.pool.serial import SerialPool
+from erlbench.pool.simulated import SimulatedPool
 from erlbench.store import Store
 
-__all__ = ["Pool", "PoolEvent", "ProcessPool", "SerialPool", "create"]
+__all__ = ["Pool", "PoolEvent", "ProcessPool", "SerialPool", "SimulatedPool", "create"]
 
 
 def create(

@@ -6,7 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from erlbench.errors import TaskError
 from erlbench.store import Store
@@ -17,7 +17,7 @@ from erlbench.tasks import ArrayRef, Input, Output, Result, Task, dependencies
 class PoolEvent:
     """Something that a user may want to know although the run went on."""
 
-    time: float  # seconds, time.monotonic()
+    time: float  # of the pool's clock, in seconds
     event: str  # `worker died` or `task hung`
     message: str
 
@@ -46,7 +46,13 @@ class Pool(Protocol):
         """What happened since the last call."""
 
     def now(self) -> float:
-        """Seconds on the clock of results and events."""
+        """The clock of results and events in seconds: time.monotonic(), or simulated time."""
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint has to keep of the pool, as plain values; nothing in real time."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on at the moment of `state`; to be called before the unfinished tasks are submitted again."""
 
     def reset(self) -> None:
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
@@ -109,10 +115,15 @@ class Queue:
 
     def pop(self, lane: Hashable) -> Task:
         """The first ready task of `lane`, its `Output`s replaced by the arrays."""
-        task = self._unfinished[heapq.heappop(self._ready[lane])[1]]
-        if not any(isinstance(value, Output) for value in task.inputs.values()):
-            return task
-        return replace(task, inputs={key: self._resolve(task, value) for key, value in task.inputs.items()})
+        return self._resolved(self._unfinished[heapq.heappop(self._ready[lane])[1]])
+
+    def take(self, task_id: int) -> Task:
+        """A ready task out of its turn, with its `Output`s replaced."""
+        task = self._unfinished[task_id]
+        heap = self._ready[self._lane(task)]
+        heap.remove((int(task.priority), task_id))
+        heapq.heapify(heap)
+        return self._resolved(task)
 
     def again(self, task: Task) -> None:
         """Make a task ready that had been popped."""
@@ -140,6 +151,11 @@ class Queue:
 
     def _push(self, task: Task) -> None:
         heapq.heappush(self.ready(self._lane(task)), (int(task.priority), task.id))
+
+    def _resolved(self, task: Task) -> Task:
+        if not any(isinstance(value, Output) for value in task.inputs.values()):
+            return task
+        return replace(task, inputs={key: self._resolve(task, value) for key, value in task.inputs.items()})
 
     def _resolve(self, task: Task, value: Input) -> Input:
         if not isinstance(value, Output):

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import multiprocess
+from multiprocess import forkserver, resource_tracker
 
 from erlbench.pool import worker
-from erlbench.workspace import limit_threads
+from erlbench.threads import limit_threads
 
 PRELOAD = ["numpy", "mujoco", "gymnasium", "gymnasium.envs.mujoco", "erlbench.pool.worker", "erlbench.rollout"]
+
+# The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
+LOCK = threading.RLock()
 
 
 def start_context(method: str | None = None) -> Any:
@@ -31,30 +36,28 @@ def start_context(method: str | None = None) -> Any:
     if method == "forkserver":
         context.set_forkserver_preload(PRELOAD)
         with worker_surroundings():
-            from multiprocess.forkserver import ensure_running
-
-            ensure_running()
+            forkserver.ensure_running()
     return context
 
 
 @contextmanager
 def worker_surroundings() -> Iterator[None]:
     """What a process inherits that is started here: one thread, Ctrl-C blocked, and no `__main__` to import again."""
-    from multiprocess import resource_tracker
-
-    resource_tracker.ensure_running()  # it would unblock Ctrl-C when started below
-    environment = dict(os.environ)
-    main = sys.modules["__main__"]
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        limit_threads()
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        os.environ.clear()
-        os.environ.update(environment)
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    with LOCK:
+        resource_tracker.ensure_running()  # it would unblock Ctrl-C when started below
+        before = dict(os.environ)
+        main = sys.modules["__main__"]
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            limit_threads()
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            for name in set(os.environ) - set(before):
+                del os.environ[name]
+            os.environ.update(before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 class WorkerProcess:
@@ -67,11 +70,7 @@ class WorkerProcess:
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
         with worker_surroundings():
-            try:
-                self._process.start()
-            except (OSError, EOFError):  # the fork server was killed in the middle; the next call starts a new one
-                self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
-                self._process.start()
+            self._process.start()
         theirs.close()
         self.pid: int = self._process.pid
         self.sentinel: int = self._process.sentinel
@@ -91,10 +90,11 @@ class WorkerProcess:
         Closing the connection ends a process that still lives.
         """
         self.connection.close()
-        self._process.join(2)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        code: int = self._process.exitcode
-        self._process.close()
+        with LOCK:
+            self._process.join(2)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+            code: int = self._process.exitcode
+            self._process.close()
         return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"

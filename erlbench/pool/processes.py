@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from erlbench.errors import ErlbenchError, TaskError
 from erlbench.pool.base import PoolEvent, Queue, name
@@ -108,6 +109,12 @@ class ProcessPool:
 
     def now(self) -> float:
         return time.monotonic()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.reset()
 
     def reset(self) -> None:
         for slot in self._slots:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from erlbench.pool.base import PoolEvent, Queue
 from erlbench.pool.failures import as_error, failure
@@ -56,6 +57,12 @@ class SerialPool:
 
     def now(self) -> float:
         return time.monotonic()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.reset()
 
     def reset(self) -> None:
         self._queue.clear()

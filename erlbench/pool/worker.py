@@ -16,7 +16,8 @@ from typing import Any
 from erlbench.errors import UsageError
 from erlbench.pool.failures import failure
 from erlbench.store import Store
-from erlbench.workspace import Workspace, limit_threads
+from erlbench.threads import limit_threads
+from erlbench.workspace import Workspace
 
 
 @dataclass(frozen=True)

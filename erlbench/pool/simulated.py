@@ -1,0 +1,164 @@
+"""Simulated time: asynchronous algorithms with an outcome that does not depend on the machine.
+
+An inner pool runs the tasks as fast as it can; their results are delivered in the order in which `workers` virtual
+processors would have finished them. Critic tasks have a processor of their own, as in AES-RL (Lee et al., 2020),
+where one worker trains the critic; evaluations need none. A task's duration is modelled by what it did.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+from erlbench.pool.base import Pool, PoolEvent, Queue
+from erlbench.store import Store
+from erlbench.tasks import Priority, Result, Task
+
+# Seconds on one core, rounded: HalfCheetah's physics and policy; TD3's updates of 400-300 networks with batch 100.
+# Their ratios, not their sizes, decide what an asynchronous algorithm does.
+COSTS: Mapping[str, float] = MappingProxyType(
+    {"timestep": 1e-4, "critic_update": 4e-3, "actor_update": 2e-3, "overhead": 1e-3}
+)
+
+ACTORS, CRITIC, EVALUATION = "actors", "critic", "evaluation"
+
+
+@dataclass(frozen=True)
+class Start:
+    """When a task began, in virtual seconds, and on which virtual processor."""
+
+    task: Task
+    time: float
+    processor: int
+
+
+class SimulatedPool:
+    """Wraps a pool; `costs` in seconds replace those of `COSTS`. It neither owns nor closes the store.
+
+    Virtual processors 0 to `workers` - 1 take rollouts and actors, processor `workers` the critic's tasks; number
+    `workers` + 1 stands for all evaluations, which start when submitted and hinder nobody.
+    """
+
+    def __init__(self, inner: Pool, workers: int, costs: Mapping[str, float] = COSTS) -> None:
+        unknown = set(costs) - set(COSTS)
+        if unknown:
+            raise ValueError(f"unknown costs {sorted(unknown)}; known are {sorted(COSTS)}")
+        self.inner = inner
+        self.store: Store = inner.store
+        self.processes = inner.processes
+        self.workers = workers
+        self.costs = {**COSTS, **costs}
+        self._queue = Queue(lane)
+        self._now = 0.0
+        self._free = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
+        self._running: dict[int, Start] = {}
+        self._done: dict[int, Result] = {}  # physically finished, not yet delivered
+        self._resumed: dict[int, tuple[float, int]] = {}  # task -> its start before an interruption
+
+    @property
+    def device(self) -> str:
+        """The device of the inner pool's gradient tasks."""
+        return self.inner.device
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        self._queue.add(tasks)
+        self.inner.submit(tasks)
+        self._start(EVALUATION)
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        end = inf if timeout is None else time.monotonic() + timeout
+        for waiting in (EVALUATION, CRITIC, ACTORS):
+            self._start(waiting)
+        while not self._running.keys() <= self._done.keys():
+            result = self.inner.next_result(None if end == inf else max(0.0, end - time.monotonic()))
+            if result is None:
+                return None
+            self._done[result.task] = result
+        if not self._running:
+            return None
+        self._now, task_id = min((self._finish(task_id), task_id) for task_id in self._running)
+        start, result = self._running.pop(task_id), self._done.pop(task_id)
+        if start.processor <= self.workers:
+            heapq.heappush(self._free[lane(start.task)], start.processor)
+        self._queue.finish(result)
+        return replace(result, start=start.time, end=self._now, process=start.processor)
+
+    def running(self) -> Mapping[int, Task]:
+        """Virtual processor -> task; evaluations are named only when there is nothing else to do."""
+        training = len(self._queue) > self._queue.unfinished(EVALUATION)
+        starts = [start for start in self._running.values() if (lane(start.task) == EVALUATION) != training]
+        return {start.processor: start.task for start in starts}
+
+    def events(self) -> list[PoolEvent]:
+        return [replace(event, time=self._now) for event in self.inner.events()]
+
+    def now(self) -> float:
+        """Virtual seconds."""
+        return self._now
+
+    def state(self) -> dict[str, Any]:
+        """The virtual moment, and the tasks under way: `[task, start, processor]` each."""
+        running = [[start.task.id, start.time, start.processor] for start in self._running.values()]
+        running += [[task_id, *start] for task_id, start in self._resumed.items()]
+        return {"now": self._now, "running": running}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from `state`; the tasks that were under way are to be submitted next and then finish as they had."""
+        self.reset()
+        self._now = state["now"]
+        self._resumed = {int(task_id): (start, processor) for task_id, start, processor in state["running"]}
+        taken = {processor for _, processor in self._resumed.values()}
+        for processors in self._free.values():
+            processors[:] = [processor for processor in processors if processor not in taken]
+
+    def reset(self) -> None:
+        """Forget all tasks and go back to virtual time 0."""
+        self.inner.reset()
+        self._queue.clear()
+        self._running.clear()
+        self._done.clear()
+        self._resumed.clear()
+        self._now = 0.0
+        self._free = {ACTORS: list(range(self.workers)), CRITIC: [self.workers]}
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def __enter__(self) -> SimulatedPool:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _start(self, waiting: str) -> None:
+        """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors."""
+        ready = self._queue.ready(waiting)
+        for task_id in [task_id for _, task_id in ready if task_id in self._resumed]:
+            moment, processor = self._resumed.pop(task_id)
+            self._running[task_id] = Start(self._queue.take(task_id), moment, processor)
+        while ready and (waiting == EVALUATION or self._free[waiting]):
+            processor = self.workers + 1 if waiting == EVALUATION else heapq.heappop(self._free[waiting])
+            task = self._queue.pop(waiting)
+            self._running[task.id] = Start(task, self._now, processor)
+
+    def _finish(self, task_id: int) -> float:
+        """When a task that runs and has physically finished ends, in virtual seconds."""
+        values, costs = self._done[task_id].values, self.costs
+        return (
+            self._running[task_id].time + costs["overhead"] + sum(values.get("lengths", ())) * costs["timestep"]
+            + values.get("critic_updates", 0) * costs["critic_update"]
+            + values.get("actor_updates", 0) * costs["actor_update"]
+        )  # fmt: skip
+
+
+def lane(task: Task) -> str:
+    """Which processors a task may run on."""
+    if task.priority == Priority.EVALUATION:
+        return EVALUATION
+    return CRITIC if task.priority == Priority.CRITIC else ACTORS
