@@ -74,14 +74,16 @@ def baseline_relative(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 
     return _scaled(x / (scale + x), psg[0] if x >= 0.0 else psg[1])
 
 
-RATIOS: Mapping[str, Ratio] = MappingProxyType({
-    "full-move": full_move,
-    "fixed-range-linear": fixed_range_linear,
-    "fixed-range-sigmoid": fixed_range_sigmoid,
-    "baseline-absolute": baseline_absolute,
-    "baseline-absolute-clipped": baseline_absolute_clipped,
-    "baseline-relative": baseline_relative,
-})
+RATIOS: Mapping[str, Ratio] = MappingProxyType(
+    {
+        "full-move": full_move,
+        "fixed-range-linear": fixed_range_linear,
+        "fixed-range-sigmoid": fixed_range_sigmoid,
+        "baseline-absolute": baseline_absolute,
+        "baseline-absolute-clipped": baseline_absolute_clipped,
+        "baseline-relative": baseline_relative,
+    }
+)
 
 OLDEST = "oldest"
 MEAN_UPDATES = (*RATIOS, OLDEST)

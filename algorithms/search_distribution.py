@@ -37,6 +37,17 @@ class SearchDistribution:
         std = np.sqrt(variance).astype(np.float32)
         return cls(mean, variance, share(mean.astype(np.float32)), share(std))
 
+    def moved(
+        self, mean: np.ndarray, variance: np.ndarray, share: Callable[[np.ndarray], ArrayRef]
+    ) -> SearchDistribution:
+        """The next distribution; what is the same array as before is not shared anew."""
+        mean_ref, std_ref = self.mean_ref, self.std_ref
+        if mean is not self.mean:
+            mean_ref = share(mean.astype(np.float32))
+        if variance is not self.variance:
+            std_ref = share(np.sqrt(variance).astype(np.float32))
+        return SearchDistribution(mean, variance, mean_ref, std_ref)
+
     def sample(self, key: Key, sign: int = 1) -> Perturbed:
         """The individual mean + sign * std * e with e ~ N(0, I) of `key`."""
         return Perturbed(self.mean_ref, self.std_ref, key, sign)

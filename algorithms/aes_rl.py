@@ -1,0 +1,293 @@
+"""AES-RL: an asynchronous evolution strategy some of whose individuals are trained by TD3's gradients.
+
+Lee, Lee, Shin, Kwon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
+Search", NeurIPS 2020, with what only its public code tells (github.com/KyunghyunLee/aes-rl). Each worker takes one
+individual through its life on its own: sample, train by gradients or not, one episode, then the episodes of a
+snapshot of the mean, and the update of the search distribution. A critic learns beside them all the time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.mean_updates import OLDEST, move, oldest, update_ratio
+from erlbench.algorithms.population_control import probability_of_rl
+from erlbench.algorithms.search_distribution import (
+    SearchDistribution,
+    cem_variance,
+    decayed,
+    elite_weights,
+    ranking,
+    weighted_moments,
+)
+from erlbench.algorithms.variance_updates import (
+    ONLINE_ADAPTIVE,
+    ONLINE_FIXED,
+    RANK_BASED,
+    SUCCESS_RULE_FROZEN,
+    freeze,
+    online_adaptive,
+    online_fixed,
+    slide,
+    success_rule,
+)
+from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.seeding import Purpose, generator
+from erlbench.tasks import ArrayRef, Counts, Output, Perturbed, Result, Task
+
+__all__ = ["AESRL", "PRESETS", "AESRLSettings", "AESRLState", "Individual", "Ranked"]
+
+
+@dataclass
+class Individual:
+    """One individual on its way: sampled, perhaps trained, evaluated, compared with the mean."""
+
+    kind: str  # es, rl, or random: with random actions
+    parameters: Perturbed | ArrayRef  # a vector in the store once it is trained
+    born: int  # generation at which it was sampled
+    fitness: float | None = None  # f(z), once known
+    snapshot: ArrayRef | None = None  # the mean when its episode ended, until its measurement is asked for
+
+
+@dataclass
+class Ranked:
+    """An evaluated individual that the rank-based rules still know."""
+
+    parameters: Perturbed | ArrayRef
+    fitness: float
+
+
+@dataclass
+class AESRLState:
+    """Everything AES-RL needs to go on."""
+
+    distribution: SearchDistribution
+    critic: CriticState
+    epsilon: float  # of the rank-based variance
+    individuals: dict[int, Individual] = field(default_factory=dict)  # by worker
+    lengths: list[int] = field(default_factory=list)  # of the last individuals' episodes
+    ring: list[Ranked] = field(default_factory=list)
+    successes: list[bool] = field(default_factory=list)
+    launched: int = 0
+    n_rl: int = 1  # launched, both from one on as in the public code
+    n_es: int = 1
+    last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
+
+
+class AESRL(Algorithm):
+    """AES-RL: asynchronous evolution strategy with TD3-trained individuals."""
+
+    settings_type: ClassVar[type] = AESRLSettings
+    state_types: ClassVar[tuple[type, ...]] = (
+        AESRLState,
+        Individual,
+        Ranked,
+        SearchDistribution,
+        CriticState,
+        CriticSpec,
+    )
+    synchronous: ClassVar[bool] = False
+    default_workers: ClassVar[int | None] = 5
+    settings: AESRLSettings
+    state: AESRLState
+
+    def __init__(self, settings: AESRLSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        problem = context.problem
+        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
+        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._weights = elite_weights(settings.elites)
+        rank_based = settings.mean_update == OLDEST, settings.variance_update == RANK_BASED
+        self._needs_ring = any(rank_based)
+        self._needs_mean_fitness = not all(rank_based)
+        mean = initial_parameters(sizes, self.key(Purpose.PARAMETERS))
+        distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
+        self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        return self.state.distribution.mean_ref
+
+    @property
+    def warm(self) -> bool:
+        """Whether the warm-up is over and there is enough experience to learn from."""
+        enough = self.context.replay.length >= self.settings.batch_size
+        return self.counters.timesteps >= self.settings.start_timesteps and enough
+
+    # -- ask ------------------------------------------------------------------------------------------------------
+
+    def _ask(self) -> list[Task]:
+        """Measurements of the mean, a new individual for every free worker, and the critic's next block."""
+        tasks = [
+            self._measurement(worker, individual)
+            for worker, individual in self.state.individuals.items()
+            if individual.snapshot is not None
+        ]
+        if not self.exhausted:
+            for worker in range(self.context.workers):
+                if worker not in self.state.individuals:
+                    tasks += self._launch(worker)
+            tasks += self._critic_block()
+        return tasks
+
+    def _launch(self, worker: int) -> list[Task]:
+        """Sample an individual (no antithetic pairs), train it by gradients or not, and play one episode."""
+        state, number = self.state, self.state.launched
+        z = state.distribution.sample(self.key(Purpose.NOISE, number))
+        kind = self._choose(number)
+        state.launched += 1
+        state.individuals[worker] = Individual(kind, z, self.counters.generation)
+        if kind != "rl":
+            random = kind == "random"
+            return [self.rollout(z, kind=kind, record=True, random_actions=random, worker=worker)]
+        view = self.context.replay.view(self.settings.replay_size)
+        training = actor_task(self, z, state.critic.parameters, sum(state.lengths), view, worker)
+        trained = Output(training.id, "parameters")
+        return [training, self.rollout(trained, kind=kind, record=True, worker=worker)]
+
+    def _choose(self, number: int) -> str:
+        """The kind of the next individual: eq. 3 against a uniform number; no RL during the warm-up."""
+        settings, state = self.settings, self.state
+        if not self.warm:
+            return "random" if settings.warmup == RANDOM else "es"
+        p_rl = probability_of_rl(state.n_rl, state.n_es, settings.p_desired, settings.k_rl)
+        if generator(*self.key(Purpose.POPULATION, number)).random() < p_rl:
+            state.n_rl += 1
+            return "rl"
+        state.n_es += 1
+        return "es"
+
+    def _measurement(self, worker: int, individual: Individual) -> Task:
+        """The episodes that measure f(mu) on the mean of the moment when the individual's episode ended."""
+        snapshot, individual.snapshot = individual.snapshot, None
+        assert snapshot is not None
+        episodes = self.settings.mean_episodes
+        return self.rollout(snapshot, kind="mean", counts=Counts.FITNESS, episodes=episodes, worker=worker)
+
+    def _critic_block(self) -> list[Task]:
+        """The next block of critic updates: one at a time, never more updates than timesteps so far."""
+        settings, critic = self.settings, self.state.critic
+        if critic.in_flight or not self.warm or critic.step >= self.counters.timesteps:
+            return []
+        view = self.context.replay.view(settings.replay_size)
+        task = critic_task(
+            self, critic.parameters, self.policy(), settings.critic_block, critic.step, view, self.context.workers
+        )
+        critic.in_flight, critic.step = True, critic.step + settings.critic_block
+        return [task]
+
+    # -- tell -----------------------------------------------------------------------------------------------------
+
+    def _tell(self, task: Task, result: Result) -> None:
+        state = self.state
+        if task.kind == "critic":
+            state.critic.parameters, state.critic.in_flight = result.arrays["critic"], False
+            return
+        individual = state.individuals[task.worker]
+        if task.kind == "actor":
+            individual.parameters = result.arrays["parameters"]
+        elif task.kind == "mean":
+            returns = result.values["returns"]
+            self._finish(task.worker, math.fsum(returns) / len(returns))
+        else:
+            state.lengths = [*state.lengths, *result.values["lengths"]][-self.settings.actor_episodes :]
+            self._evaluated(task.worker, individual, result.values["returns"][0])
+
+    def _evaluated(self, worker: int, individual: Individual, fitness: float) -> None:
+        """An individual's episode has ended: measure the mean, or go on if f(mu) is not needed."""
+        individual.fitness = fitness
+        if individual.kind == "random" and not self.settings.tell_in_warmup:
+            del self.state.individuals[worker]
+        elif self._needs_mean_fitness:
+            individual.snapshot = self.policy()
+        else:
+            self._finish(worker, math.nan)
+
+    def _finish(self, worker: int, f_mean: float) -> None:
+        """Update the then-current distribution with an individual and the snapshot's score; free its worker."""
+        individual = self.state.individuals.pop(worker)
+        assert individual.fitness is not None
+        p = self._update(individual.parameters, individual.fitness, f_mean)
+        self.state.last = {
+            "p": p,
+            "f_z": individual.fitness,
+            "f_mean": f_mean,
+            "is_rl": float(individual.kind == "rl"),
+            "staleness": self.counters.generation - individual.born,
+        }
+        self.counters.generation += 1
+
+    def _update(self, parameters: Perturbed | ArrayRef, f_z: float, f_mean: float) -> float:
+        """Move mean and variance; the ratio p that was used, for the oldest rule 1 / ring."""
+        settings, state = self.settings, self.state
+        centre, spread = self._rank(parameters, f_z) if self._needs_ring else (None, None)
+        old, variance = state.distribution.mean, state.distribution.variance
+        z = np.asarray(self.context.store.load(parameters))
+        if settings.mean_update == OLDEST:
+            p = 0.0 if centre is None else 1.0 / settings.ring
+            mean = old if centre is None else oldest(old, centre, settings.ring)
+        else:
+            p = update_ratio(settings.mean_update, f_z, f_mean, settings.scale, settings.psg)
+            mean = move(old, z, p) if p else old
+        rule = settings.variance_update
+        if rule == ONLINE_ADAPTIVE:
+            variance = online_adaptive(variance, z, old, mean, p, settings.floor)
+        elif rule == ONLINE_FIXED:
+            variance = online_fixed(variance, z, old, mean, p, settings.n_fixed, settings.floor)
+        elif rule == RANK_BASED:
+            variance = self._rank_based(variance, spread)
+        else:
+            variance = self._success_rule(variance, f_z > f_mean)
+        state.distribution = state.distribution.moved(mean, variance, self.share)
+        return p
+
+    def _rank(
+        self, parameters: Perturbed | ArrayRef, fitness: float
+    ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+        """Put an individual into the ring, in the oldest one's place; the elites' moments once the ring is full."""
+        settings, state = self.settings, self.state
+        state.ring = [*state.ring, Ranked(parameters, fitness)][-settings.ring :]
+        if len(state.ring) < settings.ring:
+            return None, None
+        best = ranking([member.fitness for member in state.ring])[: settings.elites]
+        elites = (np.asarray(self.context.store.load(state.ring[index].parameters)) for index in best)
+        return weighted_moments(state.distribution.mean, elites, self._weights)
+
+    def _rank_based(self, variance: np.ndarray, spread: np.ndarray | None) -> np.ndarray:
+        """CEM's variance of the ring; `ring` individuals decay epsilon like one generation."""
+        if spread is None:
+            return variance
+        settings, state = self.settings, self.state
+        state.epsilon = decayed(state.epsilon, settings.tau_cem ** (1.0 / settings.ring), settings.floor)
+        return cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
+
+    def _success_rule(self, variance: np.ndarray, success: bool) -> np.ndarray:
+        settings, state = self.settings, self.state
+        remember = freeze if settings.variance_update == SUCCESS_RULE_FROZEN else slide
+        state.successes, acts = remember(state.successes, success, settings.ring)
+        if not acts:
+            return variance
+        threshold, factor = settings.success_threshold, settings.success_factor
+        return success_rule(variance, state.successes, threshold, factor, settings.floor)
+
+    def metrics(self) -> dict[str, float]:
+        state, counters = self.state, self.counters
+        nothing = {"p": math.nan, "f_z": math.nan, "f_mean": math.nan, "is_rl": math.nan, "staleness": math.nan}
+        return {
+            **(state.last or nothing),
+            "variance_mean": float(state.distribution.variance.mean()),
+            "n_rl": state.n_rl,
+            "n_es": state.n_es,
+            "critic_lag": counters.timesteps - counters.critic_updates,
+        }

@@ -1,0 +1,147 @@
+"""CEM: the cross-entropy method with a diagonal Gaussian over policy parameters.
+
+Pourchot and Sigaud, "CEM-RL", ICLR 2019, section 2.2, with the constants of its public code
+(github.com/apourchot/CEM-RL). CEM-RL and P-CEM-RL are this class with part of each generation trained by gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.search_distribution import (
+    SearchDistribution,
+    cem_variance,
+    decayed,
+    elite_weights,
+    ranking,
+    weighted_moments,
+)
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.seeding import Purpose
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Perturbed, Result, Task
+
+CEM_RL = "CEM-RL, public code"
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"extra_ke_division": False}}
+
+
+@dataclass(frozen=True)
+class CEMSettings:
+    """Hyper-parameters of CEM."""
+
+    population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
+    elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
+    sigma_init: float = setting(1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0)
+    sigma_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
+    tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
+    antithetic: bool = setting(True, "the second half mirrors the first (even populations)", CEM_RL)
+    extra_ke_division: bool = setting(
+        True, "divide the weighted variance by K_e once more", "CEM-RL, public code; the paper has no such factor"
+    )
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
+
+    def __post_init__(self) -> None:
+        if self.elites > self.population:
+            raise ValueError(f"elites ({self.elites}) cannot exceed population ({self.population})")
+
+
+@dataclass
+class CEMState:
+    """Everything CEM needs to go on."""
+
+    distribution: SearchDistribution
+    epsilon: float
+    individuals: list[Perturbed | ArrayRef] = field(default_factory=list)  # of this generation, trained or not
+    fitness: dict[int, float] = field(default_factory=dict)  # by individual, those evaluated so far
+    steps: int = 0  # of this generation's episodes so far
+    previous_steps: int = 0  # of the whole generation before
+    elites: list[int] = field(default_factory=list)  # of the generation before, best first
+    best: float = math.nan  # fitness in the generation before
+    average: float = math.nan
+
+
+class CEM(Algorithm):
+    """Cross-entropy method: sample, rank, and refit mean and variance to the elites."""
+
+    settings_type: ClassVar[type] = CEMSettings
+    state_types: ClassVar[tuple[type, ...]] = (CEMState, SearchDistribution)
+    default_workers: ClassVar[int | None] = None
+    settings: Any
+
+    def __init__(self, settings: Any, context: Context) -> None:
+        super().__init__(settings, context)
+        problem = context.problem
+        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
+        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._weights = elite_weights(settings.elites)
+        mean = initial_parameters(sizes, self.key(Purpose.PARAMETERS))
+        self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
+
+    def initial_state(self, distribution: SearchDistribution) -> CEMState:
+        """The state before the first generation."""
+        return CEMState(distribution, self.settings.sigma_init)
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        mean: ArrayRef = self.state.distribution.mean_ref
+        return mean
+
+    def _ask(self) -> list[Task]:
+        """A whole generation when none is under way."""
+        if self.state.individuals or self.exhausted:
+            return []
+        settings, generation = self.settings, self.counters.generation
+        population = self.state.distribution.population(
+            settings.population,
+            settings.antithetic and settings.population % 2 == 0,
+            lambda index: self.key(Purpose.NOISE, generation, index),
+        )
+        self.state.individuals = list(population)
+        return self.generation(population)
+
+    def generation(self, population: list[Perturbed]) -> list[Task]:
+        """The tasks that evaluate `population`, one episode each."""
+        return [self.rollout(z, kind="es", worker=index) for index, z in enumerate(population)]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        """Take one individual's return; the last one of the generation updates the distribution."""
+        state = self.state
+        state.fitness[task.worker] = result.values["returns"][0]
+        state.steps += result.values["lengths"][0]
+        if len(state.fitness) == len(state.individuals):
+            self.update()
+
+    def update(self) -> None:
+        """Eq. 1 to 3; the variance is taken around the old mean."""
+        state, settings, load = self.state, self.settings, self.context.store.load
+        fitness = [state.fitness[index] for index in range(len(state.individuals))]
+        state.elites = ranking(fitness)[: settings.elites]
+        elites = (np.asarray(load(state.individuals[index])) for index in state.elites)
+        state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.sigma_end)
+        mean, spread = weighted_moments(state.distribution.mean, elites, self._weights)
+        variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
+        state.distribution = SearchDistribution.create(mean, variance, self.share)
+        state.best, state.average = max(fitness), math.fsum(fitness) / len(fitness)
+        state.individuals, state.fitness = [], {}
+        state.previous_steps, state.steps = state.steps, 0
+        self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        state = self.state
+        return {
+            "fitness_best": state.best,
+            "fitness_mean": state.average,
+            "epsilon": state.epsilon,
+            "variance_mean": float(state.distribution.variance.mean()),
+            "steps": state.previous_steps,
+        }

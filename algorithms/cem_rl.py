@@ -1,0 +1,125 @@
+"""CEM-RL: CEM whose first individuals are trained by TD3's gradients before they are evaluated.
+
+Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", ICLR 2019,
+algorithm 1, with the constants of github.com/apourchot/CEM-RL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from erlbench.algorithms.cem import CEM, CEM_RL, CEMSettings, CEMState
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.search_distribution import SearchDistribution
+from erlbench.settings import setting
+from erlbench.tasks import Input, Output, Perturbed, Result, Task
+
+AES_CODE = "AES-RL, public code"
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "no-extra-division": {"extra_ke_division": False},
+    "aes-rl-code": {"tau_cem": 0.90, "random_warmup": True},  # CEM-RL as the authors of AES-RL re-implemented it
+}
+
+
+@dataclass(frozen=True)
+class CEMRLSettings(ActorCriticSettings, CEMSettings):
+    """Hyper-parameters of CEM-RL."""
+
+    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
+    start_timesteps: int = setting(10_000, "training starts after more than so many timesteps", CEM_RL, minimum=0)
+    random_warmup: bool = setting(
+        False, "uniform random actions until training starts, instead of the individuals' own", CEM_RL
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_grad > self.population:
+            raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
+
+
+@dataclass
+class CEMRLState(CEMState):
+    """CEM's state and the critic; there is none when `n_grad` is 0."""
+
+    critic: CriticState | None = None
+    trained: int = 0  # individuals of this generation that are trained by gradients
+    rl_elites: int = 0  # how many of the generation before were among its elites
+
+
+class CEMRL(CEM):
+    """CEM-RL: half of CEM's population trained by TD3 on a shared critic."""
+
+    settings_type: ClassVar[type] = CEMRLSettings
+    state_types: ClassVar[tuple[type, ...]] = (CEMRLState, CriticState, CriticSpec, SearchDistribution)
+
+    def initial_state(self, distribution: SearchDistribution) -> CEMRLState:
+        critic = new_critic(self) if self.settings.n_grad else None
+        return CEMRLState(distribution, self.settings.sigma_init, critic=critic)
+
+    @property
+    def warm(self) -> bool:
+        """Whether there is enough experience to learn from."""
+        return (
+            self.counters.timesteps > self.settings.start_timesteps
+            and self.context.replay.length >= self.settings.batch_size
+        )
+
+    def generation(self, population: list[Perturbed]) -> list[Task]:
+        """Train the first individuals, then evaluate all."""
+        parameters: list[Input] = list(population)
+        self.state.trained = self.settings.n_grad if self.warm else 0
+        tasks = self.training(parameters) if self.state.trained else []
+        return tasks + self.evaluations(parameters)
+
+    def training(self, parameters: list[Input]) -> list[Task]:
+        """A chain of critic blocks, and the actors' training; puts its outputs into `parameters`.
+
+        Actor i learns from the critic after i + 1 blocks, whose target actor is individual i before its training.
+        So it can train while the chain goes on, and the individuals beyond `n_grad` can be evaluated at once.
+        """
+        settings, critic, steps = self.settings, self.state.critic, self.state.previous_steps
+        view = self.context.replay.view(settings.replay_size)
+        latest: Input = critic.parameters
+        block = steps // settings.n_grad
+        tasks = []
+        for index, z in enumerate(parameters[: settings.n_grad]):
+            if block:
+                tasks.append(critic_task(self, latest, z, block, critic.step, view, worker=index))
+                latest = Output(tasks[-1].id, "critic")
+                critic.step += block
+            tasks.append(actor_task(self, z, latest, steps, view, worker=index))
+            parameters[index] = Output(tasks[-1].id, "parameters")
+        return tasks
+
+    def evaluations(self, parameters: Sequence[Input]) -> list[Task]:
+        """One episode of each individual; all of them go to the replay."""
+        random = self.settings.random_warmup and not self.warm
+        return [
+            self.rollout(
+                z,
+                kind="random" if random else "rl" if index < self.state.trained else "es",
+                record=self.settings.n_grad > 0,
+                random_actions=random,
+                worker=index,
+            )
+            for index, z in enumerate(parameters)
+        ]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        if task.kind == "critic":
+            self.state.critic.parameters = result.arrays["critic"]
+        elif task.kind == "actor":
+            self.state.individuals[task.worker] = result.arrays["parameters"]
+        else:
+            super()._tell(task, result)
+
+    def update(self) -> None:
+        super().update()
+        self.state.rl_elites = sum(index < self.state.trained for index in self.state.elites)
+
+    def metrics(self) -> dict[str, float]:
+        return {**super().metrics(), "n_rl": self.state.trained, "rl_elites": self.state.rl_elites}

@@ -1,0 +1,114 @@
+"""The two gradient tasks of the algorithms that mix evolution with TD3: blocks of critic updates, training an actor.
+
+The updates themselves are in `erlbench.algorithms.actor_critic`, which imports torch; this module names them only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from erlbench.algorithms.base import Algorithm
+from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.policy import ACTIVATIONS
+from erlbench.seeding import Purpose
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Input, Priority, ReplayView, Task
+
+CEM_RL = "CEM-RL, public code"
+TD3 = "TD3"
+
+
+@dataclass(frozen=True)
+class ActorCriticSettings:
+    """Hyper-parameters of the networks and of TD3's updates."""
+
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actor and critics", CEM_RL, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
+    critic_activation: str = setting("leaky-relu", "hidden activation of the critics", CEM_RL, choices=ACTIVATIONS)
+    actor_learning_rate: float = setting(1e-3, "Adam's step size for actors", CEM_RL, minimum=0)
+    critic_learning_rate: float = setting(1e-3, "Adam's step size for the critics", CEM_RL, minimum=0)
+    batch_size: int = setting(100, "transitions per gradient step", CEM_RL, minimum=1)
+    replay_size: int = setting(1_000_000, "latest transitions to learn from", CEM_RL, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", TD3, minimum=0, maximum=1)
+    tau: float = setting(0.005, "step of the target critics towards the critics", TD3, minimum=0, maximum=1)
+    target_noise: float = setting(0.2, "standard deviation of the noise on target actions", TD3, minimum=0)
+    noise_clip: float = setting(0.5, "bound of the noise on target actions", TD3, minimum=0)
+
+
+@dataclass
+class CriticState:
+    """The shared critic: `(4, 2P)` float32 with rows online, target, and Adam's two moments."""
+
+    parameters: ArrayRef
+    step: int = 0  # updates so far, those in flight included
+    in_flight: bool = False
+
+
+def new_critic(algorithm: Algorithm) -> CriticState:
+    """A fresh critic of the run, in the store."""
+    return CriticState(algorithm.share(initial_critic(critic_of(algorithm), algorithm.key(Purpose.PARAMETERS, 1))))
+
+
+def critic_of(algorithm: Algorithm) -> CriticSpec:
+    """The critic's network: the actor's hidden widths, and its own activation."""
+    return critic_spec(algorithm.policy_spec, algorithm.settings.hidden, algorithm.settings.critic_activation)
+
+
+def critic_task(
+    algorithm: Algorithm, critic: Input, target_actor: Input, updates: int, step: int, view: ReplayView, worker: int = 0
+) -> Task:
+    """`updates` critic updates, of which `step` were made before, towards the targets of `target_actor`.
+
+    Its output `critic` has the shape of its input `critic`.
+    """
+    settings: ActorCriticSettings = algorithm.settings
+    more = {
+        "discount": settings.discount,
+        "tau": settings.tau,
+        "learning_rate": settings.critic_learning_rate,
+        "target_noise": settings.target_noise,
+        "noise_clip": settings.noise_clip,
+        "step": step,
+    }
+    inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
+    return _gradient_task(algorithm, "critic", "update_critic", updates, more, inputs, Priority.CRITIC, worker)
+
+
+def actor_task(
+    algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, worker: int = 0
+) -> Task:
+    """`updates` steps of the actor `parameters` up the first critic, with a fresh Adam; output `parameters`."""
+    more = {"learning_rate": algorithm.settings.actor_learning_rate}
+    inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}
+    return _gradient_task(algorithm, "actor", "train_actor", updates, more, inputs, Priority.ACTOR, worker)
+
+
+def _gradient_task(
+    algorithm: Algorithm,
+    kind: str,
+    function: str,
+    updates: int,
+    more: dict[str, Any],
+    inputs: dict[str, Input],
+    priority: Priority,
+    worker: int,
+) -> Task:
+    task_id, settings = algorithm.new_id(), algorithm.settings
+    common = {
+        "policy": algorithm.policy_spec,
+        "critic": critic_of(algorithm),
+        "updates": updates,
+        "batch_size": settings.batch_size,
+    }
+    return Task(
+        task_id,
+        kind,
+        f"erlbench.algorithms.actor_critic:{function}",
+        algorithm.key(Purpose.MINIBATCH, task_id),
+        {**common, **more},
+        inputs,
+        priority,
+        gradient=True,
+        worker=worker,
+    )

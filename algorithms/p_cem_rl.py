@@ -1,0 +1,146 @@
+"""P-CEM-RL: CEM-RL made for parallel workers, still synchronous.
+
+Lee, Lee, Shin, Kwon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
+Search" (AES-RL), NeurIPS 2020, section 4.1, after its public code (github.com/KyunghyunLee/aes-rl). The whole critic
+phase comes first, and all RL individuals train on its final critic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings, CEMRLState
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.search_distribution import SearchDistribution
+from erlbench.settings import setting
+from erlbench.tasks import Input, Output, Perturbed, Priority, Result, Task
+
+AES_CODE = "AES-RL, public code"
+CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True}
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "barriers": {"barriers": True},
+    "code": {**CODE, "barriers": True},
+    "parallel-critic": {"parallel_critic": True},
+}
+
+
+@dataclass(frozen=True)
+class PCEMRLSettings(CEMRLSettings):
+    """Hyper-parameters of P-CEM-RL."""
+
+    parallel_critic: bool = setting(
+        False, "one critic learns all the time, towards the mean's targets; then results depend on timing", AES_CODE
+    )
+    critic_block: int = setting(1000, "updates per block of the parallel critic", AES_CODE, minimum=1)
+    barriers: bool = setting(
+        False, "wait for all between critic, actors and evaluations; costs time, changes no result", AES_CODE
+    )
+
+
+@dataclass
+class PCEMRLState(CEMRLState):
+    """CEM-RL's state and, with barriers, where the generation is."""
+
+    phase: str = ""  # the phase to start next: actors, evaluations, or none
+    out: int = 0  # tasks of the present phase that are not told yet
+
+
+class PCEMRL(CEMRL):
+    """P-CEM-RL: CEM-RL whose RL individuals all train on the generation's final critic, in parallel."""
+
+    settings_type: ClassVar[type] = PCEMRLSettings
+    state_types: ClassVar[tuple[type, ...]] = (PCEMRLState, CriticState, CriticSpec, SearchDistribution)
+    default_workers: ClassVar[int | None] = 5
+
+    @property
+    def synchronous(self) -> bool:  # type: ignore[override]
+        return not self.settings.parallel_critic
+
+    def initial_state(self, distribution: SearchDistribution) -> PCEMRLState:
+        critic = new_critic(self) if self.settings.n_grad else None
+        return PCEMRLState(distribution, self.settings.sigma_init, critic=critic)
+
+    def _ask(self) -> list[Task]:
+        tasks = self._next_phase() if self.settings.barriers else super()._ask()
+        return tasks + self._critic_stream()
+
+    def _next_phase(self) -> list[Task]:
+        """With barriers: the tasks of the next phase when those of the last are all told."""
+        state = self.state
+        if state.out:
+            return []
+        if state.phase == "actors":
+            tasks, state.phase = self._actors(state.individuals, state.critic.parameters), "evaluations"
+        elif state.phase == "evaluations":
+            tasks, state.phase = self.evaluations(state.individuals), ""
+        else:
+            tasks = super()._ask()
+        state.out = len(tasks)
+        return tasks
+
+    def generation(self, population: list[Perturbed]) -> list[Task]:
+        """All phases at once, or with barriers the first one."""
+        if not self.settings.barriers:
+            return super().generation(population)
+        self.state.trained = self.settings.n_grad if self.warm else 0
+        if not self.state.trained:
+            return self.evaluations(population)
+        blocks = self._critic_phase(population)
+        if blocks:
+            self.state.phase = "actors"
+            return blocks
+        self.state.phase = "evaluations"
+        return self._actors(population, self.state.critic.parameters)
+
+    def training(self, parameters: list[Input]) -> list[Task]:
+        """The chain of all critic blocks, then every actor on the last one's critic."""
+        blocks = self._critic_phase(parameters)
+        actors = self._actors(parameters, Output(blocks[-1].id, "critic") if blocks else self.state.critic.parameters)
+        parameters[: len(actors)] = [Output(task.id, "parameters") for task in actors]
+        return blocks + actors
+
+    def _critic_phase(self, parameters: list[Any]) -> list[Task]:
+        """One block per RL individual, each towards the targets of its individual; none with a parallel critic."""
+        settings, critic = self.settings, self.state.critic
+        updates = self.state.previous_steps // settings.n_grad
+        if settings.parallel_critic or not updates:
+            return []
+        view, latest, blocks = self.context.replay.view(settings.replay_size), critic.parameters, []
+        for z in parameters[: settings.n_grad]:
+            blocks.append(critic_task(self, latest, z, updates, critic.step, view))
+            latest = Output(blocks[-1].id, "critic")
+            critic.step += updates
+        return blocks
+
+    def _actors(self, parameters: list[Any], critic: Input) -> list[Task]:
+        """The training of the first `n_grad` individuals, as many updates as the last generation had steps."""
+        settings, updates = self.settings, self.state.previous_steps
+        view = self.context.replay.view(settings.replay_size)
+        return [
+            actor_task(self, z, critic, updates, view, worker=index)
+            for index, z in enumerate(parameters[: settings.n_grad])
+        ]
+
+    def _critic_stream(self) -> list[Task]:
+        """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""
+        settings, critic = self.settings, self.state.critic
+        if not settings.parallel_critic or critic is None or critic.in_flight or self.exhausted or not self.warm:
+            return []
+        view = self.context.replay.view(settings.replay_size)
+        task = critic_task(
+            self, critic.parameters, self.policy(), settings.critic_block, critic.step, view, self.context.workers
+        )
+        critic.in_flight, critic.step = True, critic.step + settings.critic_block
+        # It never ends, so it must not go before the actors that wait for the same processes.
+        return [replace(task, priority=Priority.ACTOR)]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        if task.kind == "critic" and self.settings.parallel_critic:
+            self.state.critic.in_flight = False
+        else:
+            self.state.out = max(0, self.state.out - 1)
+        super()._tell(task, result)
