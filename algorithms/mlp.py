@@ -118,11 +118,16 @@ class Adam:
         )
 
 
+def on_cpu(tensor: Tensor) -> bool:
+    """Whether numpy can work on the tensor's memory."""
+    return tensor.device.type == "cpu"
+
+
 def products(a: Tensor, b: Tensor, out: Tensor) -> list[Operation]:
     """The operations for `out[k] = a[k] @ b[k]`."""
     if b.shape[1] == 1:  # an outer product
         return [partial(torch.mul, a, b, out=out)]
-    if out.device.type != "cpu":
+    if not on_cpu(out):
         return [partial(torch.bmm, a, b, out=out)]
     return [partial(np.dot, a[k].numpy(), b[k].numpy(), out[k].numpy()) for k in range(len(out))]
 
@@ -141,7 +146,7 @@ def _activate(activation: str, x: Tensor) -> list[Operation]:
     if activation == "leaky-relu":
         return [partial(torch.nn.functional.leaky_relu_, x, SLOPE)]
     if activation == "tanh":
-        return [partial(np.tanh, x.numpy(), out=x.numpy()) if x.device.type == "cpu" else x.tanh_]
+        return [partial(np.tanh, x.numpy(), out=x.numpy()) if on_cpu(x) else x.tanh_]
     raise ValueError(f"unknown activation '{activation}'")
 
 
