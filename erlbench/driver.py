@@ -222,7 +222,7 @@ class Driver:
         payload = {
             "algorithm": self.algorithm.snapshot(), "outstanding": list(self._outstanding.values()),
             "evaluation": self.evaluator.state, "replay": replay.state(), "clock": self.clock.state(),
-            "files": self.recorder.state(), "last_return": self.last_return,
+            "files": self.recorder.state(), "pool": self.pool.state(), "last_return": self.last_return,
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self.directory.path / "checkpoint", payload, arrays)
@@ -258,6 +258,7 @@ class Driver:
         self.recorder.restore(payload["files"])
         self.algorithm.restore(payload["algorithm"])
         self.evaluator.state = payload["evaluation"]
+        self.pool.restore(payload["pool"])
         self.clock.restore(payload["clock"])
         self.last_return = payload["last_return"]
         folder = str(self.algorithm.context.replay.folder)

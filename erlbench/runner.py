@@ -23,7 +23,7 @@ from erlbench.cells import Cell, RunOptions, differences
 from erlbench.driver import Driver, Options
 from erlbench.envs.registry import problem
 from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
-from erlbench.pool import Pool, create
+from erlbench.pool import Pool, SimulatedPool, create
 from erlbench.progress import Display, Reading
 from erlbench.replay import Replay
 from erlbench.results import Recorder, RunDirectory
@@ -160,6 +160,7 @@ class Runner:
             if pool is not None:
                 pool.close()
             pool = self._pools[thread] = create(wanted, self.options.device, self.options.task_timeout)
+        pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
 
@@ -176,7 +177,6 @@ class Run:
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay)
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
-            from erlbench.pool.simulated import SimulatedPool
             pool = SimulatedPool(pool, cell.workers)
         self.pool = pool
         directory.write_config(cell.config())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +26,7 @@ class Workspace:
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
-        self._replays: dict[str, ReplayReader] = {}
+        self._replays: dict[tuple[int, int], ReplayReader] = {}
 
     def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """The environment of `spec`, made once."""
@@ -38,7 +37,8 @@ class Workspace:
 
     def replay(self, view: ReplayView) -> ReplayReader:
         """The reader of `view`, mapped again when the replay has grown past the map."""
-        inode = str((Path(view.path) / "rows.i32").stat().st_ino)
+        status = (Path(view.path) / "rows.i32").stat()
+        inode = (status.st_dev, status.st_ino)  # a path may come back with other content; a mapped inode does not
         known = self._replays.get(inode)
         if known is None or known.stop < view.stop:
             self._replays.clear()
@@ -67,8 +67,3 @@ def task_function(name: str) -> Callable[..., Outcome]:
     found: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
     return found
 
-
-def limit_threads() -> None:
-    """One BLAS and OpenMP thread for this process; to be called before numpy is imported."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"

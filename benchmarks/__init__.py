@@ -1,0 +1,1 @@
+"""Measurements against peers: each module is a program with `--help`."""

@@ -1,0 +1,126 @@
+"""Stable-Baselines3's TD3 as a peer: same settings, same evaluations, same kind of run directory.
+
+    python -m benchmarks.sb3_td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 --out results/td3-vs-sb3
+    erlbench run --algo td3 --env HalfCheetah-v5 --seeds 3 --total-timesteps 50000 \
+        --set start_timesteps=10000 --out results/td3-vs-sb3
+    erlbench report results/td3-vs-sb3
+"""
+
+from __future__ import annotations
+
+from erlbench.threads import limit_threads
+
+limit_threads()
+
+import shlex  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+from datetime import UTC, datetime  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import click  # noqa: E402
+import gymnasium  # noqa: E402
+import numpy as np  # noqa: E402
+import stable_baselines3  # noqa: E402
+import torch  # noqa: E402
+from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
+from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
+
+from erlbench import machine  # noqa: E402
+from erlbench.results import Recorder, RunDirectory  # noqa: E402
+from erlbench.seeding import Purpose, environment_seed  # noqa: E402
+
+NAME = "sb3-td3"
+
+
+class Evaluate(BaseCallback):
+    """Evaluates the deterministic policy from erlbench's start states, every `frequency` steps."""
+
+    def __init__(self, recorder: Recorder, env_id: str, seed: int, frequency: int, episodes: int) -> None:
+        super().__init__()
+        self._recorder, self._seed, self._frequency, self._episodes = recorder, seed, frequency, episodes
+        self._env = gymnasium.make(env_id)
+        self._index = self._steps = 0
+        self._start, self._excluded = time.monotonic(), 0.0
+
+    def _on_training_start(self) -> None:
+        self._evaluate()
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps % self._frequency == 0:
+            self._evaluate()
+        return True
+
+    def _evaluate(self) -> None:
+        began = time.monotonic()
+        returns, lengths = zip(*(self._episode(number) for number in range(self._episodes)), strict=True)
+        self._steps += sum(lengths)
+        updates = int(self.model._n_updates)
+        self._recorder.eval.write({
+            "evaluation": self._index, "timesteps": self.num_timesteps, "fitness_timesteps": 0,
+            "evaluation_timesteps": self._steps, "episodes": self.model._episode_num, "generation": 0,
+            "critic_updates": updates, "actor_updates": updates // 2,
+            "train_time_s": began - self._start - self._excluded, "total_time_s": began - self._start,
+            "return_mean": float(np.mean(returns)), "return_std": float(np.std(returns, ddof=1)),
+            "returns": list(returns), "lengths": list(lengths),
+        })  # fmt: skip
+        self._index += 1
+        self._excluded += time.monotonic() - began
+
+    def _episode(self, number: int) -> tuple[float, int]:
+        key = (self._seed, int(Purpose.EVALUATION), self._index)
+        observation, _ = self._env.reset(seed=environment_seed(*key, number))
+        total, length, over = 0.0, 0, False
+        while not over:
+            action, _ = self.model.predict(observation, deterministic=True)
+            observation, reward, terminated, truncated, _ = self._env.step(action)
+            total, length, over = total + float(reward), length + 1, terminated or truncated
+        return total, length
+
+
+@click.command()
+@click.option("--env", "env_id", default="HalfCheetah-v5", show_default=True)
+@click.option("--seeds", default="0,1,2", show_default=True, help="Run seeds, separated by commas.")
+@click.option("--total-timesteps", default=50_000, show_default=True)
+@click.option("--start-timesteps", default=10_000, show_default=True, help="Random actions before this step.")
+@click.option("--eval-freq", default=5_000, show_default=True)
+@click.option("--eval-episodes", default=10, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("results/td3-vs-sb3"), show_default=True)
+def main(
+    env_id: str, seeds: str, total_timesteps: int, start_timesteps: int, eval_freq: int, eval_episodes: int, out: Path
+) -> None:
+    """Run Stable-Baselines3's TD3 with the settings of `erlbench run --algo td3`, one thread."""
+    torch.set_num_threads(1)
+    for seed in map(int, seeds.split(",")):
+        directory = RunDirectory(out / env_id / NAME / f"seed-{seed:03d}")
+        directory.hold()
+        if directory.status().get("status") == "done":
+            continue
+        config = {"env": env_id, "algo": NAME, "preset": "paper", "name": NAME, "seed": seed, "workers": 1,
+                  "total_timesteps": total_timesteps, "eval_freq": eval_freq, "eval_episodes": eval_episodes,
+                  "evaluate": "during", "simulated_time": False}  # fmt: skip
+        directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
+        recorder = Recorder(directory.path, env_id)
+        recorder.start()
+        described = machine.describe()
+        described["versions"]["stable-baselines3"] = stable_baselines3.__version__
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        directory.add_start(described, {"started": started, "processes": 1, "jobs": 1, "device": "cpu",
+                                        "threads_per_process": 1, "command_line": shlex.join(sys.argv)})  # fmt: skip
+        env = gymnasium.make(env_id)
+        size = env.action_space.shape[0]  # type: ignore[index]
+        model = stable_baselines3.TD3(
+            "MlpPolicy", env, learning_rate=3e-4, buffer_size=1_000_000, learning_starts=start_timesteps,
+            batch_size=256, tau=0.005, gamma=0.99, train_freq=1, gradient_steps=1, policy_delay=2,
+            action_noise=NormalActionNoise(np.zeros(size), 0.1 * np.ones(size)), target_policy_noise=0.2,
+            target_noise_clip=0.5, policy_kwargs={"net_arch": [256, 256]}, seed=seed, device="cpu",
+        )  # fmt: skip
+        callback = Evaluate(recorder, env_id, seed, eval_freq, eval_episodes)
+        model.learn(total_timesteps, callback=callback)
+        directory.write_status(status="done", message="", timesteps=total_timesteps, total_timesteps=total_timesteps)
+        recorder.close()
+        directory.release()
+
+
+if __name__ == "__main__":
+    main()

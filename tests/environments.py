@@ -1,0 +1,59 @@
+"""Environments that misbehave, registered as a user would: `tests.environments:Broken-reward-v0`."""
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import register
+from gymnasium.spaces import Box, Dict, Discrete
+
+
+class Broken(gymnasium.Env):
+    """A point on a line; in its third episode, at step 5, it goes wrong in the way that `how` names."""
+
+    observation_space = Box(-np.inf, np.inf, (2,))
+    action_space = Box(-1.0, 1.0, (1,))
+    episodes = 0
+
+    def __init__(self, how="reward"):
+        self.how = how
+        type(self).episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        type(self).episodes += 1
+        self.steps = 0
+        return self.np_random.normal(size=2), {}
+
+    def step(self, action):
+        self.steps += 1
+        bad = self.steps == 5 and type(self).episodes > 2
+        if bad and self.how == "raise":
+            raise RuntimeError("the motor is on fire")
+        observation = self.np_random.normal(size=2)
+        reward = float("nan") if bad and self.how == "reward" else -float(np.square(observation).sum())
+        if bad and self.how == "observation":
+            observation[0] = np.nan
+        return observation, reward, False, False, {}
+
+
+class DictObservation(Broken):
+    """Observations that no policy here can read."""
+
+    observation_space = Dict({"x": Box(-1, 1, (2,))})
+
+
+class DiscreteAction(Broken):
+    """Actions that no policy here can give."""
+
+    action_space = Discrete(3)
+
+
+class Unbounded(Broken):
+    """Actions without bounds."""
+
+    action_space = Box(-np.inf, np.inf, (1,))
+
+
+for how in ("reward", "observation", "raise"):
+    register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=20, kwargs={"how": how})
+for cls in (DictObservation, DiscreteAction, Unbounded):
+    register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)
