@@ -83,11 +83,11 @@ class Algorithm(ABC):
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)
         if "observations" in result.arrays:
-            get = self.context.store.get
-            self.context.replay.append(
-                *(get(result.arrays[name]) for name in ("observations", "actions", "rewards", "continues")),
-                lengths=values["lengths"],
-            )
+            recorded = {
+                name: self.context.store.get(result.arrays[name])
+                for name in ("observations", "actions", "rewards", "continues")
+            }
+            self.context.replay.append(**recorded, lengths=values["lengths"])
         self._tell(task, result)
 
     @abstractmethod

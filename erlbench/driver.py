@@ -96,7 +96,7 @@ class Driver:
             self.pool.submit(self._unevaluated())
         while self.evaluator.state.pending:
             self._step()
-        policy = self.pool.store.load(self.algorithm.policy())
+        policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
         save_policy(self.directory.path / "policy.safetensors", policy, self.algorithm.policy_spec)
 
     def _step(self) -> None:

@@ -10,20 +10,20 @@ from erlbench.cells import Cell
 from erlbench.envs.registry import Problem
 from erlbench.settings import environment_name
 
-FLOPS = 55e9  # float32 operations a second of one core in a minibatch
+FLOPS = 80e9  # float32 operations a second of one core in a minibatch
 PARAMETER_SECONDS = 1.5e-9  # a critic's or actor's optimiser step, per parameter
 STEP_SECONDS = {  # one environment step with its policy
-    "HalfCheetah": 65e-6,
-    "Walker2d": 110e-6,
-    "Hopper": 100e-6,
-    "Swimmer": 75e-6,
-    "Ant": 250e-6,
-    "Humanoid": 300e-6,
-    "HumanoidStandup": 350e-6,
+    "HalfCheetah": 100e-6,
+    "Walker2d": 200e-6,
+    "Hopper": 180e-6,
+    "Swimmer": 130e-6,
+    "Ant": 370e-6,
+    "Humanoid": 420e-6,
+    "HumanoidStandup": 450e-6,
 }
-OTHER_STEP_SECONDS = 80e-6
+OTHER_STEP_SECONDS = 100e-6
 START_SECONDS = 3.0  # imports and first episodes
-PROCESS_BYTES = 260e6  # a worker that computes gradients; a rollout worker needs half of it
+GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,14 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     steps = cell.total_timesteps * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, cell.total_timesteps - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)
-    critic = trained * listed.critic_updates * critic_time
+    caught_up = trained if registry.find(cell.algo).synchronous else cell.total_timesteps  # AES-RL's critic catches up
+    critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time
     total = START_SECONDS + steps * step + critic + actors
     chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
     width = observation_width(problem)
     disk = 4.0 * cell.total_timesteps * width if listed.critic_updates else 0.0
-    memory = PROCESS_BYTES * (1 + processes * (1.0 if listed.critic_updates else 0.5))
+    memory = (1 + processes) * (GRADIENT_BYTES if listed.critic_updates else ROLLOUT_BYTES)
     return Estimate(total, START_SECONDS + max(chain, (total - START_SECONDS) / max(1, processes)), memory, disk)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from types import FrameType
+from typing import Any
 
 from erlbench import machine, progress
 from erlbench.algorithms import registry
@@ -176,15 +177,13 @@ class Run:
         self.replay = Replay(directory.path / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay)
         algorithm = registry.find(cell.algo)(cell.settings, context)
-        if cell.simulated_time:
-            pool = SimulatedPool(pool, cell.workers)
-        self.pool = pool
+        self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
         options = Options(
             cell.eval_freq, cell.eval_episodes, cell.evaluate == "after", runner.options.checkpoint_every
         )
-        self.driver = Driver(algorithm, pool, directory, self.recorder, options, runner.stop, self._watch)
+        self.driver = Driver(algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch)
         self._read = 0.0
         start = {
             "started": datetime.now(UTC).isoformat(timespec="seconds"), "processes": pool.processes,
@@ -232,12 +231,12 @@ class Run:
 @contextlib.contextmanager
 def _signals(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C and SIGTERM set `stop`; a second one acts as usual."""
-    before: dict[int, object] = {}
+    before: dict[signal.Signals, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
         stop.set()
         for known, handler in before.items():
-            signal.signal(known, handler)  # type: ignore[arg-type]
+            signal.signal(known, handler)
 
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -245,5 +244,5 @@ def _signals(stop: threading.Event) -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+        for known, handler in before.items():
+            signal.signal(known, handler)

@@ -6,6 +6,7 @@ a folder that nobody holds was left behind by a driver that was killed; the next
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from erlbench.errors import CellError
 from erlbench.seeding import generator
 from erlbench.tasks import ArrayRef, Input, Perturbed, ReplayView
 
@@ -50,8 +52,17 @@ class Store:
         data = np.ascontiguousarray(array)
         path = self.folder / name
         part = path.with_name(f"{name}.part{os.getpid()}")
-        with open(part, "wb") as file:
-            file.write(data.data if data.size else b"")
+        try:
+            with open(part, "wb") as file:
+                file.write(data.data if data.size else b"")
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            if error.errno != errno.ENOSPC:
+                raise
+            raise CellError(
+                f"shared memory is full: no room for the {data.nbytes / 2**20:.1f} MiB of array '{name}' in "
+                f"{self.folder.parent}; free some there, or make it larger (docker run --shm-size)"
+            ) from error
         part.rename(path)
         return ArrayRef(name, tuple(data.shape), str(data.dtype))
 

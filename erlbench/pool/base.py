@@ -6,7 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from erlbench.errors import TaskError
 from erlbench.store import Store
@@ -27,7 +27,10 @@ class Pool(Protocol):
 
     store: Store
     processes: int
-    device: str  # of gradient tasks, as asked for; `auto` gives way to what was found
+
+    @property
+    def device(self) -> str:
+        """The device of gradient tasks, as asked for; `auto` gives way to what was found."""
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Take tasks in; their inputs may be `Output`s of tasks submitted now, earlier, or finished."""
@@ -60,7 +63,7 @@ class Pool(Protocol):
     def close(self) -> None:
         """End the workers, and remove the store if the pool made it."""
 
-    def __enter__(self) -> Pool: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
 

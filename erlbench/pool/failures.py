@@ -6,8 +6,6 @@ import traceback
 from dataclasses import dataclass
 
 from erlbench.errors import ErlbenchError, TaskError
-from erlbench.pool.base import name
-from erlbench.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -24,14 +22,14 @@ def failure(error: BaseException) -> Failure:
     details = traceback.format_exc()
     if isinstance(error, ErlbenchError):
         return Failure(type(error), f": {error}", details)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError):  # of the process; that the store is full is an error of its own
         return Failure(TaskError, f": out of memory ({error}); run fewer processes", details)
     return Failure(None, f" raised {type(error).__name__}: {error}", details)
 
 
-def as_error(task: Task, failure: Failure) -> ErlbenchError:
-    """The error to raise in the driver: of the same class if it is one of ours, naming the task."""
-    message = name(task) + failure.message
+def as_error(subject: str, failure: Failure) -> ErlbenchError:
+    """The error to raise in the driver: of the same class if it is one of ours; `subject` begins the message."""
+    message = subject + failure.message
     if failure.type is None or issubclass(failure.type, TaskError):
         return TaskError(message, failure.details)
     return failure.type(message)

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -70,10 +71,18 @@ class WorkerProcess:
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
         with worker_surroundings():
-            self._process.start()
+            self._start()
         theirs.close()
         self.pid: int = self._process.pid
         self.sentinel: int = self._process.sentinel
+
+    def _start(self) -> None:
+        for _ in range(2):
+            try:
+                return self._process.start()
+            except (OSError, EOFError):
+                time.sleep(0.1)  # the fork server is being killed: the next attempt finds it dead and starts another
+        return self._process.start()
 
     def send(self, message: bytes) -> None:
         """Send a task; that the worker has died is found out elsewhere."""

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 from erlbench.errors import ErlbenchError, TaskError
 from erlbench.pool.base import PoolEvent, Queue, name
@@ -138,7 +138,7 @@ class ProcessPool:
         if self._owns_store:
             self.store.close()
 
-    def __enter__(self) -> ProcessPool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -148,6 +148,8 @@ class ProcessPool:
 
     def _start(self) -> None:
         """Start ready tasks on idle slots, lowest (priority, id) first."""
+        if self._broken is not None:
+            return
         rollouts, gradients = self._queue.ready(False), self._queue.ready(True)
         if self._queue.unfinished(True) and not any(slot.gradient for slot in self._slots):
             self._start_gradient_workers(1, self._idle or self._slots)  # importing torch takes seconds: begin now
@@ -208,13 +210,14 @@ class ProcessPool:
             worker.ready, self.device = True, message.device if self.device == "auto" else self.device
             self._failed_starts = 0
         elif not worker.ready:
-            self._broken = (message.type or ErlbenchError)(message.message.removeprefix(": "))
+            self._broken = as_error("gradient worker", message)
+            self._end(worker)
         else:
             task = self._release(slot)
             self._kills.pop(task.id, None)
             if isinstance(message, Failure):
                 self._queue.drop(task.id)
-                self._finished.append(as_error(task, message))
+                self._finished.append(as_error(name(task), message))
             else:
                 self._queue.finish(message)
                 self._finished.append(message)
@@ -230,9 +233,8 @@ class ProcessPool:
     def _died(self, slot: Slot, worker: WorkerProcess, event: str = "worker died", reason: str = "") -> None:
         """Replace a worker that is gone, and run its task again."""
         busy, pid = slot.worker is worker, worker.pid
-        how = reason or self._end(worker)
-        if reason:
-            self._end(worker)
+        how = self._end(worker)
+        how = reason or how
         where = f"worker process {pid} of slot {slot.index}: {how}"
         if busy:
             task = self._release(slot)

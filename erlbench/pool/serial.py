@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
-from erlbench.pool.base import PoolEvent, Queue
+from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.failures import as_error, failure
 from erlbench.pool.worker import prepare_torch
 from erlbench.store import Store
@@ -41,9 +41,9 @@ class SerialPool:
             self._workspace = Workspace(self.store, 0, self.device)
         try:
             result = self._workspace.run(task)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._queue.drop(task.id)
-            raise as_error(task, failure(error)) from error
+            raise as_error(name(task), failure(error)) from error
         self._queue.finish(result)
         return result
 
@@ -74,7 +74,7 @@ class SerialPool:
         if self._owns_store:
             self.store.close()
 
-    def __enter__(self) -> SerialPool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

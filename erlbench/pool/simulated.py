@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from erlbench.pool.base import Pool, PoolEvent, Queue
 from erlbench.store import Store
@@ -130,7 +130,7 @@ class SimulatedPool:
     def close(self) -> None:
         self.inner.close()
 
-    def __enter__(self) -> SimulatedPool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -1,0 +1,77 @@
+"""What separates today's environments and budgets from those of the published numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from erlbench.report.comparison import Group
+
+# Facts about Gymnasium's MuJoCo environments: versions 2 and 3 (of the papers) against version 5.
+_IDENTICAL = ("HalfCheetah", "Swimmer")
+_DIFFERENCES = (
+    ("Hopper", "v5 no longer pays the healthy reward on the step that ends an episode (at most 1 per episode)"),
+    (
+        "Walker2d",
+        "v5 gives the right foot the friction of the left one (1.9 instead of 0.9) and no longer pays the healthy "
+        "reward on the step that ends an episode",
+    ),
+    (
+        "Ant",
+        "v5 has contact forces in the observation (105 numbers; in the papers' 111 they were all zero with "
+        "MuJoCo 2.0) and a contact cost: the scores are not comparable",
+    ),
+    (
+        "Humanoid",
+        "v5 has another observation (348 numbers instead of 376) and a contact cost, and MuJoCo 2.0 had zero contact "
+        "forces: the scores are not comparable",
+    ),
+    ("InvertedPendulum", "v5 gives no reward on the step that ends an episode"),
+    ("InvertedDoublePendulum", "v5 has 9 instead of 11 observations and no bonus on the step that ends an episode"),
+    ("Reacher", "v5 computes the reward after the step instead of before it and observes 10 instead of 11 numbers"),
+    ("Pusher", "v5 has a heavier object and computes the reward after the step: the scores are not comparable"),
+)
+
+
+def environment_note(ours: str, theirs: str) -> str:
+    """How our environment differs from the published one; empty when it is the same version."""
+    if not theirs or ours == theirs:
+        return ""
+    base, version, old = _base(ours), _version(ours), _version(theirs)
+    if base != _base(theirs) or version != 5 or old not in (1, 2, 3):
+        return f"{ours} is compared with numbers for {theirs}, another version of the environment"
+    if base in _IDENTICAL:
+        return f"{ours} has the dynamics and the reward of {theirs}"
+    difference = next((text for name, text in _DIFFERENCES if name == base), "")
+    return f"{ours} is not {theirs}: {difference}" if difference else f"{ours} may differ from {theirs}"
+
+
+def environment_notes(groups: Iterable[Group]) -> Iterator[str]:
+    """A sentence for each environment whose published numbers are for another version."""
+    for group in groups:
+        note = environment_note(group.env, group.env_published)
+        if note:
+            yield note + "."
+
+
+def budget_note(ours: int, published: Iterable[int]) -> str:
+    """The warning that budgets differ, or an empty text."""
+    others = sorted(set(published) - {ours})
+    if not others:
+        return ""
+    listed = " or ".join(f"{value:,}" for value in others)
+    return f"Different budgets: published after {listed} training steps, ours after {ours:,}. Do not compare them."
+
+
+def similar_budget(ours: int, published: int | None) -> bool:
+    """Whether a published final value belongs into a figure of ours: our budget reaches 90 % of it, at most 110 %."""
+    return published is not None and 0.9 * published <= ours <= 1.1 * published
+
+
+def _base(env: str) -> str:
+    return re.sub(r"-v\d+$", "", env.rpartition(":")[2])
+
+
+def _version(env: str) -> int:
+    found = re.search(r"-v(\d+)$", env)
+    return int(found[1]) if found else -1

@@ -1,0 +1,67 @@
+"""What meta.json says about the machine, the versions and the starts of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where and how a run ran, at its last start; empty texts where meta.json does not say."""
+
+    cpu: str = ""
+    cores: str = ""
+    gpus: str = ""
+    device: str = ""
+    processes: str = ""
+    jobs: str = ""  # cells that ran at once
+    threads: str = ""  # per process
+    python: str = ""
+    commit: str = ""
+    command: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    started: tuple[str, ...] = ()  # the time of each start
+    differ: bool = False  # the starts had different processes, jobs or devices
+
+    @property
+    def hardware(self) -> str:
+        """CPU, cores and GPU in one line."""
+        if not self.cpu and not self.cores:
+            return "not recorded"
+        return f"{self.cpu or 'CPU not recorded'}, {self.cores or '?'} cores, {self.gpus or 'no GPU'}"
+
+    @property
+    def software(self) -> str:
+        """Python, packages and commit in one line."""
+        versions = [("Python", self.python)] if self.python else []
+        text = ", ".join(f"{name} {version}" for name, version in [*versions, *self.versions])
+        return (text or "not recorded") + (f", commit {self.commit[:12]}" if self.commit else "")
+
+
+def parse_machine(meta: Mapping[str, Any]) -> Machine:
+    """The machine of a run; keys that are absent or of another shape are left empty."""
+    starts = [start for start in _list(meta.get("starts")) if isinstance(start, Mapping)]
+    last = {**meta, **(starts[-1] if starts else {})}
+    versions = last.get("versions")
+    kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in starts}
+    return Machine(
+        cpu=_text(last, "cpu"), cores=_text(last, "cores"), gpus=_text(last, "gpus"), device=_text(last, "device"),
+        processes=_text(last, "processes"), jobs=_text(last, "jobs"), threads=_text(last, "threads_per_process"),
+        python=_text(last, "python"), commit=_text(last, "commit"), command=_text(last, "command_line"),
+        versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
+        started=tuple(time for start in (starts or [last]) if (time := _text(start, "started"))),
+        differ=len(kinds) > 1,
+    )
+
+
+def _text(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    if isinstance(value, list):
+        return ", ".join(f"{value.count(item)} x {item}" for item in dict.fromkeys(map(str, value)))
+    return "" if value is None or isinstance(value, Mapping) else str(value)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
