@@ -51,6 +51,8 @@ def die(settings, inputs, key, workspace):
     if log.stat().st_size <= settings["times"]:
         if settings["how"] == "signal":
             os.kill(os.getpid(), signal.SIGKILL)
+        if settings["how"] == "hang":
+            time.sleep(60)
         os._exit(3)
     return draw({}, inputs, key, workspace)
 
@@ -66,6 +68,24 @@ def wrong(settings, inputs, key, workspace):
         sys.exit(4)
     if error == "memory":
         raise MemoryError("1 TiB")
+    if error == "full":
+        (workspace.store.folder / f"1.array.part{os.getpid()}").symlink_to("/dev/full")
+        return Outcome({}, {"array": np.ones(1000)})
     if error == "pickle":
         return Outcome({"function": lambda: None})
     return Outcome({"quotient": 1 / 0})
+
+
+def busy(settings, inputs, key, workspace):
+    """Never end, mostly in calls of C code."""
+    matrix = np.ones((300, 300), np.float32)
+    while True:
+        matrix @ matrix
+
+
+def episode(settings, inputs, key, workspace):
+    """An episode whose length and wall time are drawn independently of each other."""
+    length, seconds = generator(*key).integers(1, 50), generator(*key, 1).uniform(0, 0.02)
+    time.sleep(seconds)
+    values = {"lengths": [int(length)], "critic_updates": settings.get("critic_updates", 0)}
+    return Outcome(values, {"array": np.full(1, length, np.float32)})

@@ -1,0 +1,154 @@
+"""What holds for every pool."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from erlbench.envs.registry import problem
+from erlbench.errors import CellError, NumericalError, TaskError, UsageError
+from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.pool import create
+from erlbench.store import Store
+from erlbench.tasks import Counts, Output, Perturbed, Priority, Task
+
+FUNCTIONS = "tests.pool.functions:"
+
+
+def task(task_id, function="draw", settings=None, **more):
+    return Task(task_id, "test", FUNCTIONS + function, (7, task_id), settings or {}, **more)
+
+
+@pytest.fixture(params=[0, 1, 2])
+def pool(request):
+    with create(request.param) as pool:
+        yield pool
+
+
+def results(pool, count):
+    found = {}
+    while len(found) < count:
+        result = pool.next_result(30)
+        assert result is not None
+        found[result.task] = result
+    return found
+
+
+def test_a_graph_of_tasks_gives_the_same_numbers_everywhere(pool):
+    tasks = [task(1), task(2), task(3, inputs={"a": Output(1, "array"), "b": Output(2, "array")})]
+    tasks += [task(4, inputs={"a": Output(3, "array")}), task(5, inputs={"a": Output(2, "array")})]
+    pool.submit(reversed(tasks))
+    found = results(pool, 5)
+
+    def draw(task_id, total):
+        key = np.random.SeedSequence((7, task_id))
+        array = np.random.Generator(np.random.Philox(key)).standard_normal(5).astype(np.float32)
+        for value in total:
+            array = array + value
+        return array
+
+    one, two = draw(1, []), draw(2, [])
+    three = draw(3, [one.sum(), two.sum()])
+    np.testing.assert_array_equal(pool.store.get(found[3].arrays["array"]), three)
+    assert found[4].values["sum"] == float(draw(4, [three.sum()]).sum())
+    assert found[5].values["sum"] == float(draw(5, [two.sum()]).sum())
+    assert found[3].start >= max(found[1].end, found[2].end)
+    pool.submit([task(6, inputs={"a": Output(3, "array")})])  # an output of a task that finished long ago
+    assert results(pool, 1)[6].values["sum"] == float(draw(6, [three.sum()]).sum())
+    assert pool.next_result() is None  # nothing left: no waiting
+
+
+def test_a_rollout_is_the_same_everywhere(pool):
+    found = problem("InvertedPendulum-v5")
+    spec = PolicySpec((found.observation_size, 8, found.action_size), "tanh", found.action_low, found.action_high)
+    centre = pool.store.put("centre", initial_parameters(spec.sizes, (1,)))
+    settings = {
+        "env": found.env, "policy": spec, "episodes": 2, "record": True, "random_actions": False,
+        "action_noise": 0.1, "seeds": (),
+    }  # fmt: skip
+    perturbed = Perturbed(centre, 0.1, (1, 2), -1)
+    pool.submit([
+        Task(1, "es", "erlbench.rollout:rollout", (3, 1), settings, {"parameters": perturbed}, counts=Counts.TRAINING)
+    ])
+    result = results(pool, 1)[1]
+    with create(0) as reference:
+        reference.store.put("centre", initial_parameters(spec.sizes, (1,)))
+        reference.submit([Task(1, "es", "erlbench.rollout:rollout", (3, 1), settings, {"parameters": perturbed})])
+        expected = results(reference, 1)[1]
+        assert result.values == expected.values
+        for name in ("observations", "actions", "rewards", "continues"):
+            a, b = pool.store.get(result.arrays[name]), reference.store.get(expected.arrays[name])
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("error", "cls", "message"),
+    [
+        ("numerical", NumericalError, r"^task 1 \(test\): the reward of step 3 is nan$"),
+        ("task", TaskError, r"^task 1 \(test\): the environment raised an error$"),
+        ("memory", TaskError, r"^task 1 \(test\): out of memory"),
+        ("full", CellError, r"^task 1 \(test\): shared memory is full"),
+        ("division", TaskError, r"^task 1 \(test\) raised ZeroDivisionError: division by zero$"),
+        ("exit", TaskError, r"^task 1 \(test\) raised SystemExit: 4$"),
+    ],
+)
+def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
+    pool.submit([task(1, "wrong", {"error": error}), task(2)])
+    with pytest.raises(cls, match=message) as caught:
+        results(pool, 2)
+    if isinstance(caught.value, TaskError):
+        assert "functions.py" in caught.value.details
+    pool.reset()
+    pool.submit([task(1)])
+    assert results(pool, 1)[1].process == 0 or pool.processes > 1
+    assert not list(pool.store.folder.glob("*.part*"))
+
+
+def test_a_device_that_is_not_there_is_an_error_of_the_user():
+    with create(1, device="cuda:99") as pool:
+        pool.submit([task(1, gradient=True)])
+        with pytest.raises(UsageError, match="device 'cuda:99' is not available.*cpu"):
+            pool.next_result(30)
+        with pytest.raises(UsageError):
+            pool.next_result(30)
+
+
+def test_reset_forgets_tasks_and_allows_their_ids_again(pool):
+    seconds = {"seconds": 0.0 if pool.processes == 0 else 30.0}
+    pool.submit([task(1, "sleep", seconds), task(2, inputs={"a": Output(1, "array")}), task(3)])
+    pool.reset()
+    assert dict(pool.running()) == {}
+    assert pool.next_result() is None
+    pool.submit([task(1), task(2, inputs={"a": Output(1, "array")})])
+    assert set(results(pool, 2)) == {1, 2}
+
+
+def test_priorities_decide_what_starts_first():
+    for processes in (0, 1):
+        with create(processes) as pool:
+            pool.submit([task(1, priority=Priority.ACTOR)])  # keeps the only worker busy while the others come in
+            pool.submit([
+                task(2, priority=Priority.EVALUATION), task(3, priority=Priority.ACTOR), task(5), task(4),
+            ])  # fmt: skip
+            order = list(results(pool, 5))
+            assert order == ([1, 4, 5, 3, 2] if processes else [4, 5, 1, 3, 2])
+
+
+def test_a_pool_leaves_a_store_that_it_was_given():
+    store = Store.create()
+    try:
+        for processes in (0, 1):
+            with create(processes, store=store) as pool:
+                pool.submit([task(1)])
+                reference = results(pool, 1)[1].arrays["array"]
+            assert store.get(reference).shape == (5,)
+    finally:
+        store.close()
+    with create(1) as pool:
+        folder = pool.store.folder
+    assert not folder.exists()
+
+
+def test_a_negative_number_of_processes_is_refused():
+    with pytest.raises(UsageError, match="-1"):
+        create(-1)
