@@ -47,13 +47,12 @@ class TomlLines:
                 self._add((*key, items[key]), number)
                 items[key] += 1
 
-    def find(self, path: Keys, exact: bool = False) -> int | None:
-        """The line of `path`, or unless `exact` of what is nearest around it; None when nothing is there."""
-        if exact:
-            return self._lines.get(path)
-        for stop in range(len(path), 0, -1):
-            if path[:stop] in self._lines:
-                return self._lines[path[:stop]]
+    def find(self, *paths: Keys) -> int | None:
+        """The line of the path that is there, or of what comes nearest to one of them; None when nothing does."""
+        for missing in range(max(map(len, paths))):
+            for path in paths:
+                if path[: len(path) - missing] in self._lines:
+                    return self._lines[path[: len(path) - missing]]
         return None
 
     def _add(self, path: Keys, number: int) -> None:
@@ -79,10 +78,9 @@ class TomlFile:
         self._lines = TomlLines(text)
 
     def fail(self, message: str, *where: Keys) -> NoReturn:
-        """Raise a `UsageError` at the deepest of `where` (paths of keys) that is in the file."""
-        lines = [self._lines.find(path, exact=True) for path in where] + [self._lines.find(where[0])]
-        line = next((f", line {line}" for line in lines if line is not None), "")
-        raise UsageError(f"{self._name}{line}: {message}")
+        """Raise a `UsageError` at the path of keys that is in the file, or nearest to being there."""
+        line = self._lines.find(*where)
+        raise UsageError(f"{self._name}{'' if line is None else f', line {line}'}: {message}")
 
     @contextmanager
     def at(self, *where: Keys) -> Iterator[None]:

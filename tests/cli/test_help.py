@@ -1,0 +1,75 @@
+"""Help and version: complete, quick, and without heavy imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench import __version__
+from erlbench.cli import COMMANDS, cli
+from erlbench.cli.arguments import option_fields
+
+
+def invoke(*words: str):
+    return CliRunner().invoke(cli, list(words))
+
+
+def test_commands_are_in_the_order_of_their_use():
+    result = invoke("--help")
+    assert result.exit_code == 0
+    positions = [result.output.index(f"\n  {name} ") for name in ("run", "report", "list", "show")]
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_shows_examples(name):
+    result = invoke(name, "--help")
+    assert result.exit_code == 0
+    assert "Examples:" in result.output
+    assert f"erlbench {name}" in result.output
+
+
+def test_run_shows_every_option_in_its_section():
+    output = invoke("run", "--help").output
+    titles = ["What to run:", "Evaluation:", "This machine:", "Results:", "Output:"]
+    assert [output.index(title) for title in titles] == sorted(output.index(title) for title in titles)
+    for name in option_fields():
+        assert "--" + name.replace("_", "-") in output
+
+
+def test_version():
+    assert invoke("--version").output == f"erlbench {__version__}\n"
+
+
+def test_a_misspelt_command_or_option():
+    result = invoke("runn")
+    assert result.exit_code == 2
+    assert "no such command 'runn'; did you mean 'run'?" in result.output
+    result = invoke("run", "--algoo", "td3")
+    assert result.exit_code == 2
+    assert "--algo" in result.output
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"]])
+def test_help_is_quick(words):
+    times = []
+    for _ in range(4):  # the best of some: the machine may be busy
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "erlbench", *words], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+        if times[-1] < 0.5:
+            break
+    assert min(times) < 0.5
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from click.testing import CliRunner; from erlbench.cli import cli; "
+        "assert CliRunner().invoke(cli, ['run', '--help']).exit_code == 0; "
+        "print([m for m in ('torch', 'numpy', 'gymnasium', 'mujoco', 'pandas', 'rich', 'matplotlib') if m in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

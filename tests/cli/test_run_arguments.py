@@ -1,0 +1,106 @@
+"""What `erlbench run` makes of its options, its --config file and bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from erlbench.cli.arguments import arguments, seed_list
+from erlbench.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("3", (0, 1, 2)), ("0,3,5-9", (0, 3, 5, 6, 7, 8, 9)), ("5-6", (5, 6)), ("7,", None), (2, (0, 1)),
+        ([4, 1], (4, 1)), (" 1, 2 ", (1, 2)),
+    ],
+)  # fmt: skip
+def test_seeds(given, expected):
+    if expected is None:
+        with pytest.raises(UsageError):
+            seed_list(given, "--seeds")
+    else:
+        assert seed_list(given, "--seeds") == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seeds": "0"}, "--seeds must be 1 to 10000 seeds, not 0; for one seed use --seed 0"),
+        ({"seeds": "-2"}, "--seeds must be 1 to 10000 seeds, not -2"),
+        ({"seeds": "9-5"}, "--seeds: '9-5' must be a range"),
+        ({"seeds": "1,1"}, "--seeds: '1,1' must name each seed once"),
+        ({"seeds": "0-99999999999"}, "must be a range of 1 to 10000 seeds"),
+        ({"seeds": "a"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not 'a'"),
+        ({"seeds": "3", "seed": "1"}, "--seed and --seeds exclude one another"),
+        ({"seed": "-1"}, "--seed must be at least 0, not '-1'"),
+        ({"total_timesteps": "0"}, "--total-timesteps must be at least 1, not '0'"),
+        ({"total_timesteps": "-1e6"}, "--total-timesteps must be at least 1"),
+        ({"total_timesteps": "many"}, "--total-timesteps must be an integer, not 'many'"),
+        ({"workers": "0"}, "--workers must be at least 1, not '0'"),
+        ({"workers": "none"}, "--workers must be an integer, not 'none'"),
+        ({"processes": "-1"}, "--processes must be at least 0, not '-1'"),
+        ({"jobs": "0"}, "--jobs must be at least 1, not '0'"),
+        ({"eval_freq": "0"}, "--eval-freq must be at least 1, not '0'"),
+        ({"eval_episodes": "1.5"}, "--eval-episodes must be an integer, not '1.5'"),
+        ({"evaluate": "never"}, "--evaluate must be one of during, after, not 'never'"),
+        ({"device": "gpu"}, "--device must be auto, cpu, cuda or cuda:N, not 'gpu'"),
+        ({"task_timeout": "nan"}, "--task-timeout must be a finite number, not 'nan'"),
+        ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
+        ({"name": "../up"}, "--name '../up' must be letters"),
+        ({"algo": (",",)}, "--algo names nothing"),
+        ({"config": "missing.toml"}, "missing.toml cannot be read: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(given, message):
+    with pytest.raises(UsageError) as caught:
+        arguments(given)
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_lists_may_be_repeated_or_joined():
+    assert arguments({"algo": ("td3,cem", "aes-rl", "td3")}).algo == ("td3", "cem", "aes-rl")
+
+
+def test_nothing_given():
+    asked = arguments({"algo": (), "total_timesteps": None, "force": None})
+    assert (asked.algo, asked.total_timesteps, asked.force, asked.all_seeds) == ((), None, False, None)
+
+
+def write(tmp_path: Path, text: str) -> str:
+    (tmp_path / "my.toml").write_text(text)
+    return str(tmp_path / "my.toml")
+
+
+def test_the_command_line_wins_over_the_file(tmp_path):
+    config = write(
+        tmp_path,
+        'algo = "td3"\neval-freq = 100\nseeds = 3\n[run]\ntotal_timesteps = 1e4\n[settings]\ntau = 0.1\nbatch_size = 7\n',
+    )
+    asked = arguments({"config": config, "eval_freq": "5000", "seed": "4", "set": ("tau=0.005", "policy-delay=3")})
+    assert asked.algo == ("td3",)
+    assert asked.eval_freq == 5000  # as the default, and still it wins
+    assert asked.total_timesteps == 10_000
+    assert asked.all_seeds == (4,)
+    assert asked.set == {"tau": "0.005", "batch_size": 7, "policy_delay": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\ntotal_timestep = 3", "my.toml, line 2: unknown option 'total_timestep'; did you mean 'total_timesteps'?"),
+        ("[run]\nworkers = -1", "my.toml, line 2: 'workers' must be at least 1, not -1"),
+        ("seeds = 0", "my.toml, line 1: 'seeds' must be 1 to 10000 seeds, not 0"),
+        ("seeds = 1.5", "my.toml, line 1: 'seeds' must be a number of seeds"),
+        ("settings = 3", "my.toml, line 1: 'settings' must be a table"),
+        ("a = ", "my.toml cannot be read: Invalid value"),
+        ("force = 1", "my.toml, line 1: 'force' must be true or false, not 1"),
+    ],
+)
+def test_errors_in_a_file_name_their_line(tmp_path, text, message):
+    with pytest.raises(UsageError) as caught:
+        arguments({"config": write(tmp_path, text)})
+    assert message in str(caught.value)

@@ -1,0 +1,170 @@
+"""`erlbench run`: from the command line to the cells, dry runs, and exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tomli_w
+from click.testing import CliRunner
+
+from erlbench import runner
+from erlbench.cells import Cell, RunOptions
+from erlbench.cli import cli
+from erlbench.cli.arguments import arguments
+from erlbench.cli.planning import plan
+from erlbench.errors import Interrupted
+
+
+def invoke(*words: str):
+    return CliRunner().invoke(cli, ["run", *words])
+
+
+def cells_of(**given) -> list[Cell]:
+    return plan(arguments(given))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "nothing to run: give --algo and --env, or --study"),
+        ("--algo td3", "nothing to run: give --algo and --env, or --study"),
+        ("--algo td4 --env Hopper-v5", "unknown algorithm 'td4'; did you mean 'td3'?"),
+        ("--algo xyzzy --env Hopper-v5", "unknown algorithm 'xyzzy'; there are td3, cem"),
+        ("--algo td3@papr --env Hopper-v5", "unknown preset 'papr' of td3; did you mean 'paper'?"),
+        ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
+        ("--algo td3 --env CartPole-v1", "environment 'CartPole-v1' has actions Discrete(2)"),
+        ("--algo td3 --env Hopper-v5 --set tua=1", "unknown setting 'tua' of td3; did you mean 'tau'?"),
+        ("--algo td3 --env Hopper-v5 --set tau=2", "setting 'tau' of td3 must be at most 1, not '2'"),
+        ("--algo td3 --env Hopper-v5 --workers 2", "--workers means nothing to td3"),
+        ("--algo aes-rl --env Hopper-v5 --workers 0", "--workers must be at least 1"),
+        ("--algo td3 --env Hopper-v5 --profile smoke", "--profile belongs to --study"),
+        ("--algo td3,cem --env Hopper-v5 --name a", "--name needs one algorithm"),
+        ("--study aes-rl-tabel-1", "unknown study 'aes-rl-tabel-1'; did you mean 'aes-rl-table-1'?"),
+        (
+            "--study aes-rl-table-1 --profile smok",
+            "unknown profile 'smok' of study 'aes-rl-table-1'; did you mean 'smoke'?",
+        ),
+        ("--study aes-rl-table-1 --preset code", "--preset cannot be given with --study"),
+        ("--study aes-rl-table-1 --workers 3", "--workers cannot be given with --study"),
+        ("--study aes-rl-table-1 --algo td3", "--algo td3 is in none of the studies"),
+        ("--study aes-rl-table-1 --env Ant-v5", "--env Ant-v5 is in none of the studies"),
+        (
+            "--study aes-rl-table-1 --set tua=1",
+            "--set tua is in none of the studies (profile smoke); did you mean 'tau'?",
+        ),
+    ],
+)
+def test_bad_input_gets_one_message_and_exit_code_2(words, message):
+    result = invoke(*words.split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith("erlbench: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_an_unexpected_error_leaves_its_traceback_in_a_file(monkeypatch):
+    def broken(cells, options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(runner, "run_cells", broken)
+    result = invoke("--algo", "cem", "--env", "Hopper-v5")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("erlbench: unexpected RuntimeError: broken (traceback in ")
+    path = Path(result.stderr.rpartition("traceback in ")[2].strip().rstrip(")"))
+    assert "in broken" in path.read_text()
+    path.unlink()
+    result = invoke("--algo", "cem", "--env", "Hopper-v5", "-v")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"), [(0, 0), (1, 1), (130, 130), (Interrupted("saved"), 130), (KeyboardInterrupt(), 130)]
+)
+def test_exit_codes(monkeypatch, outcome, code):
+    def run_cells(cells, options):
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(runner, "run_cells", run_cells)
+    assert invoke("--algo", "cem", "--env", "Hopper-v5").exit_code == code
+
+
+def test_cells_and_options_reach_the_runner(monkeypatch):
+    seen: list[tuple[list[Cell], RunOptions]] = []
+    monkeypatch.setattr(runner, "run_cells", lambda cells, options: seen.append((cells, options)) or 0)
+    result = invoke(
+        "--algo", "aes-rl,cem@no-extra-division", "--env", "Hopper-v5", "--env", "Humanoid-v5", "--seeds", "0,7",
+        "--total-timesteps", "2e4", "--workers", "3", "--processes", "4", "--jobs", "2", "--device", "cpu",
+        "--checkpoint-every", "5", "--task-timeout", "60", "--simulated-time", "--evaluate", "after", "--out", "there",
+        "--force", "-q", "--eval-freq", "100", "--eval-episodes", "2",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    [(cells, options)] = seen
+    assert len(cells) == 8
+    first, second = cells[0], cells[2]
+    assert (first.algo, first.name, first.workers, first.simulated_time) == ("aes-rl", "aes-rl", 3, True)
+    assert (second.name, second.workers, second.simulated_time) == ("cem@no-extra-division", 0, False)
+    assert first.directory == Path("there/Hopper-v5/aes-rl/seed-000")
+    assert (first.total_timesteps, first.eval_freq, first.eval_episodes, first.evaluate) == (20_000, 100, 2, "after")
+    assert first.settings.hidden == (400, 300)
+    assert cells[4].settings.hidden == (256, 256)  # the paper's for Humanoid
+    assert (options.processes, options.jobs, options.device, options.force, options.verbosity) == (
+        4,
+        2,
+        "cpu",
+        True,
+        -1,
+    )
+    assert (options.checkpoint_every, options.task_timeout) == (5.0, 60.0)
+
+
+def test_a_preset_holds_for_the_algorithms_without_their_own():
+    names = [cell.name for cell in cells_of(algo=("cem", "cem@paper"), env=("Hopper-v5",), preset="no-extra-division")]
+    assert names == ["cem@no-extra-division", "cem"]
+
+
+def test_overrides_win_over_the_preset_even_when_equal_to_the_default():
+    [cell] = cells_of(algo=("p-cem-rl@code",), env=("Hopper-v5",), set=("tau_cem=0.95",))
+    assert (cell.settings.tau_cem, cell.settings.batch_size) == (0.95, 256)
+
+
+def test_the_same_cell_asked_for_twice_is_one():
+    assert len(cells_of(algo=("td3", "td3@paper"), env=("Hopper-v5",))) == 1
+
+
+def test_a_study_with_filters():
+    cells = cells_of(study=("aes-rl-table-1,aes-rl-figure-3",), profile="paper", env=("Hopper-v5",))
+    names = {cell.name for cell in cells}
+    assert names == {"cem-rl", "p-cem-rl", "aes-rl", "aes-rl@w9"}
+    assert len(cells) == 40  # ten seeds; figure 3 has three of them
+    assert {cell.out for cell in cells} == {Path("results/paper")}
+    assert {cell.workers for cell in cells if cell.name == "aes-rl@w9"} == {9}
+    assert {cell.processes for cell in cells if cell.name == "cem-rl"} == {1}
+    assert {cell.evaluate for cell in cells} == {"after"}
+    [cell] = cells_of(study=("aes-rl-table-1",), env=("Hopper-v5",), algo=("aes-rl",), out="here", set=("tau=0.1",))
+    assert cell.directory == Path("here/Hopper-v5/aes-rl/seed-000")
+    assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
+
+
+def test_a_written_configuration_asks_for_the_same_cell(tmp_path):
+    [cell] = cells_of(algo=("cem",), env=("Hopper-v5",), seed="3", total_timesteps="500", set=("hidden=8-8",))
+    path = tmp_path / "config.toml"
+    path.write_text(tomli_w.dumps(cell.config()))
+    assert cells_of(config=str(path)) == [cell]
+    assert cells_of(config=str(path), seed="4")[0].directory.name == "seed-004"
+
+
+def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("--algo", "aes-rl", "--env", "Hopper-v5,Walker2d-v5", "--total-timesteps", "20000", "--dry-run")
+    assert result.exit_code == 0
+    assert "Settings of aes-rl on Hopper-v5\n" in result.stdout  # the paper's range differs
+    assert "Settings of aes-rl on Walker2d-v5\n" in result.stdout
+    assert "results/Walker2d-v5/aes-rl/seed-000" in result.stdout
+    for word in ("memory", "disk", "processes", "Nothing was run or written."):
+        assert word in result.stdout
+    assert list(tmp_path.iterdir()) == []

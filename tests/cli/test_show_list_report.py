@@ -1,0 +1,167 @@
+"""`erlbench show`, `list` and `report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench import report
+from erlbench.cli import cli
+
+CONFIG = """\
+[run]
+env = "Hopper-v5"
+algo = "td3"
+seed = 0
+
+[settings]
+hidden = [400, 300]
+"""
+EVAL = """\
+evaluation,timesteps,return_mean,return_std,train_time_s
+0,0,10.5,1.0,0.1
+1,5000,2000,20.25,50
+2,10000,3000.125,20.25,10
+3,150"""
+
+
+def invoke(*words: object):
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "Hopper-v5" / "td3" / "seed-000"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(CONFIG)
+    status = {
+        "status": "running",
+        "timesteps": 10500,
+        "total_timesteps": 1000000,
+        "train_time_s": 200.0,
+        "return_mean": 3000.125,
+    }
+    (folder / "status.json").write_text(json.dumps(status))
+    (folder / "meta.json").write_text('{"cpu": "a CPU", "cores": 2}')
+    (folder / "eval.csv").write_text(EVAL)
+    return folder
+
+
+def test_show_a_run(run):
+    result = invoke("show", run, "--last", 2)
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "env Hopper-v5" in lines
+    assert "hidden 400-300" in lines
+    assert "status running" in lines
+    assert "steps 10,500 of 1,000,000" in lines
+    assert "train time 3 min" in lines
+    assert lines[-2:] == ["5,000 50 2,000 20.25", "10,000 10 3,000.12 20.25"]  # the cut line is left out
+
+
+def test_show_a_run_that_has_just_begun(run):
+    for name in ("status.json", "meta.json", "eval.csv"):
+        (run / name).unlink()
+    result = invoke("show", run)
+    assert result.exit_code == 0
+    assert "No evaluation yet." in result.stdout
+
+
+def test_show_damaged_files(run):
+    (run / "status.json").write_text("{")
+    assert invoke("show", run).exit_code == 0
+    (run / "config.toml").write_text("= 3")
+    result = invoke("show", run)
+    assert result.exit_code == 2
+    assert "config.toml cannot be read" in result.stderr
+
+
+def test_show_all_runs_of_a_folder(run, tmp_path):
+    result = invoke("show", tmp_path)
+    assert result.exit_code == 0
+    assert "Hopper-v5/td3/seed-000  running  10,500 of 1,000,000  3,000.12" in result.stdout
+
+
+def test_show_nothing(tmp_path):
+    result = invoke("show", tmp_path / "none")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"erlbench: {tmp_path / 'none'} does not exist; give a folder such as")
+    assert "holds no runs" in invoke("show", tmp_path).stderr
+
+
+def test_list_algorithms():
+    result = invoke("list", "algos")
+    assert result.exit_code == 0
+    rows = {line.split()[0]: line for line in result.stdout.splitlines()}
+    assert {"td3", "cem", "cem-rl", "p-cem-rl", "aes-rl"} <= set(rows)
+    assert rows["aes-rl"].split()[1] == "5"
+    verbose = invoke("list", "algos", "-v").stdout
+    assert "Settings of td3" in verbose
+    assert "batch_size" in verbose
+    assert "Presets of aes-rl" in verbose
+
+
+def test_list_environments():
+    result = invoke("list", "envs")
+    assert result.exit_code == 0
+    assert "Walker2d-v5 17 6 1000" in [" ".join(line.split()) for line in result.stdout.splitlines()]
+
+
+def test_list_studies():
+    result = invoke("list", "studies", "-v")
+    assert result.exit_code == 0
+    assert "aes-rl-table-3" in result.stdout
+    assert "Profiles of aes-rl-figure-3" in result.stdout
+
+
+def test_list_nothing_known():
+    assert invoke("list", "algorithms").exit_code == 2
+
+
+@pytest.fixture
+def built(monkeypatch) -> list[tuple]:
+    calls: list[tuple] = []
+
+    def build(results, out, studies, profile):
+        calls.append((tuple(results), out, list(studies), profile))
+        return out / "index.md"
+
+    monkeypatch.setattr(report, "build", build, raising=False)
+    return calls
+
+
+def test_report_takes_the_profile_from_the_folder(built, tmp_path):
+    (tmp_path / "smoke").mkdir()
+    result = invoke("report", tmp_path / "smoke", "--study", "aes-rl-table-1,aes-rl-figure-1")
+    assert result.exit_code == 0
+    assert result.stdout == "report/index.md\n"
+    assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke")]
+
+
+def test_report_without_a_profile(built, tmp_path):
+    result = invoke("report", tmp_path, "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert built[0][1] == tmp_path / "out"
+    assert len(built[0][2]) == 5
+    assert built[0][3] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{tmp}/none"], "there is no folder"),
+        (["{tmp}", "--study", "aes-rl-tabel-1"], "did you mean 'aes-rl-table-1'?"),
+        (
+            ["{tmp}", "--profile", "lapton"],
+            "unknown profile 'lapton' of study 'aes-rl-table-1'; did you mean 'laptop'?",
+        ),
+    ],
+)
+def test_report_with_bad_input(built, tmp_path, words, message):
+    result = invoke("report", *(word.format(tmp=tmp_path) for word in words))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert built == []

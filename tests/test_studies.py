@@ -1,0 +1,188 @@
+"""benchmarks.toml: its form, its errors, and the studies that the suite comes with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.studies import Entry, benchmarks_file, find, find_profile, load_studies, profile_settings, validate
+from erlbench.toml_file import TomlLines
+
+SMALL = """\
+[profiles.smoke]
+seeds = 2
+total_timesteps = 1e3
+settings = { start_timesteps = 100 }
+
+[studies.one]
+title = "One"
+kind = "scores"
+baseline = "td3"
+entries = [
+    { algo = "td3", published = "TD3" },
+    { algo = "aes-rl", preset = "linear-fixed", workers = 3, settings = { tau = 0.01 } },
+]
+
+[studies.one.envs_published]
+"Hopper-v5" = "Hopper-v2"
+
+[studies.one.profiles.smoke]
+envs = ["Hopper-v5"]
+
+[studies.two]
+title = "Two"
+kind = "curves"
+entries = [{ algo = "td3" }]
+
+[studies.two.profiles.smoke]
+seeds = [4]
+envs = ["Hopper-v5", "Walker2d-v5"]
+"""
+
+
+def load(tmp_path: Path, old: str = "", new: str = ""):
+    assert old in SMALL
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL.replace(old, new, 1) if old else SMALL)
+    return load_studies(path)
+
+
+def test_a_small_file(tmp_path):
+    studies = load(tmp_path)
+    one = studies["one"]
+    assert [entry.name for entry in one.entries] == ["td3", "aes-rl@linear-fixed"]
+    assert one.entries[1] == Entry(
+        "aes-rl@linear-fixed", "aes-rl", "linear-fixed", 3, None, {"tau": 0.01}, "", "aes-rl@linear-fixed"
+    )
+    profile = one.profiles["smoke"]
+    assert (profile.seeds, profile.total_timesteps, profile.eval_freq, profile.evaluate) == (
+        (0, 1),
+        1000,
+        5000,
+        "after",
+    )
+    assert isinstance(profile.total_timesteps, int)
+    assert studies["two"].profiles["smoke"].seeds == (4,)
+    assert one.envs_published == {"Hopper-v5": "Hopper-v2"}
+    validate(studies, tmp_path / "small.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[profiles.smoke]", "[profile.smoke]", "line 1: unknown key 'profile'; did you mean 'profiles'?"),
+        ("seeds = 2", "seed = 2", "line 2: unknown key 'seed' in [profiles.smoke]; did you mean 'seeds'?"),
+        ("seeds = 2", "seeds = 0", "line 2: 'seeds' must be at least 1 or a list, not 0"),
+        ("seeds = [4]", "seeds = [4, 4]", "line 27: 'seeds' must be a list without repetitions, not empty"),
+        ("seeds = [4]", "seeds = [-4]", "line 27: 'seeds' must be at least 0, not [-4]"),
+        ("total_timesteps = 1e3", 'total_timesteps = "1e3"', "line 3: 'total_timesteps' must be an integer, not '1e3'"),
+        ("total_timesteps = 1e3", "total_timesteps = true", "line 3: 'total_timesteps' must be an integer, not True"),
+        ("total_timesteps = 1e3", "", "line 18: 'total_timesteps' is missing in [studies.one.profiles.smoke]"),
+        ('kind = "scores"', 'kind = "score"', "line 8: 'kind' must be one of scores, time, curves, timeline, not 'score'; "
+         "did you mean 'scores'?"),
+        ('baseline = "td3"', 'baseline = "td4"', "line 9: 'baseline' is 'td4', which is no entry; did you mean 'td3'?"),
+        ('algo = "aes-rl"', 'algo = "aesrl"', "line 12: unknown algorithm 'aesrl'; did you mean 'aes-rl'?"),
+        ('algo = "aes-rl"', 'aglo = "aes-rl"', "line 12: unknown key 'aglo' in [studies.one.entries.1]; did you mean 'algo'?"),
+        ("workers = 3", "workers = 0", "line 12: 'workers' must be at least 1, not 0"),
+        ("workers = 3", 'name = "td3"', "line 12: study 'one' has two entries 'td3'"),
+        ("workers = 3", 'name = "a/b"', "line 12: an entry's name 'a/b' must be letters"),
+        ("settings = { tau", "settings = 3 # { tau", None),
+        ('"Hopper-v5" = ', '"Hoper-v5" = ', "line 16: 'Hoper-v5' is in no profile's envs; did you mean 'Hopper-v5'?"),
+        ('envs = ["Hopper-v5"]', "envs = []", "line 19: 'envs' must be a list without repetitions, not empty"),
+        ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
+        ("seeds = [4]", "eval_freq = 7", "line 24: entry 'td3' of study 'two' is not as in study 'one': it differs in "
+         "eval_freq of profile smoke; make them equal or give one another name"),
+        ('[{ algo = "td3" }]', '[{ algo = "td3", processes = 1 }]', "line 24: entry 'td3' of study 'two' is not as in "
+         "study 'one': it differs in processes; make them equal or give one another name"),
+        ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path, old, new)
+    if message is not None:
+        assert message in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "small.toml"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{ start_timesteps", "{ start_timestep", "line 4: no algorithm of study 'one' has a setting 'start_timestep'; "
+         "did you mean 'start_timesteps'?"),
+        ("linear-fixed", "linear-fixd", "line 12: unknown preset 'linear-fixd' of aes-rl; did you mean 'linear-fixed'?"),
+        ("tau = 0.01", "tua = 0.01", "line 12: unknown setting 'tua' of aes-rl; did you mean 'tau'?"),
+        ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
+        ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
+    ],
+)  # fmt: skip
+def test_validation_names_the_line_and_the_nearest_word(tmp_path, old, new, message):
+    studies = load(tmp_path, old, new)
+    with pytest.raises(UsageError) as caught:
+        validate(studies, tmp_path / "small.toml")
+    assert f"small.toml, {message}" in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(UsageError, match=r"none\.toml cannot be read: No such file"):
+        load_studies(tmp_path / "none.toml")
+
+
+def test_profile_settings_go_to_the_algorithms_that_have_them(tmp_path):
+    profile = load(tmp_path)["one"].profiles["smoke"]
+    assert profile_settings(profile, Entry("cem", "cem")) == {}
+    assert profile_settings(profile, Entry("td3", "td3")) == {"start_timesteps": 100}
+    assert profile_settings(profile, Entry("td3", "td3", settings={"start_timesteps": 5})) == {"start_timesteps": 5}
+
+
+def test_unknown_studies_and_profiles(tmp_path):
+    studies = load(tmp_path)
+    with pytest.raises(UsageError, match="unknown study 'on'; did you mean 'one'?"):
+        find(studies, "on")
+    with pytest.raises(UsageError, match="unknown profile 'papr' of study 'one'; it has smoke"):
+        find_profile(studies["one"], "papr")
+
+
+def test_the_packaged_studies():
+    studies = load_studies()
+    validate(studies)
+    assert set(studies) == {f"aes-rl-{name}" for name in ("table-1", "table-2", "table-3", "figure-1", "figure-3")}
+    for study in studies.values():
+        assert set(study.profiles) == {"smoke", "laptop", "paper"}
+        assert study.profiles["paper"].total_timesteps == 1_000_000
+        assert study.baseline in {entry.name for entry in study.entries}
+    seeds = {name: len(study.profiles["paper"].seeds) for name, study in studies.items()}
+    assert seeds == {
+        "aes-rl-table-1": 10, "aes-rl-table-2": 10, "aes-rl-table-3": 10, "aes-rl-figure-1": 1, "aes-rl-figure-3": 3,
+    }  # fmt: skip
+    assert len(studies["aes-rl-table-2"].entries) == 10
+    assert studies["aes-rl-table-3"].not_run == ("SAC", "ERL")
+    assert len(studies["aes-rl-table-3"].profiles["paper"].envs) == 6
+
+
+def test_the_file_lies_in_the_package():
+    assert benchmarks_file().is_file()
+
+
+def test_loading_imports_nothing_heavy():
+    code = (
+        "import sys; from erlbench.studies import load_studies; load_studies(); "
+        "print([m for m in ('torch', 'numpy', 'gymnasium', 'pandas', 'erlbench.algorithms.td3') if m in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_lines_of_keys():
+    lines = TomlLines('a = 1\n[b."c.d"]\n"e f" = [\n  { x = 1 },\n  { x = 2 },\n]\n[[g]]\nh = 1\n[[g]]\nh = 2\n')
+    assert lines.find(("a",)) == 1
+    assert lines.find(("b",)) == 2
+    assert lines.find(("b", "c.d", "e f")) == 3
+    assert lines.find(("b", "c.d", "e f", 1, "x")) == 5
+    assert lines.find(("g", 1, "h")) == 10
+    assert lines.find(("g", 1, "h", "nothing")) == 10
+    assert lines.find(("b", "nothing", "x"), ("a", "nothing")) == 1
+    assert lines.find(("nothing",)) is None
