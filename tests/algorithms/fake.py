@@ -1,0 +1,71 @@
+"""An executor for state machines: tasks finish when and how the test says, without environments and torch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from erlbench.algorithms.base import Context
+from erlbench.envs.registry import EnvSpec, Problem
+from erlbench.replay import Replay
+from erlbench.store import Store
+from erlbench.tasks import Outcome, Output, Result
+
+OBSERVATION, ACTION = 2, 1
+
+
+class Fake:
+    """Holds one algorithm with its store and replay, and the tasks that it has asked for and not been told."""
+
+    def __init__(self, tmp_path, algorithm_type, settings, *, workers=1, total=10_000, seed=5):
+        self.store = Store.create()
+        problem = Problem(EnvSpec("Fake-v0", 100), OBSERVATION, ACTION, (-1.0,), (1.0,))
+        self.replay = Replay(tmp_path / "replay", OBSERVATION, ACTION)
+        context = Context(problem, seed, total, workers, self.store, self.replay)
+        self.algorithm = algorithm_type(settings, context)
+        self.open = {}
+        self.outputs = {}
+
+    def ask(self):
+        tasks = self.algorithm.ask()
+        self.open.update({task.id: task for task in tasks})
+        return tasks
+
+    def input(self, task, name):
+        """The array of an input, or the task whose output it still is."""
+        value = task.inputs[name]
+        if isinstance(value, Output):
+            value = self.outputs[value.task, value.name]
+        return self.store.load(value)
+
+    def finish(self, task, fitness=0.0, length=10):
+        """Run `task`: rollouts return what is given, training adds 1 to actors and to critics."""
+        del self.open[task.id]
+        if task.kind == "actor":
+            outcome = Outcome(
+                {"actor_updates": task.settings["updates"]}, {"parameters": self.input(task, "parameters") + 1}
+            )
+        elif task.kind == "critic":
+            outcome = Outcome({"critic_updates": task.settings["updates"]}, {"critic": self.input(task, "critic") + 1})
+        else:
+            episodes = task.settings["episodes"]
+            values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
+            outcome = Outcome(values, self._transitions(length) if task.settings["record"] else {})
+        arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
+        self.outputs.update({(task.id, name): ref for name, ref in arrays.items()})
+        self.algorithm.tell(task, Result(task.id, outcome.values, arrays, 0.0, 1.0, 0))
+
+    def kinds(self):
+        return sorted(task.kind for task in self.open.values())
+
+    def close(self):
+        self.replay.close()
+        self.store.close()
+
+    @staticmethod
+    def _transitions(length):
+        return {
+            "observations": np.zeros((length + 1, OBSERVATION), np.float32),
+            "actions": np.zeros((length, ACTION), np.float32),
+            "rewards": np.zeros(length, np.float32),
+            "continues": np.ones(length, np.float32),
+        }

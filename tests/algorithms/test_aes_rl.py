@@ -1,0 +1,286 @@
+"""The flow of AES-RL: three workers whose tasks finish as the test says."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.aes_rl import AESRL, PRESETS
+from erlbench.algorithms.aes_rl_settings import AESRLSettings
+from erlbench.checkpoint import decode, encode
+from erlbench.errors import UsageError
+from erlbench.settings import resolve
+from erlbench.tasks import ArrayRef, Counts, Output, Perturbed, Priority
+
+from .fake import Fake
+
+SMALL = AESRLSettings(hidden=(), batch_size=4, start_timesteps=30, critic_block=7, baseline=100.0, range=100.0)
+COLD = dataclasses.replace(SMALL, start_timesteps=0, batch_size=10**6)  # own policies, never any gradients
+
+
+@pytest.fixture
+def make(tmp_path):
+    made = []
+
+    def factory(settings=SMALL, **more):
+        made.append(Fake(tmp_path / str(len(made)), AESRL, settings, workers=3, **more))
+        return made[-1]
+
+    yield factory
+    for fake in made:
+        fake.close()
+
+
+def only_es(**more):
+    return dataclasses.replace(COLD, warmup="own-policies", **more)
+
+
+def warm_up(fake):
+    """Three random individuals of 10 steps each."""
+    for task in fake.ask():
+        fake.finish(task)
+
+
+def test_warm_up_plays_random_actions_and_teaches_nothing(make):
+    fake = make()
+    first = fake.ask()
+    assert [(task.kind, task.worker, task.counts) for task in first] == [
+        ("random", worker, Counts.TRAINING) for worker in range(3)
+    ]
+    assert all(task.settings["random_actions"] and task.settings["record"] for task in first)
+    assert fake.ask() == []
+    mean = fake.algorithm.state.distribution.mean
+    fake.finish(first[1])
+    (again,) = fake.ask()
+    assert (again.kind, again.worker) == ("random", 1)
+    assert fake.algorithm.counters.generation == 0
+    assert fake.algorithm.state.distribution.mean is mean
+    assert fake.replay.length == 10
+    assert (fake.algorithm.state.n_rl, fake.algorithm.state.n_es) == (1, 1)
+
+
+def test_public_code_learns_from_random_actions(make):
+    fake = make(dataclasses.replace(SMALL, tell_in_warmup=True))
+    fake.finish(fake.ask()[0], fitness=5.0)
+    (measurement,) = fake.ask()
+    assert (measurement.kind, measurement.counts) == ("mean", Counts.FITNESS)
+    fake.finish(measurement, fitness=5.0)
+    assert fake.algorithm.counters.generation == 1
+    assert fake.algorithm.metrics()["p"] == 0.5
+
+
+def test_gradients_start_after_the_warm_up(make):
+    fake = make()
+    warm_up(fake)
+    tasks = fake.ask()
+    critic = tasks[-1]
+    assert (critic.kind, critic.priority, critic.gradient, critic.worker) == ("critic", Priority.CRITIC, True, 3)
+    assert (critic.settings["updates"], critic.settings["step"]) == (7, 0)
+    assert critic.inputs["target_actor"] == fake.algorithm.policy()
+    assert (critic.inputs["replay"].start, critic.inputs["replay"].stop) == (0, 30)
+    assert {task.worker for task in tasks[:-1]} == {0, 1, 2}
+    state = fake.algorithm.state
+    assert state.n_rl + state.n_es == 5
+    actors = [task for task in tasks if task.kind == "actor"]
+    assert len(actors) == state.n_rl - 1
+    for actor in actors:
+        assert (actor.settings["updates"], actor.priority) == (30, Priority.ACTOR)
+        assert actor.inputs["critic"] == state.critic.parameters
+        (rollout,) = [task for task in tasks if task.kind == "rl" and task.worker == actor.worker]
+        assert rollout.inputs["parameters"] == Output(actor.id, "parameters")
+        assert rollout.settings["record"]
+
+
+def test_critic_makes_one_block_at_a_time_and_never_overtakes_the_timesteps(make):
+    fake = make(total=40)
+    warm_up(fake)
+    steps = []
+    for _ in range(9):
+        fake.ask()
+        blocks = [task for task in fake.open.values() if task.kind == "critic"]
+        assert len(blocks) <= 1
+        for block in blocks:
+            steps.append(block.settings["step"])
+            fake.finish(block)
+    assert steps == [0, 7, 14, 21, 28]  # the one that starts at 28 of 30 timesteps is the last
+    assert fake.algorithm.counters.critic_updates == 35
+    assert fake.algorithm.metrics()["critic_lag"] == -5
+    np.testing.assert_array_equal(fake.store.get(fake.algorithm.state.critic.parameters)[2], np.full(8, 5.0))
+
+
+def test_population_control_alternates(make):
+    fake = make(total=4000)
+    warm_up(fake)
+    while fake.ask() or fake.open:
+        fake.finish(fake.open[min(fake.open)])
+    state, counters = fake.algorithm.state, fake.algorithm.counters
+    assert state.n_rl + state.n_es == 2 + state.launched - 3
+    assert abs(state.n_rl - state.n_es) <= 6
+    assert 4000 <= counters.timesteps <= 4000 + 3 * 10
+    assert counters.fitness_timesteps == 5 * (counters.timesteps - 30)
+    assert counters.generation == counters.episodes - 3
+
+
+def test_all_es_until_the_share_falls_to_the_desired_one(make):
+    fake = make(dataclasses.replace(SMALL, p_desired=0.1), total=10**6)
+    warm_up(fake)
+    kinds = []
+    for _ in range(600):
+        for task in fake.ask():
+            if task.kind in ("es", "rl"):
+                kinds.append(task.kind)
+        fake.finish(fake.open[min(fake.open)])
+    assert kinds[:7] == ["es"] * 7
+    assert kinds.count("rl") / len(kinds) == pytest.approx(0.1, abs=0.02)
+
+
+def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
+    fake = make(only_es(), total=1000)
+    state = fake.algorithm.state
+    first, second, _ = fake.ask()
+    z = {task.worker: fake.input(task, "parameters").astype(float) for task in (first, second)}
+    start = state.distribution.mean
+    fake.finish(first, fitness=50.0)
+    fake.finish(second, fitness=80.0)
+    measurements = {task.worker: task for task in fake.ask()}
+    assert [task.kind for task in measurements.values()] == ["mean", "mean"]
+    assert all(task.settings["episodes"] == 5 and not task.settings["record"] for task in measurements.values())
+    snapshot = fake.algorithm.policy()
+    assert {task.inputs["parameters"] for task in measurements.values()} == {snapshot}
+
+    fake.finish(measurements[0], fitness=50.0)  # a tie: p = 1/2
+    moved = (start + z[0]) / 2
+    np.testing.assert_allclose(state.distribution.mean, moved)
+    assert fake.algorithm.policy() != snapshot
+    (launched,) = fake.ask()
+    assert launched.worker == 0
+    assert launched.inputs["parameters"].centre == fake.algorithm.policy()
+    assert measurements[1].inputs["parameters"] == snapshot
+
+    fake.finish(measurements[1], fitness=-20.0)  # 100 better: p = 2/3, of the mean that has moved
+    np.testing.assert_allclose(state.distribution.mean, moved / 3 + 2 / 3 * z[1])
+    metrics = fake.algorithm.metrics()
+    assert (metrics["f_z"], metrics["f_mean"], metrics["staleness"]) == (80.0, -20.0, 1)
+    assert metrics["p"] == pytest.approx(2 / 3)
+    assert fake.algorithm.counters.fitness_timesteps == 100
+
+
+def test_trained_individuals_are_what_the_mean_moves_to(make):
+    fake = make(dataclasses.replace(SMALL, p_desired=1.0, mean_update="full-move"))
+    warm_up(fake)
+    tasks = fake.ask()
+    actor = next(task for task in tasks if task.kind == "actor")
+    rollout = next(task for task in tasks if task.kind == "rl" and task.worker == actor.worker)
+    trained = fake.input(actor, "parameters") + 1
+    assert isinstance(fake.algorithm.state.individuals[actor.worker].parameters, Perturbed)
+    fake.finish(actor)
+    assert isinstance(fake.algorithm.state.individuals[actor.worker].parameters, ArrayRef)
+    fake.finish(rollout, fitness=1.0)
+    measurement = next(task for task in fake.ask() if task.kind == "mean")
+    fake.finish(measurement, fitness=0.0)
+    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, trained)
+    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, fake.store.get(fake.algorithm.policy()))
+
+
+def test_worse_individuals_change_nothing(make):
+    fake = make(only_es(mean_update="fixed-range-linear"))
+    before = fake.algorithm.state.distribution
+    fake.finish(fake.ask()[0], fitness=0.0)
+    fake.finish(fake.ask()[0], fitness=1.0)
+    after = fake.algorithm.state.distribution
+    assert after.mean is before.mean
+    assert after.variance is before.variance
+    assert (after.mean_ref, after.std_ref) == (before.mean_ref, before.std_ref)
+    assert fake.algorithm.counters.generation == 1
+
+
+def test_rank_based_rule_needs_no_measurement_and_moves_when_the_ring_is_full(make):
+    fake = make(only_es(mean_update="oldest", variance_update="rank-based", ring=3, elites=1))
+    start = fake.algorithm.state.distribution.mean
+    vectors = []
+    for fitness in (3.0, 9.0, 1.0):
+        assert fake.algorithm.state.distribution.mean is start
+        fake.ask()
+        task = fake.open[min(fake.open)]
+        vectors.append(fake.input(task, "parameters").astype(float))
+        fake.finish(task, fitness=fitness)
+    assert "mean" not in fake.kinds()
+    distribution = fake.algorithm.state.distribution
+    np.testing.assert_allclose(distribution.mean, start + (vectors[1] - start) / 3)
+    tau = 0.9 ** (1 / 3)
+    epsilon = tau * 1e-3 + (1 - tau) * 1e-5
+    np.testing.assert_allclose(distribution.variance, (vectors[1] - start) ** 2 + epsilon)
+    assert fake.algorithm.counters.fitness_timesteps == 0
+    for fitness in (2.0, 2.0):  # the one of 9 is the oldest after two more, and then gone
+        fake.ask()
+        fake.finish(fake.open[min(fake.open)], fitness=fitness)
+    assert [member.fitness for member in fake.algorithm.state.ring] == [1.0, 2.0, 2.0]
+
+
+def test_success_rule_window_slides(make):
+    fake = make(only_es(mean_update="full-move", variance_update="success-rule", ring=2, elites=1))
+    variances = []
+    for f_mean in (0.0, 0.0, 2.0, 2.0, 2.0):  # the individual always has 1: success, success, failures
+        fake.ask()
+        fake.finish(min((t for t in fake.open.values() if t.kind != "mean"), key=lambda t: t.id), fitness=1.0)
+        (measurement,) = [task for task in fake.ask() if task.kind == "mean"]
+        fake.finish(measurement, fitness=f_mean)
+        variances.append(fake.algorithm.state.distribution.variance[0] / 1e-3)
+    np.testing.assert_allclose(variances, [1, 1, 1 / 0.99, 1, 0.99])
+
+
+def test_budget_ends_launches_and_critic_but_those_in_flight_still_tell(make):
+    fake = make(total=40)
+    warm_up(fake)
+    fake.ask()
+    while fake.algorithm.counters.timesteps < 40:
+        fake.finish(fake.open[min(fake.open)])
+    generation = fake.algorithm.counters.generation
+    while fake.ask() or fake.open:
+        assert {task.kind for task in fake.open.values()} <= {"mean", "es", "rl", "actor", "critic"}
+        fake.finish(fake.open[min(fake.open)])
+    assert fake.algorithm.state.individuals == {}
+    assert fake.algorithm.counters.generation == generation + 3
+    assert fake.algorithm.counters.timesteps == 60
+
+
+def test_a_checkpoint_in_mid_flight_goes_on_alike(make):
+    fake, twin = make(total=300), make(total=300)
+    for each in (fake, twin):
+        warm_up(each)
+        each.ask()
+        for _ in range(5):
+            each.finish(each.open[min(each.open)], fitness=3.0)
+            each.ask()
+    arrays = {}
+    types = {cls.__name__: cls for cls in (*AESRL.state_types, ArrayRef, Perturbed)}
+    encoded = encode(twin.algorithm.snapshot(), arrays)
+    twin.algorithm.restore(decode(encoded, arrays, types))
+    for each in (fake, twin):
+        while each.open:
+            each.finish(each.open[min(each.open)], fitness=float(min(each.open) % 7))
+            each.ask()
+    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, twin.algorithm.state.distribution.mean)
+    assert fake.algorithm.counters == twin.algorithm.counters
+    assert fake.algorithm.metrics() == twin.algorithm.metrics()
+
+
+def test_values_per_environment():
+    swimmer = resolve(AESRLSettings, "Swimmer-v5")
+    assert (swimmer.range, swimmer.baseline, swimmer.p_desired) == (48.0, 48.0, 0.1)
+    humanoid = resolve(AESRLSettings, "Humanoid-v5", PRESETS["absolute-fixed"])
+    assert (humanoid.hidden, humanoid.actor_learning_rate, humanoid.scale) == ((256, 256), 3e-4, -960.0)
+    cheetah = resolve(AESRLSettings, "HalfCheetah-v5")
+    assert (cheetah.batch_size, cheetah.replay_size, cheetah.scale) == (256, 200_000, 2000.0)
+    assert cheetah.psg == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_fit_the_settings(preset):
+    settings = resolve(AESRLSettings, "Hopper-v5", PRESETS[preset])
+    assert settings.psg[1] == ("sigmoid" in settings.mean_update)
+
+
+def test_oldest_has_no_ratio_for_the_online_rules():
+    with pytest.raises(UsageError, match="use 'rank-based'"):
+        resolve(AESRLSettings, "Hopper-v5", {"mean_update": "oldest"})

@@ -1,0 +1,240 @@
+"""The generations of CEM, CEM-RL and P-CEM-RL: which tasks depend on which, and what they learn."""
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms import p_cem_rl
+from erlbench.algorithms.cem import CEM, CEMSettings
+from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
+from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
+from erlbench.algorithms.search_distribution import elite_weights
+from erlbench.checkpoint import decode, encode
+from erlbench.errors import UsageError
+from erlbench.seeding import Purpose
+from erlbench.settings import resolve
+from erlbench.tasks import ArrayRef, Output, Perturbed, Priority
+
+from .fake import Fake
+
+SMALL = {"population": 4, "elites": 2, "hidden": ()}
+SMALL_RL = {**SMALL, "n_grad": 2, "start_timesteps": 30, "batch_size": 4}
+
+
+@pytest.fixture
+def make(tmp_path):
+    made = []
+
+    def factory(algorithm_type, settings, **more):
+        made.append(Fake(tmp_path / str(len(made)), algorithm_type, settings, **more))
+        return made[-1]
+
+    yield factory
+    for fake in made:
+        fake.close()
+
+
+def generation(fake, fitness=lambda worker: float(worker), length=10):
+    """Finish everything that is asked for until the generation is over, in task order."""
+    now = fake.algorithm.counters.generation
+    fake.ask()
+    while fake.algorithm.counters.generation == now:
+        task = fake.open[min(fake.open)]
+        fake.finish(task, fitness(task.worker), length)
+        if fake.algorithm.counters.generation == now:
+            fake.ask()
+
+
+def test_cem_refits_the_distribution_to_the_elites(make):
+    fake = make(CEM, CEMSettings(**SMALL))
+    state = fake.algorithm.state
+    mean = state.distribution.mean
+    tasks = fake.ask()
+    assert [(task.kind, task.worker) for task in tasks] == [("es", worker) for worker in range(4)]
+    assert not any(task.settings["record"] for task in tasks)
+    assert fake.ask() == []
+    z = [fake.input(task, "parameters").astype(float) for task in tasks]
+    np.testing.assert_allclose(z[0] + z[2], 2 * mean, atol=1e-6)
+    for task, fitness in zip(tasks, (1.0, 7.0, 7.0, -2.0)):
+        fake.finish(task, fitness)
+    first, second = elite_weights(2)
+    np.testing.assert_allclose(state.distribution.mean, first * z[1] + second * z[2])
+    epsilon = 0.95 * 1e-3 + 0.05 * 1e-5
+    spread = first * (z[1] - mean) ** 2 + second * (z[2] - mean) ** 2
+    np.testing.assert_allclose(state.distribution.variance, spread / 2 + epsilon)
+    metrics = fake.algorithm.metrics()
+    assert (metrics["fitness_best"], metrics["fitness_mean"], metrics["steps"]) == (7.0, 3.25, 40)
+    np.testing.assert_array_equal(fake.store.get(fake.algorithm.policy()), state.distribution.mean.astype(np.float32))
+    again = fake.ask()
+    assert [task.inputs["parameters"].key for task in again[:2]] == [
+        fake.algorithm.key(Purpose.NOISE, 1, index) for index in range(2)
+    ]
+
+
+def test_cem_stops_after_the_generation_that_uses_up_the_budget(make):
+    fake = make(CEM, CEMSettings(**SMALL), total=50)
+    generation(fake)
+    generation(fake)
+    assert fake.ask() == []
+    assert fake.algorithm.counters.timesteps == 80
+
+
+def test_cem_variance_without_the_extra_division(make):
+    fake = make(CEM, CEMSettings(**SMALL, extra_ke_division=False))
+    mean = fake.algorithm.state.distribution.mean
+    tasks = fake.ask()
+    z = [fake.input(task, "parameters").astype(float) for task in tasks]
+    for task in tasks:
+        fake.finish(task, -task.worker)
+    first, second = elite_weights(2)
+    spread = first * (z[0] - mean) ** 2 + second * (z[1] - mean) ** 2
+    np.testing.assert_allclose(fake.algorithm.state.distribution.variance, spread + 0.95 * 1e-3 + 0.05 * 1e-5)
+
+
+def test_cem_rl_warms_up_with_its_own_policies(make):
+    fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
+    tasks = fake.ask()
+    assert [task.kind for task in tasks] == ["es"] * 4
+    assert all(task.settings["record"] and not task.settings["random_actions"] for task in tasks)
+    fake = make(CEMRL, CEMRLSettings(**SMALL_RL, random_warmup=True))
+    assert all(task.kind == "random" and task.settings["random_actions"] for task in fake.ask())
+
+
+def test_cem_rl_trains_only_after_more_than_the_warm_up(make):
+    fake = make(CEMRL, CEMRLSettings(**{**SMALL_RL, "start_timesteps": 40}))
+    generation(fake)  # 40 steps
+    assert {task.kind for task in fake.ask()} == {"es"}
+
+
+def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(make):
+    fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
+    generation(fake)
+    critic = fake.algorithm.state.critic.parameters
+    block0, actor0, block1, actor1, *rollouts = fake.ask()
+    population = list(fake.algorithm.state.individuals)
+    assert block0.inputs["critic"] == critic
+    assert block0.inputs["target_actor"] == population[0]
+    assert block1.inputs["critic"] == Output(block0.id, "critic")
+    assert block1.inputs["target_actor"] == population[1]
+    assert [(b.settings["updates"], b.settings["step"], b.priority) for b in (block0, block1)] == [
+        (20, 0, Priority.CRITIC), (20, 20, Priority.CRITIC),
+    ]  # fmt: skip
+    for block, actor, z in ((block0, actor0, population[0]), (block1, actor1, population[1])):
+        assert actor.inputs["parameters"] == z
+        assert actor.inputs["critic"] == Output(block.id, "critic")
+        assert actor.settings["updates"] == 40
+        assert (actor.inputs["replay"].start, actor.inputs["replay"].stop) == (0, 40)
+    assert [task.kind for task in rollouts] == ["rl", "rl", "es", "es"]
+    assert [task.inputs["parameters"] for task in rollouts] == [
+        Output(actor0.id, "parameters"), Output(actor1.id, "parameters"), population[2], population[3],
+    ]  # fmt: skip
+
+
+def test_cem_rl_elites_are_the_trained_vectors(make):
+    fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
+    generation(fake)
+    fake.ask()
+    z = [fake.store.perturbed(value) for value in fake.algorithm.state.individuals]
+    for task in list(fake.open.values()):
+        fake.finish(task, -task.worker)
+    first, second = elite_weights(2)
+    np.testing.assert_allclose(
+        fake.algorithm.state.distribution.mean, first * (z[0] + 1).astype(float) + second * (z[1] + 1).astype(float)
+    )
+    counters, metrics = fake.algorithm.counters, fake.algorithm.metrics()
+    assert (counters.critic_updates, counters.actor_updates) == (40, 80)
+    assert (metrics["n_rl"], metrics["rl_elites"]) == (2, 2)
+    np.testing.assert_array_equal(fake.store.get(fake.algorithm.state.critic.parameters)[2], np.full(8, 2.0))
+
+
+def test_cem_rl_without_gradients_is_cem(make):
+    fake = make(CEMRL, CEMRLSettings(**{**SMALL_RL, "n_grad": 0}))
+    cem = make(CEM, CEMSettings(**SMALL))
+    for each in (fake, cem):
+        for _ in range(3):
+            generation(each, lambda worker: float(worker % 3))
+    assert fake.algorithm.state.critic is None
+    assert fake.replay.length == 0
+    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, cem.algorithm.state.distribution.mean)
+
+
+def test_p_cem_rl_actors_all_train_on_the_final_critic(make):
+    fake = make(PCEMRL, PCEMRLSettings(**SMALL_RL))
+    assert fake.algorithm.synchronous
+    generation(fake)
+    block0, block1, actor0, actor1, *rollouts = fake.ask()
+    assert block1.inputs["critic"] == Output(block0.id, "critic")
+    assert actor0.inputs["critic"] == actor1.inputs["critic"] == Output(block1.id, "critic")
+    assert [task.inputs["parameters"] for task in rollouts[:2]] == [
+        Output(actor0.id, "parameters"), Output(actor1.id, "parameters"),
+    ]  # fmt: skip
+
+
+def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(make):
+    plain = make(PCEMRL, PCEMRLSettings(**SMALL_RL))
+    barriers = make(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True))
+    generation(barriers)
+    phases = []
+    while barriers.algorithm.counters.generation == 1:
+        phases.append([task.kind for task in barriers.ask()])
+        assert barriers.ask() == []
+        for task in list(barriers.open.values()):
+            barriers.finish(task, float(task.worker))
+    assert phases == [["critic"] * 2, ["actor"] * 2, ["rl", "rl", "es", "es"]]
+    generation(barriers)
+    for _ in range(3):
+        generation(plain)
+    assert plain.algorithm.counters == barriers.algorithm.counters
+    for name in ("mean", "variance"):
+        ours, theirs = (getattr(each.algorithm.state.distribution, name) for each in (plain, barriers))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_p_cem_rl_parallel_critic_learns_all_the_time(make):
+    settings = resolve(
+        PCEMRLSettings, "Hopper-v5", p_cem_rl.PRESETS["parallel-critic"], {**SMALL_RL, "critic_block": 6}
+    )
+    fake = make(PCEMRL, settings, total=100, workers=5)
+    assert not fake.algorithm.synchronous
+    generation(fake)
+    tasks = fake.ask()
+    assert [task.kind for task in tasks] == ["actor", "actor", "rl", "rl", "es", "es", "critic"]
+    stream = tasks[-1]
+    assert stream.inputs["target_actor"] == fake.algorithm.policy()
+    assert (stream.settings["updates"], stream.worker, stream.priority) == (6, 5, Priority.ACTOR)
+    assert tasks[0].inputs["critic"] == fake.algorithm.state.critic.parameters
+    fake.finish(stream)
+    (stream,) = fake.ask()
+    assert (stream.kind, stream.settings["step"]) == ("critic", 6)
+    for task in list(fake.open.values()):
+        fake.finish(task, float(task.worker))
+    assert fake.algorithm.counters.generation == 2
+    assert fake.algorithm.counters.critic_updates == 12
+
+
+def test_a_checkpoint_between_phases_goes_on_alike(make):
+    fake, twin = (make(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True)) for _ in range(2))
+    for each in (fake, twin):
+        generation(each)
+        each.ask()
+        each.finish(each.open[min(each.open)])
+    types = {cls.__name__: cls for cls in (*PCEMRL.state_types, ArrayRef, Perturbed)}
+    arrays = {}
+    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays, types))
+    for each in (fake, twin):
+        generation(each)
+    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, twin.algorithm.state.distribution.mean)
+
+
+def test_settings_that_contradict_each_other():
+    with pytest.raises(UsageError, match=r"elites \(5\) cannot exceed population \(4\)"):
+        resolve(CEMSettings, "Hopper-v5", {}, {"population": "4"})
+    with pytest.raises(UsageError, match=r"n_grad \(11\) cannot exceed population \(10\)"):
+        resolve(CEMRLSettings, "Hopper-v5", {}, {"n_grad": 11})
+
+
+def test_defaults_are_the_public_code_s():
+    settings = resolve(CEMRLSettings, "HalfCheetah-v5")
+    assert (settings.population, settings.elites, settings.n_grad, settings.batch_size) == (10, 5, 5, 100)
+    assert (settings.sigma_init, settings.sigma_end, settings.tau_cem, settings.tau) == (1e-3, 1e-5, 0.95, 0.005)
+    code = resolve(PCEMRLSettings, "HalfCheetah-v5", p_cem_rl.PRESETS["code"])
+    assert (code.tau_cem, code.batch_size, code.random_warmup) == (0.90, 256, True)
