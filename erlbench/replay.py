@@ -83,7 +83,7 @@ class Replay:
 
     @staticmethod
     def _write(descriptor: int, array: np.ndarray, offset: int) -> None:
-        data = memoryview(np.ascontiguousarray(array)).cast("B")
+        data = np.ascontiguousarray(array).data.cast("B")
         while data:  # pwrite, not a map: a full disk is an error here, not a signal
             written = os.pwrite(descriptor, data, offset)
             data, offset = data[written:], offset + written
@@ -120,5 +120,5 @@ def _items(path: Path, size: int) -> int:
 def _map(path: Path, dtype: type, items: int | None = None) -> np.ndarray:
     with open(path, "rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    array = np.frombuffer(data, dtype, count=len(data) // np.dtype(dtype).itemsize)
+    array: np.ndarray = np.frombuffer(data, dtype, count=len(data) // np.dtype(dtype).itemsize)
     return array if items is None else array[:items]

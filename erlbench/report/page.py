@@ -9,13 +9,15 @@ from pathlib import Path
 from erlbench.report.aggregate import aggregate_table
 from erlbench.report.comparison import Cell, Comparison, Group
 from erlbench.report.csvfile import Warn
-from erlbench.report.figures import draw_curves, draw_timelines
+from erlbench.report.curve_figure import draw_curves
+from erlbench.report.profile_figure import draw_profiles
 from erlbench.report.published import Published
 from erlbench.report.runs import Run
 from erlbench.report.scores import metrics_table, scores_table
 from erlbench.report.style import FORMATS
 from erlbench.report.tables import NONE, Table, escape, number, share, to_markdown
 from erlbench.report.timeline import Timeline, load_timeline
+from erlbench.report.timeline_figure import draw_timelines
 from erlbench.report.timing import times_table
 
 MOST_PANELS = 8  # timelines in a figure
@@ -43,6 +45,9 @@ def write_page(comparison: Comparison, out: Path, published: Published, warn: Wa
     if comparison.kind in ("scores", "curves", "all"):
         for group in comparison.groups:
             lines_after += _curves(comparison, group, folder, published)
+    if comparison.kind == "scores":
+        caption = draw_profiles(comparison, folder / "profile")
+        lines_after += _figure("profile", "Performance profile", caption) if caption else []
     for group in comparison.groups:
         timelines, labels = _timelines(comparison, group, warn)
         if timelines or comparison.kind == "timeline":

@@ -1,15 +1,12 @@
-"""Tests of the difference of two samples of runs, and the correction for many of them."""
+"""A test of the difference of two samples of runs, and the correction for many such tests."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-MOST_SPLITS = 200_000  # the exact permutation test enumerates up to 10 against 10 runs (184,756 splits)
 
 
 def welch(x: ArrayLike, y: ArrayLike) -> float:
@@ -27,29 +24,6 @@ def welch(x: ArrayLike, y: ArrayLike) -> float:
     t = (a.mean() - b.mean()) / math.sqrt(va + vb)
     freedom = (va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1))
     return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
-
-
-def permutation(x: ArrayLike, y: ArrayLike, *, resamples: int = 20_000, seed: int = 0) -> float:
-    """The two-sided p-value of the permutation test of the difference of means.
-
-    Exact (all splits) where that is at most `MOST_SPLITS`, else (1 + hits) / (1 + resamples) of random splits.
-    """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if not a.size or not b.size:
-        return float("nan")
-    pooled, n = np.concatenate([a, b]), a.size
-    observed = abs(a.mean() - b.mean())
-    if math.comb(pooled.size, n) <= MOST_SPLITS:
-        picks = np.array(list(combinations(range(pooled.size), n)))
-        extra = 0
-    else:
-        rng = np.random.default_rng(seed)
-        picks = rng.random((resamples, pooled.size)).argsort(axis=1)[:, :n]
-        extra = 1
-    sums = pooled[picks].sum(axis=1)
-    differences = np.abs(sums / n - (pooled.sum() - sums) / b.size)
-    hits = int((differences >= observed - 1e-9 * max(1.0, observed)).sum())
-    return (hits + extra) / (len(picks) + extra)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

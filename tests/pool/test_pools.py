@@ -107,7 +107,7 @@ def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
 def test_a_device_that_is_not_there_is_an_error_of_the_user():
     with create(1, device="cuda:99") as pool:
         pool.submit([task(1, gradient=True)])
-        with pytest.raises(UsageError, match="device 'cuda:99' is not available.*cpu"):
+        with pytest.raises(UsageError, match=r"device 'cuda:99' is not available.*cpu"):
             pool.next_result(30)
         with pytest.raises(UsageError):
             pool.next_result(30)

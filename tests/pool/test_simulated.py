@@ -1,0 +1,171 @@
+"""Simulated time: the modelled schedule, and an outcome that does not depend on the machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from erlbench.pool import SimulatedPool, create
+from erlbench.tasks import Output, Priority, Task
+
+FUNCTIONS = "tests.pool.functions:"
+COSTS = {"timestep": 1.0, "critic_update": 10.0, "actor_update": 5.0, "overhead": 0.0}
+
+
+def work(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, needs=()):
+    values = {"values": {"lengths": list(lengths), "critic_updates": critic, "actor_updates": actor}}
+    inputs = {f"x{other}": Output(other, "array") for other in needs}
+    return Task(task_id, "test", FUNCTIONS + "draw", (task_id,), values, inputs, priority)
+
+
+def times(pool):
+    found = []
+    while (result := pool.next_result(30)) is not None:
+        assert pool.now() == result.end
+        found.append((result.task, result.start, result.end, result.process))
+    return found
+
+
+@pytest.mark.parametrize("processes", [0, 1, 2])
+def test_two_virtual_processors_share_the_tasks(processes):
+    with SimulatedPool(create(processes), 2, COSTS) as pool:
+        pool.submit([work(1, [3]), work(2, [1, 1]), work(3, [2]), work(4, [1]), work(5, [2], priority=Priority.ACTOR)])
+        assert times(pool) == [(2, 0, 2, 1), (1, 0, 3, 0), (3, 2, 4, 1), (4, 3, 4, 0), (5, 4, 6, 1)]
+
+
+def test_the_critic_has_its_own_processor_and_evaluations_need_none():
+    with SimulatedPool(create(0), 1, COSTS) as pool:
+        pool.submit([
+            work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, critic=1, priority=Priority.CRITIC),
+            work(4, actor=1, priority=Priority.ACTOR, needs=[2]), work(5, [100], priority=Priority.EVALUATION),
+            work(6, [1], priority=Priority.EVALUATION),
+        ])  # fmt: skip
+        first, last = [(6, 0, 1, 2), (1, 0, 4, 0), (2, 0, 10, 1)], [(4, 10, 15, 0), (3, 10, 20, 1), (5, 0, 100, 2)]
+        assert times(pool) == first + last
+
+
+def test_the_overhead_and_the_other_costs_add_up():
+    costs = {"timestep": 0.5, "critic_update": 0.25, "actor_update": 0.125, "overhead": 2.0}
+    with SimulatedPool(create(0), 1, costs) as pool:
+        pool.submit([work(1, [4, 2], critic=2, actor=3)])
+        assert times(pool) == [(1, 0.0, 2.0 + 3.0 + 0.5 + 0.375, 0)]
+    with create(0) as inner, pytest.raises(ValueError, match="speed"):
+        SimulatedPool(inner, 1, {"speed": 1.0})
+
+
+def test_only_evaluations_that_delay_the_end_are_named_as_running():
+    with SimulatedPool(create(0), 1, COSTS) as pool:
+        pool.submit([work(1, [4]), work(2, [9], priority=Priority.EVALUATION)])
+        assert {running.id for running in pool.running().values()} <= {1}
+        assert pool.next_result().task == 1
+        assert {running.id for running in pool.running().values()} == {2}
+
+
+class Asynchronous:
+    """A small asynchronous algorithm: what it asks next depends on the order of what it was told."""
+
+    def __init__(self, workers):
+        self.count = 0
+        self.total = 1
+        self.log = []
+        self.first = [self.episode() for _ in range(workers)] + [self.block(())]
+
+    def new(self, settings, inputs, priority, gradient=False):
+        self.count += 1
+        key = (self.count, self.total)
+        return Task(self.count, "test", FUNCTIONS + "episode", key, settings, inputs, priority, gradient=gradient)
+
+    def episode(self):
+        return self.new({}, {}, Priority.ROLLOUT)
+
+    def block(self, inputs):
+        return self.new({"critic_updates": 1 + self.total % 3}, dict(inputs), Priority.CRITIC)
+
+    def tell(self, task, result):
+        self.log.append((result.task, result.values["lengths"][0], result.start, result.end, result.process))
+        if task.priority == Priority.EVALUATION or self.count > 60:
+            return []
+        self.total = (31 * self.total + 7 * result.task + result.values["lengths"][0]) % 9973
+        if task.priority == Priority.CRITIC:
+            return [self.block({"a": Output(task.id, "array")}.items())]
+        if task.priority == Priority.ACTOR:
+            return [self.episode(), self.new({}, {}, Priority.EVALUATION)]
+        if self.total % 2:
+            return [self.episode()]
+        actor = self.new({}, {"a": Output(self.count + 2, "array")}, Priority.ACTOR)  # waits for the next episode
+        return [actor, self.episode()] if self.total % 4 else [self.chain(task, actor)]
+
+    def chain(self, task, actor):
+        return replace(actor, inputs={"a": Output(task.id, "array")})
+
+
+def run(pool, algorithm, tasks, stop=10**9):
+    """Drive to the end or to `stop` results in all; the unfinished tasks, with references for the outputs there are."""
+    out, arrays = {}, {}
+    while True:
+        pool.submit(tasks)
+        out |= {task.id: task for task in tasks}
+        if not out or len(algorithm.log) == stop:
+            return [filled(task, arrays) for task in out.values()]
+        result = pool.next_result(30)
+        arrays[result.task] = result.arrays["array"]
+        tasks = algorithm.tell(out.pop(result.task), result)
+
+
+def filled(task, arrays):
+    inputs = {
+        name: arrays.get(value.task, value) if isinstance(value, Output) else value
+        for name, value in task.inputs.items()
+    }
+    return replace(task, inputs=inputs)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    algorithm = Asynchronous(3)
+    with SimulatedPool(create(0), 3) as pool:
+        run(pool, algorithm, algorithm.first)
+    return algorithm.log
+
+
+def test_the_reference_is_asynchronous(reference):
+    ids = [entry[0] for entry in reference]
+    assert len(ids) > 60
+    assert ids != sorted(ids)
+    assert {entry[4] for entry in reference} == {0, 1, 2, 3, 4}
+    ends = [entry[3] for entry in reference]
+    assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
+    algorithm = Asynchronous(3)
+    with SimulatedPool(create(processes), 3) as pool:
+        run(pool, algorithm, algorithm.first)
+    assert algorithm.log == reference
+
+
+@pytest.mark.parametrize("stop", [1, 17, 40])
+def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference, stop):
+    algorithm = Asynchronous(3)
+    with create(2) as inner:
+        pool = SimulatedPool(inner, 3)
+        left = run(pool, algorithm, algorithm.first, stop)
+        state = pool.state()
+        pool = SimulatedPool(inner, 3)
+        pool.restore(state)
+        assert pool.now() == state["now"] > 0
+        assert sorted(pool.state()["running"]) == sorted(state["running"])
+        run(pool, algorithm, left)
+    assert algorithm.log == reference
+
+
+def test_reset_goes_back_to_the_beginning():
+    with SimulatedPool(create(0), 1, COSTS) as pool:
+        pool.submit([work(1, [3]), work(2, [3])])
+        pool.next_result()
+        pool.reset()
+        assert pool.now() == 0
+        pool.submit([work(1, [5])])
+        assert times(pool) == [(1, 0, 5, 0)]
