@@ -93,11 +93,8 @@ class Asynchronous:
             return [self.episode(), self.new({}, {}, Priority.EVALUATION)]
         if self.total % 2:
             return [self.episode()]
-        actor = self.new({}, {"a": Output(self.count + 2, "array")}, Priority.ACTOR)  # waits for the next episode
-        return [actor, self.episode()] if self.total % 4 else [self.chain(task, actor)]
-
-    def chain(self, task, actor):
-        return replace(actor, inputs={"a": Output(task.id, "array")})
+        other = task.id if self.total % 4 else self.count + 2  # finished, or the episode that is asked for next
+        return [self.new({}, {"a": Output(other, "array")}, Priority.ACTOR), self.episode()]
 
 
 def run(pool, algorithm, tasks, stop=10**9):
