@@ -78,7 +78,8 @@ def write(tmp_path: Path, text: str) -> str:
 def test_the_command_line_wins_over_the_file(tmp_path):
     config = write(
         tmp_path,
-        'algo = "td3"\neval-freq = 100\nseeds = 3\n[run]\ntotal_timesteps = 1e4\n[settings]\ntau = 0.1\nbatch_size = 7\n',
+        'algo = "td3"\neval-freq = 100\nseeds = 3\n[run]\ntotal_timesteps = 1e4\n'
+        "[settings]\ntau = 0.1\nbatch_size = 7\n",
     )
     asked = arguments({"config": config, "eval_freq": "5000", "seed": "4", "set": ("tau=0.005", "policy-delay=3")})
     assert asked.algo == ("td3",)
