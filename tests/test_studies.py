@@ -82,11 +82,12 @@ def test_a_small_file(tmp_path):
         ("total_timesteps = 1e3", 'total_timesteps = "1e3"', "line 3: 'total_timesteps' must be an integer, not '1e3'"),
         ("total_timesteps = 1e3", "total_timesteps = true", "line 3: 'total_timesteps' must be an integer, not True"),
         ("total_timesteps = 1e3", "", "line 18: 'total_timesteps' is missing in [studies.one.profiles.smoke]"),
-        ('kind = "scores"', 'kind = "score"', "line 8: 'kind' must be one of scores, time, curves, timeline, not 'score'; "
-         "did you mean 'scores'?"),
+        ('kind = "scores"', 'kind = "score"', "line 8: 'kind' must be one of scores, time, curves, timeline, "
+         "not 'score'; did you mean 'scores'?"),
         ('baseline = "td3"', 'baseline = "td4"', "line 9: 'baseline' is 'td4', which is no entry; did you mean 'td3'?"),
         ('algo = "aes-rl"', 'algo = "aesrl"', "line 12: unknown algorithm 'aesrl'; did you mean 'aes-rl'?"),
-        ('algo = "aes-rl"', 'aglo = "aes-rl"', "line 12: unknown key 'aglo' in [studies.one.entries.1]; did you mean 'algo'?"),
+        ('algo = "aes-rl"', 'aglo = "aes-rl"', "line 12: unknown key 'aglo' in [studies.one.entries.1]; "
+         "did you mean 'algo'?"),
         ("workers = 3", "workers = 0", "line 12: 'workers' must be at least 1, not 0"),
         ("workers = 3", 'name = "td3"', "line 12: study 'one' has two entries 'td3'"),
         ("workers = 3", 'name = "a/b"', "line 12: an entry's name 'a/b' must be letters"),
@@ -114,7 +115,8 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
     [
         ("{ start_timesteps", "{ start_timestep", "line 4: no algorithm of study 'one' has a setting 'start_timestep'; "
          "did you mean 'start_timesteps'?"),
-        ("linear-fixed", "linear-fixd", "line 12: unknown preset 'linear-fixd' of aes-rl; did you mean 'linear-fixed'?"),
+        ("linear-fixed", "linear-fixd", "line 12: unknown preset 'linear-fixd' of aes-rl; "
+         "did you mean 'linear-fixed'?"),
         ("tau = 0.01", "tua = 0.01", "line 12: unknown setting 'tua' of aes-rl; did you mean 'tau'?"),
         ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
@@ -141,7 +143,7 @@ def test_profile_settings_go_to_the_algorithms_that_have_them(tmp_path):
 
 def test_unknown_studies_and_profiles(tmp_path):
     studies = load(tmp_path)
-    with pytest.raises(UsageError, match="unknown study 'on'; did you mean 'one'?"):
+    with pytest.raises(UsageError, match="unknown study 'on'; did you mean 'one'"):
         find(studies, "on")
     with pytest.raises(UsageError, match="unknown profile 'papr' of study 'one'; it has smoke"):
         find_profile(studies["one"], "papr")
