@@ -53,7 +53,7 @@ def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profil
             find_profile(one, profile)
     from erlbench.report import build
 
-    click.echo(build(folders, out, chosen, profile))
+    click.echo(build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True)))
 
 
 def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:

@@ -125,7 +125,8 @@ def test_list_nothing_known():
 def built(monkeypatch) -> list[tuple]:
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile):
+    def build(results, out, studies, profile, warn):
+        warn("one cell is missing")
         calls.append((tuple(results), out, list(studies), profile))
         return out / "index.md"
 
@@ -138,6 +139,7 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     result = invoke("report", tmp_path / "smoke", "--study", "aes-rl-table-1,aes-rl-figure-1")
     assert result.exit_code == 0
     assert result.stdout == "report/index.md\n"
+    assert result.stderr == "erlbench: one cell is missing\n"
     assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke")]
 
 
