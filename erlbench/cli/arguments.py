@@ -41,7 +41,9 @@ class RunArguments:
     evaluate: str | None = setting(
         None, "evaluate the reported policy during or after the training [default: during]", choices=EVALUATE
     )
-    processes: int | None = setting(None, "worker processes; 0: none but this one [default: the cores]", minimum=0)
+    processes: int | None = setting(
+        None, "worker processes, where a study does not pin them; 0: only this one [default: the cores]", minimum=0
+    )
     jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1)
     device: str = setting("auto", "where gradients are computed: auto, cpu, cuda, cuda:1 [default: auto]")
     task_timeout: float = setting(1800.0, "seconds after which a worker counts as hung [default: 1800]", minimum=1)
