@@ -32,8 +32,10 @@ class ActorCriticSettings:
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CEM_RL, minimum=1)
     discount: float = setting(0.99, "discount factor gamma", TD3, minimum=0, maximum=1)
     tau: float = setting(0.005, "step of the target critics towards the critics", TD3, minimum=0, maximum=1)
-    target_noise: float = setting(0.2, "standard deviation of the noise on target actions", TD3, minimum=0)
-    noise_clip: float = setting(0.5, "bound of the noise on target actions", TD3, minimum=0)
+    target_noise: float = setting(
+        0.2, "standard deviation of the noise on target actions in [-1, 1]", TD3, by_env={"Humanoid": 0.5}, minimum=0
+    )
+    noise_clip: float = setting(0.5, "bound of that noise", TD3, by_env={"Humanoid": 1.25}, minimum=0)
 
 
 @dataclass

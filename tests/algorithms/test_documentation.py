@@ -1,0 +1,25 @@
+"""The settings' tables in docs/algorithms say what the code says."""
+
+from pathlib import Path
+
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.settings import describe
+
+PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
+
+
+def table(settings_type):
+    """One line of Markdown per setting."""
+    for row in describe(settings_type):
+        default = row.default + (f" ({row.by_env})" if row.by_env else "")
+        yield f"| `{row.name}` | {default} | {row.help} | {row.source} |"
+
+
+@pytest.mark.parametrize("name", ["cem", "cem-rl", "p-cem-rl", "aes-rl"])
+def test_page_lists_every_setting_and_preset(name):
+    lines = (PAGES / f"{name}.md").read_text().splitlines()
+    assert [line for line in table(registry.find(name).settings_type) if line not in lines] == []
+    for preset in registry.presets(name):
+        assert any(f"`{preset}`" in line for line in lines), preset
