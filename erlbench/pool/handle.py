@@ -67,6 +67,7 @@ class WorkerProcess:
     def __init__(self, context: Any, folder: str, slot: int, device: str | None) -> None:
         self.slot = slot
         self.gradient = device is not None
+        self.closed = False
         self.ready = device is None  # a gradient worker says so when it has imported torch
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
@@ -98,6 +99,7 @@ class WorkerProcess:
 
         Closing the connection ends a process that still lives.
         """
+        self.closed = True
         self.connection.close()
         with LOCK:
             self._process.join(2)

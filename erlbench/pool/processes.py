@@ -86,8 +86,14 @@ class ProcessPool:
             now = time.monotonic()
             pause = min(1.0, self.task_timeout / 4)
             ready = self._selector.select(max(0.0, min(end - now, pause)))
-            for worker in {id(key.data): key.data for key, _ in ready}.values():
-                self._receive(worker)
+            for key, _ in ready:
+                worker: WorkerProcess = key.data
+                if worker.closed:
+                    continue  # found dead by its other descriptor
+                if key.fileobj is worker.connection:
+                    self._receive(worker)
+                elif not worker.connection.poll():  # its last message comes first
+                    self._died(self._slots[worker.slot], worker)
             now = time.monotonic()
             if now >= self._next_check:
                 self._next_check = now + pause
@@ -199,14 +205,13 @@ class ProcessPool:
 
     def _receive(self, worker: WorkerProcess) -> None:
         """Take one message of a worker in, or its death."""
-        try:
-            message = pickle.loads(worker.connection.recv_bytes()) if worker.connection.poll() else None
-        except (EOFError, OSError):
-            message = None
         slot = self._slots[worker.slot]
-        if message is None:
+        try:
+            message = pickle.loads(worker.connection.recv_bytes())
+        except (EOFError, OSError):
             self._died(slot, worker)
-        elif isinstance(message, Ready):
+            return
+        if isinstance(message, Ready):
             worker.ready, self.device = True, message.device if self.device == "auto" else self.device
             self._failed_starts = 0
         elif not worker.ready:
