@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, final
 
-import numpy as np
 import numpy.typing as npt
 
 from erlbench.envs.registry import Problem
@@ -20,7 +19,7 @@ from erlbench.policy import PolicySpec
 from erlbench.replay import Replay
 from erlbench.seeding import Key, Purpose
 from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
+from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
 
 @dataclass
@@ -130,8 +129,16 @@ class Algorithm(ABC):
         return self.context.store.put(f"{self.new_id()}.shared", array)
 
     def rollout(
-        self, parameters: Input, *, kind: str, counts: Counts = Counts.TRAINING, episodes: int = 1,
-        record: bool = False, random_actions: bool = False, action_noise: float = 0.0, worker: int = 0,
+        self,
+        parameters: Input,
+        *,
+        kind: str,
+        counts: Counts = Counts.TRAINING,
+        episodes: int = 1,
+        record: bool = False,
+        random_actions: bool = False,
+        action_noise: float = 0.0,
+        worker: int = 0,
         seeds: Sequence[int] = (),
     ) -> Task:
         """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
@@ -141,12 +148,24 @@ class Algorithm(ABC):
         task_id = self.new_id()
         purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
         settings = {
-            "env": self.context.problem.env, "policy": self.policy_spec, "episodes": episodes, "record": record,
-            "random_actions": random_actions, "action_noise": action_noise, "seeds": tuple(seeds),
+            "env": self.context.problem.env,
+            "policy": self.policy_spec,
+            "episodes": episodes,
+            "record": record,
+            "random_actions": random_actions,
+            "action_noise": action_noise,
+            "seeds": tuple(seeds),
         }
         return Task(
-            task_id, kind, "erlbench.rollout:rollout", self.key(purpose, task_id), settings,
-            {"parameters": parameters}, Priority.ROLLOUT, counts, worker=worker,
+            task_id,
+            kind,
+            "erlbench.rollout:rollout",
+            self.key(purpose, task_id),
+            settings,
+            {"parameters": parameters},
+            Priority.ROLLOUT,
+            counts,
+            worker=worker,
         )
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
@@ -160,5 +179,3 @@ class Algorithm(ABC):
         self.counters = Counters(**snapshot["counters"])
         self._ids = snapshot["ids"]
         self.state = snapshot["state"]
-
-

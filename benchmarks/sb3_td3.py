@@ -1,9 +1,9 @@
 """Stable-Baselines3's TD3 as a peer: same settings, same evaluations, same kind of run directory.
 
-    python -m benchmarks.sb3_td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 --out results/td3-vs-sb3
-    erlbench run --algo td3 --env HalfCheetah-v5 --seeds 3 --total-timesteps 50000 \
+python -m benchmarks.sb3_td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 --out results/td3-vs-sb3
+erlbench run --algo td3 --env HalfCheetah-v5 --seeds 3 --total-timesteps 50000 \
         --set start_timesteps=10000 --out results/td3-vs-sb3
-    erlbench report results/td3-vs-sb3
+erlbench report results/td3-vs-sb3
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
 
 from erlbench import machine  # noqa: E402
+from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.results import Recorder, RunDirectory  # noqa: E402
 from erlbench.seeding import Purpose, environment_seed  # noqa: E402
 
@@ -107,8 +108,8 @@ def main(
         started = datetime.now(UTC).isoformat(timespec="seconds")
         directory.add_start(described, {"started": started, "processes": 1, "jobs": 1, "device": "cpu",
                                         "threads_per_process": 1, "command_line": shlex.join(sys.argv)})  # fmt: skip
+        size = problem(env_id).action_size
         env = gymnasium.make(env_id)
-        size = env.action_space.shape[0]  # type: ignore[index]
         model = stable_baselines3.TD3(
             "MlpPolicy", env, learning_rate=3e-4, buffer_size=1_000_000, learning_starts=start_timesteps,
             batch_size=256, tau=0.005, gamma=0.99, train_freq=1, gradient_steps=1, policy_delay=2,

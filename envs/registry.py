@@ -15,8 +15,17 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from erlbench.errors import UsageError, nearest
 
 MUJOCO = (
-    "Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5",
-    "InvertedPendulum-v5", "Pusher-v5", "Reacher-v5", "Swimmer-v5", "Walker2d-v5",
+    "Ant-v5",
+    "HalfCheetah-v5",
+    "Hopper-v5",
+    "Humanoid-v5",
+    "HumanoidStandup-v5",
+    "InvertedDoublePendulum-v5",
+    "InvertedPendulum-v5",
+    "Pusher-v5",
+    "Reacher-v5",
+    "Swimmer-v5",
+    "Walker2d-v5",
 )
 CLASSIC = ("Pendulum-v1",)
 
@@ -92,8 +101,11 @@ def problem(env_id: str, **kwargs: Any) -> Problem:
         if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
             raise UsageError(f"environment '{env_id}' has unbounded actions {action}; wrap it with finite bounds")
         return Problem(
-            EnvSpec(env_id, limit, kwargs), observation.shape[0], action.shape[0],
-            tuple(map(float, action.low)), tuple(map(float, action.high)),
+            EnvSpec(env_id, limit, kwargs),
+            observation.shape[0],
+            action.shape[0],
+            tuple(map(float, action.low)),
+            tuple(map(float, action.high)),
         )
     finally:
         env.close()

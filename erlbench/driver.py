@@ -44,8 +44,14 @@ class Driver:
     """
 
     def __init__(
-        self, algorithm: Algorithm, pool: Pool, directory: RunDirectory, recorder: Recorder, options: Options,
-        stop: threading.Event, watch: Callable[[Driver], None] = lambda driver: None,
+        self,
+        algorithm: Algorithm,
+        pool: Pool,
+        directory: RunDirectory,
+        recorder: Recorder,
+        options: Options,
+        stop: threading.Event,
+        watch: Callable[[Driver], None] = lambda driver: None,
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool
@@ -188,30 +194,48 @@ class Driver:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def _write_task(self, result: Result, kind: str, worker: int) -> None:
-        self.recorder.tasks.write({
-            "task": result.task, "kind": kind, "process": result.process, "worker": worker,
-            "start_s": self.clock.since_start(result.start), "end_s": self.clock.since_start(result.end),
-            "timesteps": sum(result.values.get("lengths", ())),
-            "critic_updates": result.values.get("critic_updates", 0),
-            "actor_updates": result.values.get("actor_updates", 0),
-        })
+        self.recorder.tasks.write(
+            {
+                "task": result.task,
+                "kind": kind,
+                "process": result.process,
+                "worker": worker,
+                "start_s": self.clock.since_start(result.start),
+                "end_s": self.clock.since_start(result.end),
+                "timesteps": sum(result.values.get("lengths", ())),
+                "critic_updates": result.values.get("critic_updates", 0),
+                "actor_updates": result.values.get("actor_updates", 0),
+            }
+        )
 
     def _write_episodes(self, task: Task, result: Result) -> None:
         if task.counts == Counts.NOTHING:
             return
         for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
-            self.recorder.episodes.write({
-                "r": episode_return, "l": length, "t": self.clock.train, "kind": task.kind, "worker": task.worker,
-                "task": task.id, "timesteps": self.algorithm.counters.timesteps,
-            })
+            self.recorder.episodes.write(
+                {
+                    "r": episode_return,
+                    "l": length,
+                    "t": self.clock.train,
+                    "kind": task.kind,
+                    "worker": task.worker,
+                    "task": task.id,
+                    "timesteps": self.algorithm.counters.timesteps,
+                }
+            )
 
     def _write_generation(self) -> None:
         counters = self.algorithm.counters
-        self.recorder.train.write({
-            "generation": counters.generation, "timesteps": counters.timesteps, "train_time_s": self.clock.train,
-            "critic_updates": counters.critic_updates, "actor_updates": counters.actor_updates,
-            **self.algorithm.metrics(),
-        })
+        self.recorder.train.write(
+            {
+                "generation": counters.generation,
+                "timesteps": counters.timesteps,
+                "train_time_s": self.clock.train,
+                "critic_updates": counters.critic_updates,
+                "actor_updates": counters.actor_updates,
+                **self.algorithm.metrics(),
+            }
+        )
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
@@ -220,9 +244,14 @@ class Driver:
         replay = self.algorithm.context.replay
         replay.flush()
         payload = {
-            "algorithm": self.algorithm.snapshot(), "outstanding": list(self._outstanding.values()),
-            "evaluation": self.evaluator.state, "replay": replay.state(), "clock": self.clock.state(),
-            "files": self.recorder.state(), "pool": self.pool.state(), "last_return": self.last_return,
+            "algorithm": self.algorithm.snapshot(),
+            "outstanding": list(self._outstanding.values()),
+            "evaluation": self.evaluator.state,
+            "replay": replay.state(),
+            "clock": self.clock.state(),
+            "files": self.recorder.state(),
+            "pool": self.pool.state(),
+            "last_return": self.last_return,
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self.directory.path / "checkpoint", payload, arrays)

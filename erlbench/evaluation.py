@@ -56,19 +56,33 @@ class Evaluator:
         seed = self.algorithm.context.seed
         key = (seed, int(Purpose.EVALUATION), index)
         task = Task(
-            FIRST_ID + index, "evaluation", "erlbench.rollout:rollout", key,
+            FIRST_ID + index,
+            "evaluation",
+            "erlbench.rollout:rollout",
+            key,
             {
-                "env": self.algorithm.context.problem.env, "policy": self.algorithm.policy_spec,
-                "episodes": self.episodes, "record": False, "random_actions": False, "action_noise": 0.0,
+                "env": self.algorithm.context.problem.env,
+                "policy": self.algorithm.policy_spec,
+                "episodes": self.episodes,
+                "record": False,
+                "random_actions": False,
+                "action_noise": 0.0,
                 "seeds": tuple(environment_seed(*key, episode) for episode in range(self.episodes)),
             },
-            {"parameters": self.algorithm.policy()}, Priority.EVALUATION, Counts.EVALUATION,
+            {"parameters": self.algorithm.policy()},
+            Priority.EVALUATION,
+            Counts.EVALUATION,
         )
         row = {
-            "evaluation": index, "timesteps": counters.timesteps, "fitness_timesteps": counters.fitness_timesteps,
-            "episodes": counters.episodes, "generation": counters.generation,
-            "critic_updates": counters.critic_updates, "actor_updates": counters.actor_updates,
-            "train_time_s": train_time, "total_time_s": total_time,
+            "evaluation": index,
+            "timesteps": counters.timesteps,
+            "fitness_timesteps": counters.fitness_timesteps,
+            "episodes": counters.episodes,
+            "generation": counters.generation,
+            "critic_updates": counters.critic_updates,
+            "actor_updates": counters.actor_updates,
+            "train_time_s": train_time,
+            "total_time_s": total_time,
         }
         self.state.pending.append(Pending(task, row))
         self.state.taken += 1
@@ -86,9 +100,14 @@ class Evaluator:
             values = pending.values or {}
             returns, lengths = values["returns"], values["lengths"]
             self.algorithm.counters.evaluation_timesteps += sum(lengths)
-            rows.append({
-                **pending.row, "evaluation_timesteps": self.algorithm.counters.evaluation_timesteps,
-                "return_mean": fmean(returns), "return_std": stdev(returns) if len(returns) > 1 else 0.0,
-                "returns": returns, "lengths": lengths,
-            })
+            rows.append(
+                {
+                    **pending.row,
+                    "evaluation_timesteps": self.algorithm.counters.evaluation_timesteps,
+                    "return_mean": fmean(returns),
+                    "return_std": stdev(returns) if len(returns) > 1 else 0.0,
+                    "returns": returns,
+                    "lengths": lengths,
+                }
+            )
         return rows

@@ -120,8 +120,11 @@ class Bars:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[facts]}"),
-            console=console, refresh_per_second=4,
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[facts]}"),
+            console=console,
+            refresh_per_second=4,
         )
         self._lock = threading.Lock()
         self._bars: dict[str, tuple[TaskID, Rate]] = {}

@@ -36,7 +36,11 @@ class Replay:
         self._rows = os.open(self.folder / "rows.i32", flags)
 
     def append(
-        self, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, continues: np.ndarray,
+        self,
+        observations: np.ndarray,
+        actions: np.ndarray,
+        rewards: np.ndarray,
+        continues: np.ndarray,
         lengths: Sequence[int],
     ) -> None:
         """Add episodes, one after another.
@@ -45,7 +49,8 @@ class Replay:
         rewards and continues `(N,)`, lengths the E episode lengths.
         """
         steps, episodes = len(rewards), len(lengths)
-        assert len(observations) == steps + episodes and sum(lengths) == steps
+        assert len(observations) == steps + episodes
+        assert sum(lengths) == steps
         rows = np.arange(steps, dtype=np.int32) + np.repeat(np.arange(episodes, dtype=np.int32), lengths)
         transitions = np.column_stack([actions, rewards, continues]).astype(np.float32, copy=False)
         width = 4 * self.observation_size
@@ -101,7 +106,10 @@ class ReplayReader:
         self.rows = _map(folder / "rows.i32", np.int32, self.stop)
 
     def gather(
-        self, indices: np.ndarray, observations: np.ndarray, transitions: np.ndarray | None = None,
+        self,
+        indices: np.ndarray,
+        observations: np.ndarray,
+        transitions: np.ndarray | None = None,
         next_observations: np.ndarray | None = None,
     ) -> None:
         """Copy the transitions `indices` into the given float32 arrays (batch first), all of them optional but one."""

@@ -20,13 +20,23 @@ import tomli_w
 from erlbench.errors import CellError, UsageError
 
 EVAL_COLUMNS = (
-    "evaluation", "timesteps", "fitness_timesteps", "evaluation_timesteps", "episodes", "generation",
-    "critic_updates", "actor_updates", "train_time_s", "total_time_s", "return_mean", "return_std", "returns", "lengths",
+    "evaluation",
+    "timesteps",
+    "fitness_timesteps",
+    "evaluation_timesteps",
+    "episodes",
+    "generation",
+    "critic_updates",
+    "actor_updates",
+    "train_time_s",
+    "total_time_s",
+    "return_mean",
+    "return_std",
+    "returns",
+    "lengths",
 )
 EPISODE_COLUMNS = ("r", "l", "t", "kind", "worker", "task", "timesteps")
-TASK_COLUMNS = (
-    "task", "kind", "process", "worker", "start_s", "end_s", "timesteps", "critic_updates", "actor_updates",
-)
+TASK_COLUMNS = ("task", "kind", "process", "worker", "start_s", "end_s", "timesteps", "critic_updates", "actor_updates")
 EVENT_COLUMNS = ("time_s", "event", "message")
 
 
@@ -99,7 +109,9 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
-            raise UsageError(f"{self.path} cannot be written: {error.strerror}; choose another folder by --out") from error
+            raise UsageError(
+                f"{self.path} cannot be written: {error.strerror}; choose another folder by --out"
+            ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -55,8 +55,13 @@ def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
 
 
 def play(
-    env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int,
-    random: np.random.Generator | None = None, action_noise: float = 0.0, random_actions: bool = False,
+    env: gymnasium.Env[Any, Any],
+    policy: NumpyPolicy,
+    limit: int,
+    seed: int,
+    random: np.random.Generator | None = None,
+    action_noise: float = 0.0,
+    random_actions: bool = False,
 ) -> Episode:
     """One episode of at most `limit` steps.
 
@@ -97,9 +102,7 @@ def play(
     return episode
 
 
-def rollout(
-    settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace
-) -> Outcome:
+def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Task function: `settings["episodes"]` whole episodes of the policy `inputs["parameters"]`.
 
     Values: `returns` (undiscounted sums) and `lengths`, one per episode. With `record`, the arrays `observations`,
@@ -115,7 +118,12 @@ def rollout(
     random = generator(*key, int(Purpose.EXPLORATION))
     episodes = [
         play(
-            env, policy, settings["env"].max_episode_steps, seed, random, settings["action_noise"],
+            env,
+            policy,
+            settings["env"].max_episode_steps,
+            seed,
+            random,
+            settings["action_noise"],
             settings["random_actions"],
         )
         for seed in seeds

@@ -137,7 +137,9 @@ class Runner:
     def _explain(self, error: Exception, directory: RunDirectory) -> str:
         """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            return f"the disk is full ({error.filename or directory.path}); free some space and run the same command again"
+            return (
+                f"the disk is full ({error.filename or directory.path}); free some space and run the same command again"
+            )
         details = error.details if isinstance(error, TaskError) else ""
         if not isinstance(error, ErlbenchError):
             details = "".join(traceback.format_exception(error))
@@ -180,14 +182,15 @@ class Run:
         self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
-        options = Options(
-            cell.eval_freq, cell.eval_episodes, cell.evaluate == "after", runner.options.checkpoint_every
-        )
+        options = Options(cell.eval_freq, cell.eval_episodes, cell.evaluate == "after", runner.options.checkpoint_every)
         self.driver = Driver(algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch)
         self._read = 0.0
         start = {
-            "started": datetime.now(UTC).isoformat(timespec="seconds"), "processes": pool.processes,
-            "jobs": runner.options.jobs, "device": runner.options.device, "threads_per_process": 1,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "processes": pool.processes,
+            "jobs": runner.options.jobs,
+            "device": runner.options.device,
+            "threads_per_process": 1,
             "command_line": shlex.join(runner.options.command_line),
         }
         directory.add_start(runner._machine, start)
@@ -203,8 +206,12 @@ class Run:
         driver.warnings.clear()
         counters = driver.algorithm.counters
         reading = Reading(
-            counters.timesteps, self.cell.total_timesteps, driver.clock.train, driver.last_return,
-            len(self.pool.running()), max(1, self.pool.processes),
+            counters.timesteps,
+            self.cell.total_timesteps,
+            driver.clock.train,
+            driver.last_return,
+            len(self.pool.running()),
+            max(1, self.pool.processes),
         )
         self.runner.display.update(self.cell.label, reading)
 
@@ -222,9 +229,13 @@ class Run:
     def _write_status(self, status: str, message: str) -> None:
         driver = self.driver
         self.directory.write_status(
-            status=status, message=message, timesteps=driver.algorithm.counters.timesteps,
-            total_timesteps=self.cell.total_timesteps, train_time_s=driver.clock.train,
-            total_time_s=driver.clock.total, return_mean=driver.last_return,
+            status=status,
+            message=message,
+            timesteps=driver.algorithm.counters.timesteps,
+            total_timesteps=self.cell.total_timesteps,
+            train_time_s=driver.clock.train,
+            total_time_s=driver.clock.total,
+            return_mean=driver.last_return,
         )
 
 

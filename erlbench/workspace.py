@@ -66,4 +66,3 @@ def task_function(name: str) -> Callable[..., Outcome]:
     module, _, function = name.partition(":")
     found: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
     return found
-

@@ -37,7 +37,9 @@ def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int
 
 def run(*cells: Cell, processes: int = 0, **options) -> int:
     """Run cells quietly; the exit code."""
-    return run_cells(cells, RunOptions(processes, verbosity=-1, device="cpu", command_line=("erlbench", "run"), **options))
+    return run_cells(
+        cells, RunOptions(processes, verbosity=-1, device="cpu", command_line=("erlbench", "run"), **options)
+    )
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:

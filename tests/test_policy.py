@@ -5,14 +5,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from erlbench.policy import (
-    NumpyPolicy,
-    PolicySpec,
-    initial_parameters,
-    layer_slices,
-    parameter_count,
-    save_policy,
-)
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, layer_slices, parameter_count, save_policy
 
 TORCH = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": lambda: torch.nn.LeakyReLU(0.01)}
 

@@ -13,7 +13,10 @@ __all__ = ["Pool", "PoolEvent", "ProcessPool", "SerialPool", "SimulatedPool", "c
 
 
 def create(
-    processes: int, device: str = "cpu", task_timeout: float = 1800.0, store: Store | None = None,
+    processes: int,
+    device: str = "cpu",
+    task_timeout: float = 1800.0,
+    store: Store | None = None,
     start_method: str | None = None,
 ) -> Pool:
     """A pool of `processes` worker processes; 0 runs the tasks in this process.

@@ -47,7 +47,11 @@ class ProcessPool:
     """Runs tasks in `processes` slots; a task may take `task_timeout` seconds before its worker is killed."""
 
     def __init__(
-        self, processes: int, device: str = "cpu", task_timeout: float = 1800.0, store: Store | None = None,
+        self,
+        processes: int,
+        device: str = "cpu",
+        task_timeout: float = 1800.0,
+        store: Store | None = None,
         start_method: str | None = None,
     ) -> None:
         self.processes = processes

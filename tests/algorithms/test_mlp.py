@@ -33,7 +33,9 @@ def test_passes_equal_autograd(activation, output, networks, numpy_operations, m
         outputs = network.forward().clone()
         network.output_gradient.copy_(weights)
         network.backward()
-    modules = [oracle.network(SIZES, activation, row.numpy(), nn.Tanh() if output == "tanh" else None) for row in parameters]
+    modules = [
+        oracle.network(SIZES, activation, row.numpy(), nn.Tanh() if output == "tanh" else None) for row in parameters
+    ]
     for index, module in enumerate(modules):
         x = inputs.clone().requires_grad_()
         expected = module(x)

@@ -36,11 +36,17 @@ def surroundings(settings, inputs, key, workspace):
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
     threads = sys.modules["torch"].get_num_threads() if "torch" in sys.modules else 0
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return Outcome({
-        "modules": sorted(sys.modules), "environment": {name: os.environ.get(name) for name in names},
-        "torch_threads": threads, "pid": os.getpid(), "device": workspace.device, "resident": resident,
-        "main": getattr(sys.modules["__main__"], "__file__", None),
-    })
+    return Outcome(
+        {
+            "modules": sorted(sys.modules),
+            "environment": {name: os.environ.get(name) for name in names},
+            "torch_threads": threads,
+            "pid": os.getpid(),
+            "device": workspace.device,
+            "resident": resident,
+            "main": getattr(sys.modules["__main__"], "__file__", None),
+        }
+    )
 
 
 def die(settings, inputs, key, workspace):

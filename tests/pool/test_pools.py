@@ -67,9 +67,9 @@ def test_a_rollout_is_the_same_everywhere(pool):
         "action_noise": 0.1, "seeds": (),
     }  # fmt: skip
     perturbed = Perturbed(centre, 0.1, (1, 2), -1)
-    pool.submit([
-        Task(1, "es", "erlbench.rollout:rollout", (3, 1), settings, {"parameters": perturbed}, counts=Counts.TRAINING)
-    ])
+    pool.submit(
+        [Task(1, "es", "erlbench.rollout:rollout", (3, 1), settings, {"parameters": perturbed}, counts=Counts.TRAINING)]
+    )
     result = results(pool, 1)[1]
     with create(0) as reference:
         reference.store.put("centre", initial_parameters(spec.sizes, (1,)))
