@@ -54,13 +54,22 @@ def environment_notes(groups: Iterable[Group]) -> Iterator[str]:
             yield note + "."
 
 
-def budget_note(ours: int, published: Iterable[int]) -> str:
-    """The warning that budgets differ, or an empty text."""
-    others = sorted(set(published) - {ours})
+def comparable(ours: str, theirs: str) -> bool:
+    """Whether a published score may stand in a figure of ours: no for Ant-v5 and its like."""
+    return "not comparable" not in environment_note(ours, theirs)
+
+
+def budget_note(ours: int, published: Iterable[tuple[str, int]]) -> str:
+    """The warning that budgets differ, or an empty text; `published` holds algorithms and their steps."""
+    published = list(published)
+    others = sorted({value for _, value in published} - {ours})
     if not others:
         return ""
+    differing = list(dict.fromkeys(name for name, value in published if value != ours))
+    some = len(differing) < len({name for name, _ in published})
+    of = f" ({', '.join(differing)})" if some else ""
     listed = " or ".join(f"{value:,}" for value in others)
-    return f"Different budgets: published after {listed} training steps, ours after {ours:,}. Do not compare them."
+    return f"Different budgets: published after {listed} training steps{of}, ours after {ours:,}. Do not compare them."
 
 
 def similar_budget(ours: int, published: int | None) -> bool:

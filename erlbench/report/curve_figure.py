@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.report import style
-from erlbench.report.comparability import similar_budget
+from erlbench.report.comparability import comparable, similar_budget
 from erlbench.report.comparison import Cell, Comparison, Group
 from erlbench.report.curves import Curve, band_kind, curve
 from erlbench.report.published import Published
@@ -47,8 +47,9 @@ def draw_curves(comparison: Comparison, group: Group, published: Published, path
         figure.suptitle(group.env, fontsize=10)
         legend = _legend_title(band, max(counts), dashed) + ("; dotted: published mean" if lines else "")
         figure.legend(
-            list(labels), list(labels.values()), loc="outside lower center", ncols=min(3, len(cells)), title=legend
-        )
+            list(labels), list(labels.values()), loc="outside lower center", title=legend,
+            ncols=style.legend_columns(len(cells)),
+        )  # fmt: skip
         style.save(figure, path)
     return _curve_caption(comparison, group, cells, legend, bool(lines), published)
 
@@ -88,7 +89,9 @@ def _legend_title(band: str, most: int, dashed: bool) -> str:
 def _published_lines(
     comparison: Comparison, group: Group, cells: Sequence[Cell], published: Published
 ) -> list[tuple[str, float]]:
-    lines = []
+    lines: list[tuple[str, float]] = []
+    if not comparable(group.env, group.env_published):
+        return lines
     for cell in cells:
         found = published.find(comparison.source, comparison.table, group.env_published, cell.published, "mean")
         if found and similar_budget(group.total_timesteps, found.steps):
@@ -115,5 +118,7 @@ def _curve_caption(
     if lines:
         notes.append(f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}.")
     elif known:
-        notes.append("Published final values are left out: they belong to another budget.")
+        same = comparable(group.env, group.env_published)
+        other = "budget" if same else f"environment ({group.env_published})"
+        notes.append(f"Published final values are left out: they belong to another {other}.")
     return notes

@@ -10,7 +10,7 @@ import numpy as np
 from erlbench.report.runs import Array
 from erlbench.report.statistics import bootstrap_mean_band
 
-MOST_POINTS = 300
+MOST_POINTS = 200
 FEWEST_RUNS = 5  # for a bootstrap band
 
 

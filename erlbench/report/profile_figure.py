@@ -14,9 +14,12 @@ from erlbench.report.statistics import performance_profile
 
 
 def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
-    """Run-score distributions over all environments (Agarwal et al. 2021); no sentences where they are not defined."""
+    """Run-score distributions over all environments (Agarwal et al. 2021).
+
+    Draws nothing, and returns no sentences, without a positive baseline in two environments or with single runs only.
+    """
     scores = relative_scores(comparison)
-    if len(scores) < 2:
+    if len(scores) < 2 or max(len(values) for own in scores.values() for values in own) < 2:
         return []
     name, values = label(comparison), [np.concatenate(own) for own in scores.values()]
     labels = {cell.name: cell.label for group in comparison.groups for cell in group.cells if cell.exists}
@@ -29,7 +32,7 @@ def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
             shown = f"{labels[entry]} ({own.size} runs)"
             axes.plot(thresholds, performance_profile(own, thresholds), **look, markevery=40, label=shown)
         axes.set(xlabel=f"Return relative to the mean of {name}", ylabel="Share of runs above", ylim=(-0.02, 1.02))
-        figure.legend(loc="outside lower center", ncols=min(3, len(scores)))
+        figure.legend(loc="outside lower center", ncols=style.legend_columns(len(scores)))
         style.save(figure, path)
     environments = ", ".join(group.env for group in comparison.groups if group.cell(comparison.baseline))
     return [

@@ -21,14 +21,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
     compared, base = against_baseline(comparison), label(comparison)
     rows: list[tuple[Value, ...]] = []
-    records, steps_published = [], set()
+    records = []
     with_published = comparison.published
     for group in comparison.groups:
         for cell in group.cells:
             scores, versus = cell.scores, compared[group.env, group.total_timesteps, cell.name, cell.exists]
             mean, std, median = statistics.mean(scores), statistics.std(scores), statistics.median(scores)
             paper = [_find(published, comparison, group, cell, name) for name in ("mean", "std", "median")]
-            steps_published |= {value.steps for value in paper if value is not None and value.steps}
             shown: Value = number(mean)
             if versus.significant:
                 shown = Styled(number(mean), "bold" if versus.better else "italic")
@@ -52,7 +51,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table:
     columns += ["Published", "Median", "after"] if with_published else []
     notes = [*_score_notes(comparison), *_test_notes(comparison, compared)]
     if with_published:
-        notes += _published_notes(comparison, published, steps_published)
+        notes += _published_notes(comparison, published)
     return Table("scores", comparison.heading("final return"), (*columns, "Status"), tuple(rows), tuple(notes),
                  tuple(records))  # fmt: skip
 
@@ -118,7 +117,7 @@ def _test_notes(comparison: Comparison, compared: dict[tuple[str, int, str, bool
         yield f"No difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
 
 
-def _published_notes(comparison: Comparison, published: Published, published_steps: set[int]) -> Iterator[str]:
+def _published_notes(comparison: Comparison, published: Published) -> Iterator[str]:
     numbers = [
         found for group in comparison.groups for cell in group.cells
         for name in ("mean", "std", "median") if (found := _find(published, comparison, group, cell, name))
@@ -133,12 +132,13 @@ def _published_notes(comparison: Comparison, published: Published, published_ste
         + ", ".join(sorted({found.env for found in numbers})) + "."
     )
     for ours in sorted({group.total_timesteps for group in comparison.groups}):
-        if note := budget_note(ours, published_steps):
+        if note := budget_note(ours, ((found.algorithm, found.steps) for found in numbers if found.steps)):
             yield note
     yield from environment_notes(comparison.groups)
     for text in sorted({found.note for found in numbers if found.note}):
-        labels = list(dict.fromkeys(found.algorithm for found in numbers if found.note == text))
-        yield f"Published {', '.join(labels)}: {text}."
+        labels = dict.fromkeys(found.algorithm for found in numbers if found.note == text)
+        envs = dict.fromkeys(found.env for found in numbers if found.note == text)
+        yield f"Published {', '.join(labels)} on {', '.join(envs)}: {text}."
 
 
 def _find(published: Published, comparison: Comparison, group: Group, cell: Cell, statistic: str) -> Number | None:

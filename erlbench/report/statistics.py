@@ -80,7 +80,7 @@ def bootstrap_interval(
 
 
 def bootstrap_mean_band(
-    values: Array, *, confidence: float = 0.95, resamples: int = 1000, seed: int = 0
+    values: Array, *, confidence: float = 0.95, resamples: int = 500, seed: int = 0
 ) -> tuple[Array, Array]:
     """The percentile bootstrap interval of the mean over axis 0 at every point; `values` is (runs, points).
 

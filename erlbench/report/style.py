@@ -57,6 +57,11 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
 
 
+def legend_columns(count: int) -> int:
+    """Up to three columns, without a last row of one."""
+    return 2 if count in (2, 4) else min(3, count)
+
+
 def steps_axis(axis: Any) -> None:
     """Tick labels such as 20k and 1M."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
