@@ -28,7 +28,8 @@ from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
 
 from erlbench import machine  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.results import Recorder, RunDirectory  # noqa: E402
+from erlbench.recorder import Recorder  # noqa: E402
+from erlbench.results import RunDirectory  # noqa: E402
 from erlbench.seeding import Purpose, environment_seed  # noqa: E402
 
 NAME = "sb3-td3"

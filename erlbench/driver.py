@@ -18,8 +18,9 @@ from erlbench.errors import CellError, Interrupted
 from erlbench.evaluation import EvaluationState, Evaluator, Pending
 from erlbench.policy import PolicySpec, save_policy
 from erlbench.pool import Pool
-from erlbench.results import Recorder, RunDirectory
-from erlbench.tasks import ArrayRef, Counts, Output, Perturbed, ReplayView, Result, Task
+from erlbench.recorder import Recorder
+from erlbench.results import RunDirectory
+from erlbench.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 CORE_TYPES = (
@@ -115,8 +116,7 @@ class Driver:
             raise
         self.clock.tick(self.pool.running().values())
         for event in self.pool.events():
-            row = {"time_s": self.clock.since_start(event.time), "event": event.event, "message": event.message}
-            self.recorder.events.write(row)
+            self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
         if result is not None:
             self._receive(result)
         if self._stop.is_set():
@@ -141,7 +141,7 @@ class Driver:
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding:
-            self._write_task(result, "evaluation", 0)
+            self.recorder.task(result, "evaluation", 0, self.clock)
             for row in self.evaluator.finish(result):
                 self.recorder.eval.write(row)
                 self.last_return = row["return_mean"]
@@ -160,12 +160,13 @@ class Driver:
             if dependent in self._outstanding:
                 self._outstanding[dependent] = _filled(self._outstanding[dependent], result)
         self._known.update({ref.name: ref for ref in result.arrays.values()})
-        generation = self.algorithm.counters.generation
+        counters = self.algorithm.counters
+        generation = counters.generation
         self.algorithm.tell(task, result)
-        self._write_task(result, task.kind, task.worker)
-        self._write_episodes(task, result)
-        if self.algorithm.counters.generation > generation:
-            self._write_generation()
+        self.recorder.task(result, task.kind, task.worker, self.clock)
+        self.recorder.played(task, result, counters.timesteps, self.clock)
+        if counters.generation > generation:
+            self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
             if self.evaluator.due():
                 self._evaluate()
         self._sweep()
@@ -190,52 +191,6 @@ class Driver:
         self.pool.store.free(dead)
         for name in dead:
             del self._known[name]
-
-    # -- rows -----------------------------------------------------------------------------------------------------
-
-    def _write_task(self, result: Result, kind: str, worker: int) -> None:
-        self.recorder.tasks.write(
-            {
-                "task": result.task,
-                "kind": kind,
-                "process": result.process,
-                "worker": worker,
-                "start_s": self.clock.since_start(result.start),
-                "end_s": self.clock.since_start(result.end),
-                "timesteps": sum(result.values.get("lengths", ())),
-                "critic_updates": result.values.get("critic_updates", 0),
-                "actor_updates": result.values.get("actor_updates", 0),
-            }
-        )
-
-    def _write_episodes(self, task: Task, result: Result) -> None:
-        if task.counts == Counts.NOTHING:
-            return
-        for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
-            self.recorder.episodes.write(
-                {
-                    "r": episode_return,
-                    "l": length,
-                    "t": self.clock.train,
-                    "kind": task.kind,
-                    "worker": task.worker,
-                    "task": task.id,
-                    "timesteps": self.algorithm.counters.timesteps,
-                }
-            )
-
-    def _write_generation(self) -> None:
-        counters = self.algorithm.counters
-        self.recorder.train.write(
-            {
-                "generation": counters.generation,
-                "timesteps": counters.timesteps,
-                "train_time_s": self.clock.train,
-                "critic_updates": counters.critic_updates,
-                "actor_updates": counters.actor_updates,
-                **self.algorithm.metrics(),
-            }
-        )
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
@@ -272,8 +227,8 @@ class Driver:
             self._restore(payload, arrays)
             message = f"continued at {self.algorithm.counters.timesteps} timesteps from checkpoint {path.name}"
             for reason in reasons:
-                self.recorder.events.write({"time_s": self.clock.total, "event": "discarded", "message": reason})
-            self.recorder.events.write({"time_s": self.clock.total, "event": "resumed", "message": message})
+                self.recorder.event("discarded", reason, self.clock.total)
+            self.recorder.event("resumed", message, self.clock.total)
             self.warnings = reasons
             return True
         if reasons:

@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -56,17 +55,17 @@ class PolicySpec:
     action_low: tuple[float, ...]
     action_high: tuple[float, ...]
 
-    @cached_property
+    @property
     def size(self) -> int:
         """Number of parameters."""
         return parameter_count(self.sizes)
 
-    @cached_property
+    @property
     def half_range(self) -> np.ndarray:
         """Half the width of the action interval, float32 `(action,)`."""
         return (np.array(self.action_high, np.float32) - np.array(self.action_low, np.float32)) / 2
 
-    @cached_property
+    @property
     def centre(self) -> np.ndarray:
         """The middle of the action interval, float32 `(action,)`."""
         return (np.array(self.action_high, np.float32) + np.array(self.action_low, np.float32)) / 2
@@ -80,6 +79,7 @@ class NumpyPolicy:
         if parameters.shape != (spec.size,):
             raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
         self.spec = spec
+        self._centre, self._half_range = spec.centre, spec.half_range
         self._layers = []
         for (weight, bias), inputs, outputs in zip(layer_slices(spec.sizes), spec.sizes, spec.sizes[1:]):
             matrix = parameters[weight].reshape(outputs, inputs)
@@ -105,7 +105,7 @@ class NumpyPolicy:
 
     def denormalise(self, normalised: np.ndarray) -> np.ndarray:
         """The environment's action for an action in [-1, 1], a new float32 array."""
-        return self.spec.centre + self.spec.half_range * normalised
+        return self._centre + self._half_range * normalised
 
 
 def save_policy(path: Path, parameters: np.ndarray, spec: PolicySpec) -> None:

@@ -71,7 +71,6 @@ def play(
     spec = policy.spec
     episode = Episode(limit, spec.sizes[0], spec.sizes[-1])
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
-    half_range, centre = spec.half_range, spec.centre
     observations[0] = reset(env, seed)
     step, total = 0, 0.0
     try:
@@ -86,7 +85,7 @@ def play(
                     assert random is not None
                     action += action_noise * random.standard_normal(len(action), dtype=np.float32)
                     np.clip(action, -1.0, 1.0, out=action)
-            observation, reward, terminated, truncated, _ = env.step(centre + half_range * action)
+            observation, reward, terminated, truncated, _ = env.step(policy.denormalise(action))
             observations[step + 1] = observation
             rewards[step] = reward
             total += float(reward)

@@ -26,8 +26,9 @@ from erlbench.envs.registry import problem
 from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
 from erlbench.pool import Pool, SimulatedPool, create
 from erlbench.progress import Display, Reading
+from erlbench.recorder import Recorder
 from erlbench.replay import Replay
-from erlbench.results import Recorder, RunDirectory
+from erlbench.results import RunDirectory
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 REFRESH = 0.25  # seconds between two readings of a cell
@@ -241,7 +242,7 @@ class Run:
 
 @contextlib.contextmanager
 def _signals(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM set `stop`; a second one acts as usual."""
+    """Ctrl-C, SIGTERM and a closed terminal set `stop`; a second one acts as usual."""
     before: dict[signal.Signals, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -250,7 +251,7 @@ def _signals(stop: threading.Event) -> Iterator[None]:
             signal.signal(known, handler)
 
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             before[number] = signal.signal(number, handle)
     try:
         yield

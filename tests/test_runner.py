@@ -5,9 +5,10 @@ import json
 
 import pytest
 
+from erlbench.csv_file import CsvFile
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.results import CsvFile, RunDirectory
+from erlbench.results import RunDirectory
 from tests.runs import make_cell, rows, run
 
 

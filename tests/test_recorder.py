@@ -1,0 +1,21 @@
+"""The files of a run: one that was edited is noticed."""
+
+import pytest
+
+from erlbench.errors import CellError
+from erlbench.recorder import Recorder
+
+
+@pytest.mark.parametrize("damage", ["truncate", "edit"])
+def test_an_edited_file_is_refused_by_name(tmp_path, damage):
+    recorder = Recorder(tmp_path, "Hopper-v5")
+    recorder.start()
+    recorder.episodes.write({"r": 12.5, "l": 20, "t": 0.1, "kind": "es", "worker": 0, "task": 1, "timesteps": 20})
+    saved = recorder.state()
+    recorder.check(saved)
+    path = tmp_path / "episodes.csv"
+    data = path.read_bytes()
+    path.write_bytes(data[:-4] if damage == "truncate" else data.replace(b"12.5", b"99.5"))
+    with pytest.raises(CellError, match=r"episodes\.csv was edited or truncated"):
+        recorder.check(saved)
+    recorder.close()
