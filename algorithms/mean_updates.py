@@ -1,6 +1,6 @@
 """How far an asynchronous evolution strategy moves its mean towards one evaluated individual.
 
-Lee, Lee, Shin, Kwon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
+Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
 Search", NeurIPS 2020, section 3.3. Every rule turns the individual's fitness f(z) and the mean's fitness f(mu) into
 the update ratio p of eq. 4. `psg` is the pair (p_positive, p_negative) that multiplies p. The "oldest" rule has no
 ratio: it ranks the last individuals.

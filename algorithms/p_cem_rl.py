@@ -1,6 +1,6 @@
 """P-CEM-RL: CEM-RL made for parallel workers, still synchronous.
 
-Lee, Lee, Shin, Kwon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
+Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
 Search" (AES-RL), NeurIPS 2020, section 4.1, after its public code (github.com/KyunghyunLee/aes-rl). The whole critic
 phase comes first, and all RL individuals train on its final critic.
 """
