@@ -94,13 +94,18 @@ class Comparison:
 
     def heading(self, what: str) -> str:
         """The title of a table of the page."""
-        return f"{self.title}: {what}"
+        return f"{self.title} – {what}"
 
     @property
     def budget(self) -> str:
         """The training steps in words."""
         budgets = sorted({group.total_timesteps for group in self.groups})
-        return "the budget named with the environment" if len(budgets) > 1 else f"{budgets[0]:,} training steps"
+        if len(budgets) > 1:
+            return "the budget named with the environment"
+        reached = [run.timesteps for group in self.groups for cell in group.cells for run in cell.done]
+        over = max(reached, default=0) > 1.01 * budgets[0]
+        more = f" (a run finishes what it has begun: {min(reached):,} to {max(reached):,})" if over else ""
+        return f"{budgets[0]:,} training steps{more}"
 
     @property
     def published(self) -> bool:

@@ -44,13 +44,15 @@ def minutes_per_million(run: Run) -> float:
     return run.train_time_s / 60 / run.timesteps * 1e6 if run.timesteps else float("nan")
 
 
-def minutes_per_million_after(timesteps: Array, train_time_s: Array, critic_updates: Array) -> float:
-    """The same, between the first and the last row (rows,) in which gradient steps had begun; NaN without two such.
+def minutes_per_million_after(timesteps: Array, train_time_s: Array, critic_updates: Array) -> tuple[float, int]:
+    """The same, between the first and the last row (rows,) in which gradient steps had begun, and the steps between.
 
-    A short run's figure over the whole is biased by the warm-up, which has no gradient steps; this one is not.
+    A short run's figure over the whole is biased by the warm-up, which has no gradient steps; this one is not. NaN
+    and 0 without two such rows.
     """
     rows = np.flatnonzero(critic_updates > 0)
     if len(rows) < 2 or timesteps[rows[-1]] <= timesteps[rows[0]]:
-        return float("nan")
+        return float("nan"), 0
     first, last = rows[0], rows[-1]
-    return float((train_time_s[last] - train_time_s[first]) / 60 / (timesteps[last] - timesteps[first]) * 1e6)
+    steps = timesteps[last] - timesteps[first]
+    return float((train_time_s[last] - train_time_s[first]) / 60 / steps * 1e6), int(steps)

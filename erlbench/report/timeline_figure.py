@@ -29,13 +29,15 @@ def draw_timelines(timelines: Sequence[Timeline], labels: Sequence[str], env: st
     with style.new_figure(style.WIDTH, 0.8 + sum(0.19 * n + 0.5 for n in rows)) as figure:
         panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=[n + 0.6 for n in rows])[:, 0]
         for axes, timeline, label, (start, stop) in zip(panels, timelines, labels, shown, strict=True):
-            busy = timeline.utilisation()
+            busy, (_, last) = timeline.utilisation(), timeline.span
+            if last < stop:
+                axes.axvspan(last - start, stop - start, color="#EDEDED", linewidth=0)
             for row, process in enumerate(timeline.processes):
-                mine = (timeline.process == process) & (timeline.end > start) & (timeline.start < stop)
+                mine = (timeline.process == process) & (timeline.end > start) & (timeline.start < min(stop, last))
                 for kind in kinds:
                     here = mine & np.array([k == kind for k in timeline.kind])
                     if here.any():
-                        left, right = timeline.start[here].clip(start), timeline.end[here].clip(max=stop)
+                        left, right = timeline.start[here].clip(start), timeline.end[here].clip(max=min(stop, last))
                         bars = np.column_stack([left - start, right - left])
                         drawn[kind] = axes.broken_barh(
                             bars, (row - 0.39, 0.78), facecolor=colours[kind], edgecolor="white", linewidth=0.4
@@ -89,7 +91,7 @@ def _timeline_caption(
         )
     virtual = any(timeline.run.simulated_time for timeline in timelines)
     return [
-        "A row per process, coloured by what it did, white while idle. Percentages: busy share of each process over "
-        "the whole run, from its first to its last training task. Shown: " + "; ".join(parts) + "."
+        "A row per process, coloured by what it did, white while idle, grey after the run. Percentages: busy share of "
+        "each process over the whole run, from its first to its last training task. Shown: " + "; ".join(parts) + "."
         + (" Simulated time: durations are modelled, processes are virtual." if virtual else "")
     ]

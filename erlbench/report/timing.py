@@ -15,7 +15,7 @@ from erlbench.report.csvfile import Warn, read_columns
 from erlbench.report.metrics import minutes_per_million, minutes_per_million_after
 from erlbench.report.published import Published
 from erlbench.report.runs import Run
-from erlbench.report.tables import NONE, Table, exact, percent, plus_minus, steps
+from erlbench.report.tables import NONE, Table, exact, percent, plus_minus
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
@@ -27,6 +27,7 @@ class Times:
 
     whole: tuple[float, ...]
     after: tuple[float, ...]  # after the warm-up; NaN without gradient steps
+    after_steps: tuple[int, ...]  # over which `after` was measured
 
     @property
     def whole_mean(self) -> float:
@@ -42,16 +43,18 @@ class Times:
 def times_table(comparison: Comparison, published: Published, warn: Warn) -> Table:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper."""
     rows, records = [], []
+    after_steps: list[int] = []
     base_label = label(comparison)
     for group in comparison.groups:
         times = {cell.name: cell_times(cell, warn) for cell in group.cells if cell.exists}
         base = times.get(comparison.baseline)
         for cell in group.cells:
-            own = times[cell.name] if cell.exists else Times((), ())
+            own = times[cell.name] if cell.exists else Times((), (), ())
             paper = published.find(comparison.source, comparison.table, group.env_published, cell.published, "time_min")
             saved = published.find(
                 comparison.source, comparison.table, group.env_published, cell.published, "time_reduction_pct"
             )
+            after_steps += own.after_steps
             against = [float("nan")] * 2
             if base and cell.name != comparison.baseline:
                 against = [
@@ -77,7 +80,8 @@ def times_table(comparison: Comparison, published: Published, warn: Warn) -> Tab
                 "device": _one(cell, "device"), "whole_min_per_million": own.whole_mean,
                 "whole_std": statistics.std(own.whole), "whole_vs_baseline_pct": against[0],
                 "after_warmup_min_per_million": own.after_mean, "after_warmup_std": statistics.std(own.after),
-                "after_warmup_vs_baseline_pct": against[1], "published_env": group.env_published,
+                "after_warmup_vs_baseline_pct": against[1],
+                "after_warmup_steps": " ".join(map(str, own.after_steps)), "published_env": group.env_published,
                 "published_min": paper.value if paper else None,
                 "published_reduction_pct": saved.value if saved else None, "status": cell.status,
             })  # fmt: skip
@@ -85,17 +89,19 @@ def times_table(comparison: Comparison, published: Published, warn: Warn) -> Tab
     columns = ["Environment", "Algorithm", "n", "Workers", "Processes", "Device", "Whole run (min)", *versus,
                "After warm-up (min)", *versus]  # fmt: skip
     columns += ["Published (min)", "vs its baseline"] if comparison.published else []
-    notes = tuple(_notes(comparison))
+    notes = tuple(_notes(comparison, [steps for steps in after_steps if steps]))
     title = f"{comparison.title}: training minutes per million steps"
     return Table("times", title, (*columns, "Status"), tuple(rows), notes, tuple(records))
 
 
 def cell_times(cell: Cell, warn: Warn) -> Times:
     """Both figures of each finished run of a cell."""
-    return Times(tuple(map(minutes_per_million, cell.done)), tuple(_after(run, warn) for run in cell.done))
+    after = [_after(run, warn) for run in cell.done]
+    whole = tuple(map(minutes_per_million, cell.done))
+    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after))
 
 
-def _after(run: Run, warn: Warn) -> float:
+def _after(run: Run, warn: Warn) -> tuple[float, int]:
     columns = read_columns(run.path / "train.csv", COLUMNS, warn)
     if columns is None:  # the evaluations are coarser, but hold the same
         e = run.evaluations
@@ -104,23 +110,27 @@ def _after(run: Run, warn: Warn) -> float:
 
 
 def _one(cell: Cell, what: str) -> str:
-    values = {run.workers if what == "workers" else str(getattr(run.machine, what)) for run in cell.done}
-    return " or ".join(sorted(value or "?" for value in values)) or NONE
+    if what == "workers":
+        values = {run.workers or NONE for run in cell.done}
+    else:
+        values = {str(getattr(run.machine, what)) or "?" for run in cell.done}
+    return " or ".join(sorted(values)) or NONE
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     done = [run for group in comparison.groups for cell in group.cells for run in cell.done]
     lengths = sorted({run.timesteps for run in done})
     if lengths and lengths[0] >= MILLION:
         yield "Measured over runs of at least 1,000,000 training steps."
     elif lengths:
-        span = steps(lengths[0]) + ("" if lengths[0] == lengths[-1] else f" to {steps(lengths[-1])}")
-        yield f"Extrapolated to 1,000,000 training steps from runs of {span} steps."
+        yield f"Extrapolated to 1,000,000 training steps from runs of {_range(lengths)} steps."
+    span = f", over {_range(after_steps)} steps" if after_steps else ""
     yield (
         "Whole run: training time divided by training steps; a short run is flattered by its warm-up, which has no "
-        "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps "
-        "(– for algorithms without). Mean ± sample standard deviation over the n finished runs of n planned; training "
-        "time leaves out the evaluation of the reported policy."
+        "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps"
+        f"{span} (– without two such rows). Mean ± sample standard deviation over the n finished runs of n planned; "
+        "training time leaves out the evaluation of the reported policy. Workers: individuals in flight (– for an "
+        "algorithm that does not count them)."
     )
     if comparison.baseline:
         yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
@@ -128,6 +138,16 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if comparison.published:
         yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
         yield from environment_notes(comparison.groups)
+
+
+def _too_few_processes(run: Run) -> bool:
+    workers, processes = run.workers, run.machine.processes
+    return workers.isdigit() and processes.isdigit() and int(processes) < int(workers)
+
+
+def _range(values: list[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _machine_notes(done: list[Run]) -> Iterator[str]:
@@ -142,5 +162,7 @@ def _machine_notes(done: list[Run]) -> Iterator[str]:
     jobs = sorted({run.machine.jobs for run in done if run.machine.jobs not in ("", "1")})
     if jobs:
         yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
+    if any(_too_few_processes(run) for run in done):
+        yield "Some runs had fewer processes than workers: more workers cannot make them faster."
     if any(run.machine.differ for run in done):
         yield "Some runs were continued with other processes or another device than they began with."

@@ -33,18 +33,19 @@ def test_minutes_per_million_against_baseline_and_paper(tmp_path):
     assert (cem["workers"], cem["processes"], aes["workers"], aes["processes"]) == ("10", "1", "5", "5")
     assert records["Walker2d-v5", "aes-rl"]["status"] == "not run"
     notes = " ".join(table.notes)
-    assert "Extrapolated to 1,000,000 training steps from runs of 2k steps." in notes
+    assert "Extrapolated to 1,000,000 training steps from runs of 2,000 steps." in notes
     assert "Measured on Test CPU, 8 cores, no GPU, 1 thread(s) per process." in notes
     row = next(row for row in table.rows if row[:2] == ("HalfCheetah-v5", "AES-RL"))
     assert row[-3:] == ("83", "−82.1 %", "1 not run")
 
 
 def test_what_makes_times_incomparable_is_said(tmp_path):
-    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], cpu="A", jobs=2, simulated=True)
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], cpu="A", jobs=2, simulated=True, processes=2)
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0], cpu="B")
     notes = " ".join(table_of(tmp_path)[0].notes)
     assert "NOT COMPARABLE: measured on 2 machines" in notes
     assert "2 cells at once" in notes
+    assert "fewer processes than workers" in notes
     assert "modelled (simulated time)" in notes
 
 
