@@ -92,6 +92,11 @@ class RunDirectory:
         text = json.dumps({**machine, **start, "starts": [*starts, dict(start)]}, indent=2)
         write_atomically(self.path / "meta.json", text + "\n")
 
+    def amend_meta(self, **values: Any) -> None:
+        """Write what was found out after the start."""
+        meta = {**_read_json(self.path / "meta.json"), **values}
+        write_atomically(self.path / "meta.json", json.dumps(meta, indent=2) + "\n")
+
     def clear(self) -> None:
         """Remove what an earlier start left that has no usable checkpoint."""
         for name in ("checkpoint", "replay"):

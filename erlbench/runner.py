@@ -220,6 +220,7 @@ class Run:
         """Write how the run ended; a full disk must not hide the reason."""
         with contextlib.suppress(OSError):
             self._write_status(status, message)
+            self.directory.amend_meta(device=self.pool.device)
         return status
 
     def close(self) -> None:
