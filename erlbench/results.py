@@ -97,8 +97,8 @@ class RunDirectory:
         meta = {**_read_json(self.path / "meta.json"), **values}
         write_atomically(self.path / "meta.json", json.dumps(meta, indent=2) + "\n")
 
-    def clear(self) -> None:
-        """Remove what an earlier start left that has no usable checkpoint."""
+    def discard_checkpoints(self) -> None:
+        """Remove what only an unfinished run needs: checkpoints and replay."""
         for name in ("checkpoint", "replay"):
             shutil.rmtree(self.path / name, ignore_errors=True)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import shlex
-import shutil
 import signal
 import threading
 import time
@@ -126,8 +125,7 @@ class Runner:
             return FAILED
         else:
             run.end(DONE, "")
-            for name in ("checkpoint", "replay"):
-                shutil.rmtree(directory.path / name, ignore_errors=True)
+            directory.discard_checkpoints()
             score = run.driver.last_return
             self.display.finished(cell.label, f"done, final score {score:,.1f}" if score is not None else "done")
             return DONE
