@@ -107,8 +107,9 @@ def main(
         described = machine.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        directory.add_start(described, {"started": started, "processes": 1, "jobs": 1, "device": "cpu",
-                                        "threads_per_process": 1, "command_line": shlex.join(["python", "-m", "benchmarks.sb3_td3", *sys.argv[1:]])})  # fmt: skip
+        command = shlex.join(["python", "-m", "benchmarks.sb3_td3", *sys.argv[1:]])
+        start = {"started": started, "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
+        directory.add_start(described, {**start, "command_line": command})
         size = problem(env_id).action_size
         env = gymnasium.make(env_id)
         model = stable_baselines3.TD3(

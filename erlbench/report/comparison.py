@@ -49,7 +49,7 @@ class Cell:
     def status(self) -> str:
         """`done`, `not run`, or what the runs that do not count are at."""
         if not self.exists:
-            return "not part of the suite"
+            return "not run: not in the suite"
         open_runs = [run for run in self.runs if not run.done]
         parts = [f"seed {run.seed} {run_status(run)}" for run in open_runs[:3]]
         parts += [f"{len(open_runs) - 3} more unfinished"] if len(open_runs) > 3 else []

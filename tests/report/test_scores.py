@@ -60,7 +60,7 @@ def test_missing_cells_are_never_zero(three_seeds):
         "seed 0 running, 1,000 of 2,000 steps; seed 1 failed, 0 of 2,000 steps (out of memory); 1 not run"
     )
     assert (aes["n"], aes["Mean"], aes["vs CEM-RL"], aes["Status"]) == ("0/3", "–", "–", "not run")
-    assert (sac["n"], sac["Mean"], sac["Status"]) == ("–", "–", "not part of the suite")
+    assert (sac["n"], sac["Mean"], sac["Status"]) == ("–", "–", "not run: not in the suite")
     assert sac["Published"] == "4,268 ± 435"
 
 
