@@ -31,6 +31,7 @@ from erlbench.results import RunDirectory
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 REFRESH = 0.25  # seconds between two readings of a cell
+STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
 
 
 def run_cells(cells: Sequence[Cell], options: RunOptions) -> int:
@@ -183,7 +184,7 @@ class Run:
         self.recorder = Recorder(directory.path, cell.env)
         options = Options(cell.eval_freq, cell.eval_episodes, cell.evaluate == "after", runner.options.checkpoint_every)
         self.driver = Driver(algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch)
-        self._read = 0.0
+        self._read = self._written = 0.0
         start = {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "processes": pool.processes,
@@ -213,6 +214,8 @@ class Run:
             max(1, self.pool.processes),
         )
         self.runner.display.update(self.cell.label, reading)
+        if now - self._written >= STATUS_EVERY:
+            self._write_status("running", "")
 
     def end(self, status: str, message: str) -> str:
         """Write how the run ended; a full disk must not hide the reason."""
@@ -228,6 +231,7 @@ class Run:
 
     def _write_status(self, status: str, message: str) -> None:
         driver = self.driver
+        self._written = time.monotonic()
         self.directory.write_status(
             status=status,
             message=message,
