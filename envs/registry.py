@@ -66,6 +66,9 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         hint = "" if env_id in ids() else nearest(env_id, ids())
         raise UsageError(f"environment '{env_id}' cannot be made: {error}{hint}") from error
+    except (Exception, SystemExit) as error:  # of the environment's own module
+        reason = f"{type(error).__name__}: {error}"
+        raise UsageError(f"environment '{env_id}' cannot be made: {reason} (-v shows the traceback)") from error
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
         env = env.env
@@ -96,7 +99,7 @@ def problem(env_id: str, **kwargs: Any) -> Problem:
         observation, action = env.observation_space, env.action_space
         if not isinstance(observation, Box) or len(observation.shape) != 1:
             raise UsageError(f"environment '{env_id}' has observations {observation}; a flat Box is needed")
-        if not isinstance(action, Box) or len(action.shape) != 1:
+        if not isinstance(action, Box) or len(action.shape) != 1 or not action.shape[0]:
             raise UsageError(f"environment '{env_id}' has actions {action}; the algorithms need a continuous Box")
         if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
             raise UsageError(f"environment '{env_id}' has unbounded actions {action}; wrap it with finite bounds")

@@ -112,11 +112,11 @@ class Driver:
         try:
             result = self.pool.next_result(PATIENCE)
         except CellError:
+            self._take_events()  # they tell how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
         self.clock.tick(self.pool.running().values())
-        for event in self.pool.events():
-            self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
+        self._take_events()
         if result is not None:
             self._receive(result)
         if self._stop.is_set():
@@ -125,6 +125,10 @@ class Driver:
         if time.monotonic() - self._saved >= self.options.checkpoint_every:
             self.save()
         self._watch(self)
+
+    def _take_events(self) -> None:
+        for event in self.pool.events():
+            self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
 

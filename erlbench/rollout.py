@@ -39,10 +39,10 @@ class Episode:
         if np.isfinite(self.rewards[:length]).all() and np.isfinite(self.observations[: length + 1]).all():
             return
         for step in range(length):
+            if not np.isfinite(self.observations[step]).all():  # first: a reward may be NaN because of it
+                raise NumericalError(f"the observation before step {step + 1} has a NaN or infinite value")
             if not np.isfinite(self.rewards[step]):
                 raise NumericalError(f"the reward of step {step + 1} is {self.rewards[step]}")
-            if not np.isfinite(self.observations[step]).all():
-                raise NumericalError(f"the observation before step {step + 1} has a NaN or infinite value")
         raise NumericalError(f"the observation after step {length} has a NaN or infinite value")
 
 

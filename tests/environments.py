@@ -53,7 +53,20 @@ class Unbounded(Broken):
     action_space = Box(-np.inf, np.inf, (1,))
 
 
+class NoAction(Broken):
+    """Nothing to do."""
+
+    action_space = Box(-1.0, 1.0, (0,))
+
+
+class Unmakeable(Broken):
+    """An environment whose constructor raises."""
+
+    def __init__(self):
+        raise RuntimeError("no such robot")
+
+
 for how in ("reward", "observation", "raise"):
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=20, kwargs={"how": how})
-for cls in (DictObservation, DiscreteAction, Unbounded):
+for cls in (DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

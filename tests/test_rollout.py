@@ -124,7 +124,7 @@ class Broken(gymnasium.Env):
         if bad and self.how == "raise":
             raise RuntimeError("the motor is on fire")
         observation = np.full(2, np.nan) if bad and self.how == "observation" else np.zeros(2)
-        return observation, np.inf if bad and self.how == "reward" else 0.0, False, False, {}
+        return observation, np.inf if bad and self.how == "reward" else float(action[0]), False, False, {}
 
 
 @pytest.mark.parametrize(

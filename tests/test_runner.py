@@ -92,6 +92,9 @@ def test_cells_run_side_by_side(tmp_path):
         ("HalfCheeta-v5", r"did you mean 'HalfCheetah-v5'"),
         ("no.such.module:Thing-v0", "cannot be made"),
         ("CartPole-v1", "need a continuous Box"),
+        (":Thing-v0", "cannot be made: ValueError: Empty module name"),
+        ("tests.environments:NoAction-v0", "need a continuous Box"),
+        ("tests.environments:Unmakeable-v0", "cannot be made: RuntimeError: no such robot"),
     ],
 )
 def test_an_environment_that_does_not_fit_is_refused(env, message):

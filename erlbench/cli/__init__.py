@@ -47,6 +47,8 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except ErlbenchError as error:
             click.echo(f"erlbench: {error}", err=True)
+            if ctx.meta.get("verbose", False) and error.__cause__ is not None:
+                click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("erlbench: interrupted", err=True)

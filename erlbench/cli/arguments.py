@@ -119,8 +119,10 @@ def _checked(key: str, value: Any, what: str) -> Any:
     if key == "seeds":
         return seed_list(value, what)
     if kind == tuple[str, ...]:
-        parts = [value] if isinstance(value, str) else list(value)
-        names = tuple(name for part in parts for name in str(part).replace(" ", "").split(",") if name)
+        parts = [value] if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            raise UsageError(f"{what} must be a name or a list of names, not {value}")
+        names = tuple(name for part in parts for name in part.replace(" ", "").split(",") if name)
         if not names:
             raise UsageError(f"{what} names nothing")
         return tuple(dict.fromkeys(names))

@@ -53,7 +53,7 @@ def perform(workspace: Workspace, message: bytes) -> bytes:
     """Run a pickled task; the pickled `Result`, or the `Failure` of whatever went wrong on the way."""
     try:
         return pickle.dumps(workspace.run(pickle.loads(message)), pickle.HIGHEST_PROTOCOL)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
         return pickle.dumps(failure(error), pickle.HIGHEST_PROTOCOL)
 
 

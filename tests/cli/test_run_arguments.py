@@ -98,6 +98,7 @@ def test_the_command_line_wins_over_the_file(tmp_path):
         ("seeds = 1.5", "my.toml, line 1: 'seeds' must be a number of seeds"),
         ("settings = 3", "my.toml, line 1: 'settings' must be a table"),
         ("a = ", "my.toml cannot be read: Invalid value"),
+        ("env = 3", "my.toml, line 1: 'env' must be a name or a list of names, not 3"),
         ("force = 1", "my.toml, line 1: 'force' must be true or false, not 1"),
     ],
 )

@@ -72,6 +72,8 @@ def wrong(settings, inputs, key, workspace):
         raise TaskError("the environment raised an error")
     if error == "exit":
         sys.exit(4)
+    if error == "interrupt":
+        raise KeyboardInterrupt
     if error == "memory":
         raise MemoryError("1 TiB")
     if error == "full":

@@ -155,6 +155,15 @@ def test_a_task_that_kills_three_workers_fails(tmp_path):
     assert (tmp_path / "log").read_text() == "xxx"
 
 
+def test_an_interrupt_raised_by_a_task_is_the_tasks_error(capfd):
+    with create(1) as pool:
+        pool.submit([task(1, "wrong", {"error": "interrupt"})])
+        with pytest.raises(TaskError, match=r"^task 1 \(test\) raised KeyboardInterrupt"):
+            results(pool, 1)
+        assert pool.events() == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     with create(1, task_timeout=0.5) as pool:
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 1, "how": "hang"})])

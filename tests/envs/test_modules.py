@@ -1,0 +1,35 @@
+"""Environments of a module in the current folder, as the installed command finds them, in every process."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+MODULE = """
+import gymnasium
+from gymnasium.envs.classic_control import PendulumEnv
+gymnasium.register("Mine-v0", PendulumEnv, max_episode_steps=10)
+"""
+
+
+def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    # As the console script: with the folder of the script, not the current one, on the path.
+    code = f"import sys; sys.path = [p for p in sys.path if p not in ('', {str(folder)!r})]\n"
+    code += "from erlbench.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "run", "--algo", "cem", "--total-timesteps", "50", "--set", "hidden=8"]
+    return subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    done = run(tmp_path, "--env", "mine:Mine-v0", "--processes", "1", "--eval-episodes", "1")
+    assert done.returncode == 0, done.stderr
+    assert "done" in done.stderr
+
+
+def test_a_module_that_cannot_be_imported_is_a_mistake_with_one_message(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("1 / 0\n")
+    done = run(tmp_path, "--env", "mine:Mine-v0")
+    assert done.returncode == 2
+    assert "'mine:Mine-v0' cannot be made: ZeroDivisionError: division by zero" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in run(tmp_path, "--env", "mine:Mine-v0", "-v").stderr
