@@ -17,6 +17,7 @@ from tests.runs import all_rows, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
 SYNCHRONOUS = [name for name in ALGORITHMS if registry.find(name).synchronous]
+ASYNCHRONOUS = [name for name in ALGORITHMS if name not in SYNCHRONOUS]
 
 
 def interrupt_after(monkeypatch, results):
@@ -36,6 +37,11 @@ def interrupt_after(monkeypatch, results):
 def test_it_learns_to_the_end_of_its_budget_and_counts_every_step_once(algo, tmp_path):
     cell = make_cell(algo, tmp_path)
     assert run(cell) == 0
+    check_counts(cell)
+
+
+def check_counts(cell):
+    """All files agree on what was counted."""
     episodes, evaluations = rows(cell.directory, "episodes.csv"), rows(cell.directory, "eval.csv")
     last = evaluations[-1]
     by_kind = {}
@@ -70,6 +76,22 @@ def test_a_resumed_run_equals_an_uninterrupted_one(algo, tmp_path, monkeypatch):
     assert run(parts) == 0
     assert interrupts >= 2
     assert all_rows(parts.directory) == all_rows(whole.directory)
+
+
+@pytest.mark.parametrize("algo", ASYNCHRONOUS)
+@pytest.mark.parametrize("simulated", [False, True])
+def test_an_interrupted_asynchronous_run_goes_on(algo, simulated, tmp_path, monkeypatch):
+    parts = make_cell(algo, tmp_path / "parts", simulated_time=simulated)
+    for results in (5, 30, 60):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, results)
+            assert run(parts) == 130
+    assert run(parts) == 0
+    check_counts(parts)
+    if simulated:
+        whole = make_cell(algo, tmp_path / "whole", simulated_time=True)
+        assert run(whole) == 0
+        assert all_rows(parts.directory) == all_rows(whole.directory)
 
 
 @pytest.mark.parametrize("algo", SYNCHRONOUS)
