@@ -13,9 +13,12 @@ def main() -> None:
     """Run the command line and exit with its code."""
     limit_threads()
     _find_modules_here()
-    from erlbench.cli import cli
+    try:
+        from erlbench.cli import cli
 
-    cli(prog_name="erlbench")
+        cli(prog_name="erlbench")
+    except KeyboardInterrupt:  # while modules are imported; later ones get a message
+        sys.exit(130)
 
 
 def _find_modules_here() -> None:

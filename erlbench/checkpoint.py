@@ -120,9 +120,9 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_checkpoint(path: Path, types: Mapping[str, type]) -> tuple[Any, dict[str, np.ndarray]]:
     """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
     try:
-        checksum, text = (path / "state.json").read_bytes().split(b"\n", 1)
+        checksum, newline, text = (path / "state.json").read_bytes().partition(b"\n")
         data = (path / "arrays.safetensors").read_bytes()
-        if checksum.decode() != _checksum(text.rstrip(b"\n"), data):
+        if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)
         if stored["format"] != FORMAT:

@@ -34,6 +34,11 @@ class CsvFile:
         if self.columns:
             self._append(_line(self.columns))
 
+    def begin(self) -> None:
+        """Begin a file that is empty, and leave any other as it is."""
+        if not self.path.stat().st_size:
+            self.start()
+
     def write(self, row: Mapping[str, Any]) -> None:
         """Append one row; keys beyond the columns are an error, missing ones are left empty."""
         if self.columns is None:

@@ -70,6 +70,7 @@ class Recorder:
         """Go back to a state that `check` accepted."""
         for name, file in self.files.items():
             file.restore(state[name])
+        self.events.begin()  # it may have been removed
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -255,7 +255,8 @@ def _signals(stop: threading.Event) -> Iterator[None]:
 
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            before[number] = signal.signal(number, handle)
+            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup and shells without job control set it
+                before[number] = signal.signal(number, handle)
     try:
         yield
     finally:

@@ -19,3 +19,17 @@ def test_an_edited_file_is_refused_by_name(tmp_path, damage):
     with pytest.raises(CellError, match=r"episodes\.csv was edited or truncated"):
         recorder.check(saved)
     recorder.close()
+
+
+def test_events_that_were_removed_begin_anew_with_their_header(tmp_path):
+    recorder = Recorder(tmp_path, "Hopper-v5")
+    recorder.start()
+    saved = recorder.state()
+    recorder.close()
+    (tmp_path / "events.csv").unlink()
+    recorder = Recorder(tmp_path, "Hopper-v5")
+    recorder.restore(saved)
+    recorder.event("resumed", "", 1.0)
+    recorder.restore(saved)
+    assert (tmp_path / "events.csv").read_text() == "time_s,event,message\n1.0,resumed,\n"
+    recorder.close()

@@ -2,9 +2,13 @@
 
 import errno
 import json
+import os
+import signal
+import threading
 
 import pytest
 
+from erlbench import runner
 from erlbench.csv_file import CsvFile
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
@@ -100,3 +104,15 @@ def test_cells_run_side_by_side(tmp_path):
 def test_an_environment_that_does_not_fit_is_refused(env, message):
     with pytest.raises(UsageError, match=message):
         problem(env)
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop = threading.Event()
+    try:
+        with runner._signals(stop):
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.is_set()
+            assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
