@@ -18,7 +18,7 @@ from multiprocess import forkserver, resource_tracker
 from erlbench.pool import worker
 from erlbench.threads import limit_threads
 
-PRELOAD = ["numpy", "mujoco", "gymnasium", "gymnasium.envs.mujoco", "erlbench.pool.worker", "erlbench.rollout"]
+PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.rollout"]
 
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
 LOCK = threading.RLock()
@@ -43,12 +43,15 @@ def start_context(method: str | None = None) -> Any:
 
 @contextmanager
 def worker_surroundings() -> Iterator[None]:
-    """What a process inherits that is started here: one thread, Ctrl-C blocked, and no `__main__` to import again."""
+    """What a process inherits that is started here: one thread, no `__main__` to import again, and blocked signals.
+
+    Ctrl-C and SIGTERM often go to all processes of a run; the fork server has to outlive them for the driver to save.
+    """
     with LOCK:
         resource_tracker.ensure_running()  # it would unblock Ctrl-C when started below
         before = dict(os.environ)
         main = sys.modules["__main__"]
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         try:
             limit_threads()
             sys.modules["__main__"] = types.ModuleType("__main__")

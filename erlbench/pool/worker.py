@@ -30,6 +30,7 @@ class Ready:
 def main(connection: Any, folder: str, slot: int, device: str | None) -> None:
     """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
     limit_threads()
     threading.Thread(target=die_with_driver, args=(connection.fileno(),), daemon=True).start()
     if device is None:

@@ -306,6 +306,17 @@ def test_nothing_survives_a_killed_driver():
     assert not folder.exists()
 
 
+def test_a_fork_server_outlives_sigterm_and_workers_do_not():
+    with create(1) as pool:
+        assert one(pool, task(1)).task == 1
+        server = forkserver._forkserver._forkserver_pid
+        os.kill(server, signal.SIGTERM)
+        os.kill(pool._slots[0].rollout.pid, signal.SIGTERM)
+        assert one(pool, task(2)).task == 2
+        assert forkserver._forkserver._forkserver_pid == server
+        assert ["SIGTERM" in event.message for event in pool.events()] == [True]
+
+
 def test_ctrl_c_goes_to_the_driver_alone():
     process, folder, pids = driver(1)
     os.killpg(process.pid, signal.SIGINT)
