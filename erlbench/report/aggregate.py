@@ -30,7 +30,8 @@ def aggregate_table(comparison: Comparison) -> Table | None:
         if not is_base:
             better = statistics.probability_of_improvement(own, bases)
             better_interval = statistics.bootstrap_interval(
-                lambda s, n=half: statistics.probability_of_improvement(s[:n], s[n:]), [*own, *bases]  # type: ignore[misc]
+                lambda s, n=half: statistics.probability_of_improvement(s[:n], s[n:]),
+                [*own, *bases],  # type: ignore[misc]
             )
         scaled = relative.get(cell.name, [])
         iqm = statistics.iqm(np.concatenate(scaled)) if scaled else float("nan")

@@ -47,9 +47,16 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
     versions = last.get("versions")
     kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in starts}
     return Machine(
-        cpu=_text(last, "cpu"), cores=_text(last, "cores"), gpus=_text(last, "gpus"), device=_text(last, "device"),
-        processes=_text(last, "processes"), jobs=_text(last, "jobs"), threads=_text(last, "threads_per_process"),
-        python=_text(last, "python"), commit=_text(last, "commit"), command=_text(last, "command_line"),
+        cpu=_text(last, "cpu"),
+        cores=_text(last, "cores"),
+        gpus=_text(last, "gpus"),
+        device=_text(last, "device"),
+        processes=_text(last, "processes"),
+        jobs=_text(last, "jobs"),
+        threads=_text(last, "threads_per_process"),
+        python=_text(last, "python"),
+        commit=_text(last, "commit"),
+        command=_text(last, "command_line"),
         versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
         started=tuple(time for start in (starts or [last]) if (time := _text(start, "started"))),
         differ=len(kinds) > 1,

@@ -48,7 +48,13 @@ def load_published() -> Published:
 
 def _number(row: dict[str, str]) -> Number:
     return Number(
-        row["source"], row["table"], row["env"], row["algorithm"], row["statistic"], float(row["value"]),
-        int(float(row["steps"])) if row["steps"] else None, int(float(row["seeds"])) if row["seeds"] else None,
+        row["source"],
+        row["table"],
+        row["env"],
+        row["algorithm"],
+        row["statistic"],
+        float(row["value"]),
+        int(float(row["steps"])) if row["steps"] else None,
+        int(float(row["seeds"])) if row["seeds"] else None,
         row["note"],
     )

@@ -117,9 +117,21 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     if not isinstance(train_time, int | float):
         train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
     return Run(
-        path, env, name, seed, total, status, message, timesteps, float(train_time), str(state.get("updated", "")),
-        str(run_config.get("workers") or ""), str(run_config.get("eval_episodes") or ""),
-        run_config.get("simulated_time") is True, evaluations, parse_machine(_read(path / "meta.json", warn)),
+        path,
+        env,
+        name,
+        seed,
+        total,
+        status,
+        message,
+        timesteps,
+        float(train_time),
+        str(state.get("updated", "")),
+        str(run_config.get("workers") or ""),
+        str(run_config.get("eval_episodes") or ""),
+        run_config.get("simulated_time") is True,
+        evaluations,
+        parse_machine(_read(path / "meta.json", warn)),
         _mapping(config.get("settings")),
     )
 

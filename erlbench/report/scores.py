@@ -63,7 +63,8 @@ def metrics_table(comparison: Comparison) -> Table:
         for cell in (cell for cell in group.cells if cell.exists):
             evaluations = [run.evaluations for run in cell.done]
             values = {
-                "final": cell.scores, "final_10": np.array([final_10(e) for e in evaluations]),
+                "final": cell.scores,
+                "final_10": np.array([final_10(e) for e in evaluations]),
                 "area": np.array([area(e) for e in evaluations]),
             }
             best = max_of_average(cell.done)
@@ -128,8 +129,10 @@ def _published_notes(comparison: Comparison, published: Published) -> Iterator[s
     seeds = " or ".join(str(value) for value in sorted({found.seeds for found in numbers if found.seeds}))
     yield (
         f"Published: {comparison.source}, {comparison.table}, mean ± standard deviation"
-        + (f" over {seeds} runs" if seeds else "") + ", on "
-        + ", ".join(sorted({found.env for found in numbers})) + "."
+        + (f" over {seeds} runs" if seeds else "")
+        + ", on "
+        + ", ".join(sorted({found.env for found in numbers}))
+        + "."
     )
     for ours in sorted({group.total_timesteps for group in comparison.groups}):
         if note := budget_note(ours, ((found.algorithm, found.steps) for found in numbers if found.steps)):
@@ -147,8 +150,12 @@ def _find(published: Published, comparison: Comparison, group: Group, cell: Cell
 
 def _identity(group: Group, cell: Cell) -> dict[str, object]:
     return {
-        "env": group.env, "total_timesteps": group.total_timesteps, "name": cell.name if cell.exists else "",
-        "algorithm": cell.label, "n": len(cell.done), "planned": cell.planned,
+        "env": group.env,
+        "total_timesteps": group.total_timesteps,
+        "name": cell.name if cell.exists else "",
+        "algorithm": cell.label,
+        "n": len(cell.done),
+        "planned": cell.planned,
     }
 
 

@@ -61,8 +61,12 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> Array:
 
 
 def bootstrap_interval(
-    statistic: Callable[[list[Array]], float], strata: Sequence[ArrayLike], *,
-    confidence: float = 0.95, resamples: int = 1000, seed: int = 0,
+    statistic: Callable[[list[Array]], float],
+    strata: Sequence[ArrayLike],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of `statistic(strata)`, resampling with replacement within each stratum.
 

@@ -92,6 +92,8 @@ def _timeline_caption(
     virtual = any(timeline.run.simulated_time for timeline in timelines)
     return [
         "A row per process, coloured by what it did, white while idle, grey after the run. Percentages: busy share of "
-        "each process over the whole run, from its first to its last training task. Shown: " + "; ".join(parts) + "."
+        "each process over the whole run, from its first to its last training task. Shown: "
+        + "; ".join(parts)
+        + "."
         + (" Simulated time: durations are modelled, processes are virtual." if virtual else "")
     ]

@@ -18,10 +18,25 @@ TASKS = "task,kind,process,worker,start_s,end_s,timesteps,critic_updates,actor_u
 
 
 def make_run(
-    results: Path, env: str, name: str, seed: int, returns: Sequence[float], *, total: int | None = None,
-    steps: Sequence[int] | None = None, status: str = "done", message: str = "", seconds_per_step: float = 0.01,
-    warmup: int = 0, workers: int = 5, processes: int = 5, cpu: str = "Test CPU", jobs: int = 1,
-    tasks: Sequence[tuple[str, int, float, float, int]] = (), simulated: bool = False, device: str = "cpu",
+    results: Path,
+    env: str,
+    name: str,
+    seed: int,
+    returns: Sequence[float],
+    *,
+    total: int | None = None,
+    steps: Sequence[int] | None = None,
+    status: str = "done",
+    message: str = "",
+    seconds_per_step: float = 0.01,
+    warmup: int = 0,
+    workers: int = 5,
+    processes: int = 5,
+    cpu: str = "Test CPU",
+    jobs: int = 1,
+    tasks: Sequence[tuple[str, int, float, float, int]] = (),
+    simulated: bool = False,
+    device: str = "cpu",
 ) -> Path:
     """One run whose evaluations at `steps` (default: every 1000 from 0) have the means `returns`.
 
@@ -49,9 +64,7 @@ def make_run(
         for i, (kind, process, start, end, updates) in enumerate(tasks)
     ])  # fmt: skip
     write_csv(folder / "events.csv", "time_s,event,message", [])
-    (folder / "episodes.csv").write_text(
-        f'#{{"env_id": "{env}", "t_start": 0.0}}\nr,l,t,kind,worker,task,timesteps\n'
-    )
+    (folder / "episodes.csv").write_text(f'#{{"env_id": "{env}", "t_start": 0.0}}\nr,l,t,kind,worker,task,timesteps\n')
     algo, _, preset = name.partition("@")
     (folder / "config.toml").write_text(
         f'[run]\nenv = "{env}"\nalgo = "{algo}"\npreset = "{preset or "default"}"\nname = "{name}"\nseed = {seed}\n'
@@ -59,8 +72,12 @@ def make_run(
         f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n\n[settings]\nsigma_init = 0.001\n'
     )
     start = {
-        "started": "2025-01-02T03:04:05+00:00", "processes": processes, "jobs": jobs, "device": device,
-        "threads_per_process": 1, "command_line": f"erlbench run {name} {env} --seed {seed}",
+        "started": "2025-01-02T03:04:05+00:00",
+        "processes": processes,
+        "jobs": jobs,
+        "device": device,
+        "threads_per_process": 1,
+        "command_line": f"erlbench run {name} {env} --seed {seed}",
     }
     write_json(folder / "meta.json", {
         "cpu": cpu, "cores": 8, "memory_gib": 16.0, "gpus": [], "platform": "Linux", "python": "3.11.9",
