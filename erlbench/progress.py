@@ -32,6 +32,7 @@ class Display(Protocol):
     def update(self, cell: str, reading: Reading) -> None: ...
     def message(self, text: str) -> None: ...
     def finished(self, cell: str, text: str) -> None: ...
+    def failed(self, cell: str, reason: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -44,7 +45,7 @@ def create(verbosity: int) -> Display:
 
 
 class Quiet:
-    """Errors only; they are printed by whoever meets them."""
+    """Errors only."""
 
     def update(self, cell: str, reading: Reading) -> None:
         """Nothing."""
@@ -55,6 +56,10 @@ class Quiet:
 
     def finished(self, cell: str, text: str) -> None:
         """Nothing."""
+
+    def failed(self, cell: str, reason: str) -> None:
+        """Say why the cell cannot go on."""
+        self.message(f"{cell}: failed: {reason}")
 
     def close(self) -> None:
         """Nothing."""
@@ -151,6 +156,10 @@ class Bars:
         if bar is not None:
             self._progress.remove_task(bar)
         self.message(f"{cell}: {text}")
+
+    def failed(self, cell: str, reason: str) -> None:
+        """Replace the bar by the reason."""
+        self.finished(cell, f"failed: {reason}")
 
     def close(self) -> None:
         """Stop drawing."""

@@ -93,7 +93,7 @@ class Runner:
         try:
             directory.hold()
         except UsageError as error:
-            self.display.finished(cell.label, f"failed: {error}")
+            self.display.failed(cell.label, str(error))
             return FAILED
         try:
             return self._run_held(cell, directory)
@@ -122,7 +122,7 @@ class Runner:
             else:
                 with contextlib.suppress(OSError):
                     directory.write_status(status=FAILED, message=message)
-            self.display.finished(cell.label, f"failed: {message}")
+            self.display.failed(cell.label, message)
             return FAILED
         else:
             run.end(DONE, "")

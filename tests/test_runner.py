@@ -116,3 +116,9 @@ def test_a_signal_that_is_ignored_stays_ignored():
             assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_failure_is_told_even_when_quiet(tmp_path, capsys):
+    bad = make_cell("cem", tmp_path, env="tests.environments:Broken-raise-v0", steps=500)
+    assert run(bad) == 1
+    assert "seed 0: failed: task" in capsys.readouterr().err
