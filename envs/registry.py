@@ -64,8 +64,9 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
     try:
         env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except (gymnasium.error.Error, ImportError, TypeError) as error:
-        hint = "" if env_id in ids() else nearest(env_id, ids())
-        raise UsageError(f"environment '{env_id}' cannot be made: {error}{hint}") from error
+        hint = "" if env_id in ids() or ":" in env_id else nearest(env_id, ids())
+        reason = str(error).split(" Did you mean")[0].rstrip(".")  # Gymnasium's guess has no version
+        raise UsageError(f"environment '{env_id}' cannot be made: {reason}{hint}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
         reason = f"{type(error).__name__}: {error}"
         raise UsageError(f"environment '{env_id}' cannot be made: {reason} (-v shows the traceback)") from error
@@ -74,6 +75,9 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
         env = env.env
     if limit is None:
         raise UsageError(f"environment '{env_id}' has no time limit; register it with max_episode_steps")
+    from erlbench.envs.mujoco_fast import hasten  # not at the top: it imports MuJoCo
+
+    hasten(env)
     return env, limit
 
 

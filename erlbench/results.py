@@ -40,6 +40,21 @@ class RunDirectory:
             raise UsageError(f"{self.path} is held by another run; wait for it or choose another --out") from error
         self._lock = lock
 
+    def held(self) -> bool:
+        """Whether a driver runs the cell now."""
+        try:
+            lock = os.open(self.path / "lock", os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        else:
+            return False
+        finally:
+            os.close(lock)
+
     def check_parent(self) -> None:
         """Raise `UsageError` when the directory cannot be made; makes nothing."""
         parent = next(path for path in self.path.absolute().parents if path.exists())

@@ -66,13 +66,14 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
             saved = None if options.force else directory.config()
         finally:
             directory.release()
-        if options.force:
-            directory.move_aside()
-        elif saved and (different := differences(saved, cell.config())):
+        if saved and (different := differences(saved, cell.config())):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
+    if options.force:  # now that none of them is held
+        for cell in cells:
+            RunDirectory(cell.directory).move_aside()
 
 
 class Runner:

@@ -13,7 +13,9 @@ from erlbench.results import RunDirectory
 def test_only_one_driver_holds_a_directory(tmp_path):
     path = tmp_path / "Hopper-v5" / "cem" / "seed-000"
     first = RunDirectory(path)
+    assert not first.held()
     first.hold()
+    assert RunDirectory(path).held()
     with pytest.raises(UsageError, match="held by another run"):
         RunDirectory(path).hold()
     first.release()

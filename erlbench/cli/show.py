@@ -13,6 +13,7 @@ import click
 
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
+from erlbench.results import RunDirectory
 
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
@@ -37,7 +38,7 @@ def command(run: Path, last: int) -> None:
         raise UsageError(f"{run} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
     rows = []
     for path in runs:
-        status = _json(path / "status.json")
+        status = _status(path)
         rows.append(
             (
                 path.relative_to(run),
@@ -51,7 +52,7 @@ def command(run: Path, last: int) -> None:
 
 
 def _show_run(run: Path, last: int) -> None:
-    config, status, meta = _toml(run / "config.toml"), _json(run / "status.json"), _json(run / "meta.json")
+    config, status, meta = _toml(run / "config.toml"), _status(run), _json(run / "meta.json")
     for table in ("run", "settings"):
         print_table(table.capitalize(), ("name", "value"), setting_texts(config.get(table, {})))
         click.echo()
@@ -71,6 +72,14 @@ def _show_run(run: Path, last: int) -> None:
         print_table("Last evaluations", shown, [[_number(row.get(name)) for name in shown] for row in rows])
     else:
         click.echo("No evaluation yet.")
+
+
+def _status(run: Path) -> dict[str, Any]:
+    """status.json; a run that says `running` but that nobody holds was killed."""
+    status = _json(run / "status.json")
+    if status.get("status") == "running" and not RunDirectory(run).held():
+        status |= {"status": "killed", "message": "the same command continues it"}
+    return status
 
 
 def _evaluations(path: Path) -> list[dict[str, str]]:

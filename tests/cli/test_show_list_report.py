@@ -56,7 +56,7 @@ def test_show_a_run(run):
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "env Hopper-v5" in lines
     assert "hidden 400-300" in lines
-    assert "status running" in lines
+    assert "status killed" in lines  # it says running, but nobody holds it
     assert "steps 10,500 of 1,000,000" in lines
     assert "train time 3 min" in lines
     assert lines[-2:] == ["5,000 50 2,000 20.25", "10,000 10 3,000.12 20.25"]  # the cut line is left out
@@ -82,7 +82,7 @@ def test_show_damaged_files(run):
 def test_show_all_runs_of_a_folder(run, tmp_path):
     result = invoke("show", tmp_path)
     assert result.exit_code == 0
-    assert "Hopper-v5/td3/seed-000  running  10,500 of 1,000,000  3,000.12" in result.stdout
+    assert "Hopper-v5/td3/seed-000  killed  10,500 of 1,000,000  3,000.12" in result.stdout
 
 
 def test_show_nothing(tmp_path):
