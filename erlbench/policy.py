@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -80,32 +81,34 @@ class NumpyPolicy:
             raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
         self.spec = spec
         self._centre, self._half_range = spec.centre, spec.half_range
-        self._layers = []
+        self._observation = layer = np.empty(spec.sizes[0], np.float32)
+        self._operations: list[Callable[[], object]] = []  # their arguments bound once
         for (weight, bias), inputs, outputs in zip(layer_slices(spec.sizes), spec.sizes, spec.sizes[1:]):
-            matrix = parameters[weight].reshape(outputs, inputs)
-            self._layers.append((matrix, parameters[bias], np.empty(outputs, np.float32)))
-        self._observation = np.empty(spec.sizes[0], np.float32)
+            matrix, below, layer = parameters[weight].reshape(outputs, inputs), layer, np.empty(outputs, np.float32)
+            self._operations += [partial(matrix.dot, below, layer), partial(np.add, layer, parameters[bias], layer)]
+            self._operations += _activate("tanh" if bias.stop == spec.size else spec.activation, layer)
+        self._action = layer
 
     def normalised(self, observation: np.ndarray) -> np.ndarray:
         """Action in [-1, 1] `(action,)` for an observation `(observation,)`; the next call overwrites it."""
-        hidden = self._observation
-        hidden[:] = observation
-        last = len(self._layers) - 1
-        for index, (matrix, bias, out) in enumerate(self._layers):
-            np.dot(matrix, hidden, out=out)
-            out += bias
-            if index == last or self.spec.activation == "tanh":
-                np.tanh(out, out=out)
-            elif self.spec.activation == "relu":
-                np.maximum(out, 0, out=out)
-            else:
-                np.maximum(out, out * np.float32(0.01), out=out)
-            hidden = out
-        return hidden
+        self._observation[:] = observation
+        for operation in self._operations:
+            operation()
+        return self._action
 
     def denormalise(self, normalised: np.ndarray) -> np.ndarray:
         """The environment's action for an action in [-1, 1], a new float32 array."""
         return self._centre + self._half_range * normalised
+
+
+def _activate(activation: str, layer: np.ndarray) -> list[Callable[[], object]]:
+    """The operations of an activation in place."""
+    if activation == "tanh":
+        return [partial(np.tanh, layer, layer)]
+    if activation == "relu":
+        return [partial(np.maximum, layer, np.float32(0), layer)]
+    scaled = np.empty_like(layer)
+    return [partial(np.multiply, layer, np.float32(0.01), scaled), partial(np.maximum, layer, scaled, layer)]
 
 
 def save_policy(path: Path, parameters: np.ndarray, spec: PolicySpec) -> None:

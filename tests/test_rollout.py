@@ -4,15 +4,13 @@ import gymnasium
 import numpy as np
 import pytest
 
-from erlbench.envs.registry import problem
+from erlbench.envs.registry import MUJOCO, make, problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.rollout import play, rollout, transitions
 from erlbench.seeding import environment_seed, generator
 from erlbench.store import Store
 from erlbench.workspace import Workspace
-
-PAPER_ENVS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "Swimmer-v5", "Walker2d-v5")
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def settings(task, spec, **changes):
     return values | changes
 
 
-@pytest.mark.parametrize("env_id", PAPER_ENVS)
+@pytest.mark.parametrize("env_id", MUJOCO)
 def test_episodes_equal_gymnasiums_bit_by_bit(env_id, workspace):
     task = problem(env_id)
     spec, parameters = small_policy(task)
@@ -56,6 +54,50 @@ def test_episodes_equal_gymnasiums_bit_by_bit(env_id, workspace):
         steps += ours.length
     assert steps > 20
     env.close()
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [(env_id, {}) for env_id in MUJOCO]
+    + [("HalfCheetah-v5", {"exclude_current_positions_from_observation": False, "ctrl_cost_weight": 0.3}),
+       ("Hopper-v5", {"healthy_reward": 0.3, "healthy_angle_range": (-0.1, 0.1), "frame_skip": 2}),
+       ("Hopper-v5", {"terminate_when_unhealthy": False, "healthy_state_range": (-1.0, 1.0)}),
+       ("Swimmer-v5", {"forward_reward_weight": 2.0, "exclude_current_positions_from_observation": False}),
+       ("Walker2d-v5", {"terminate_when_unhealthy": False, "ctrl_cost_weight": 0.1})],
+)  # fmt: skip
+def test_steps_with_random_actions_equal_gymnasiums_bit_by_bit(env_id, kwargs):
+    ours, gymnasiums = make(env_id, **kwargs)[0], gymnasium.make(env_id, **kwargs).unwrapped
+    rng = np.random.default_rng(0)
+    over, ends = True, 0
+    for step in range(1000):
+        if over:
+            observations = [env.reset(seed=step)[0] for env in (ours, gymnasiums)]
+            assert observations[0].tobytes() == observations[1].tobytes()
+        action = rng.uniform(ours.action_space.low, ours.action_space.high).astype(np.float32)
+        (observation, reward, over, _, _), expected = ours.step(action), gymnasiums.step(action)
+        assert observation.dtype == expected[0].dtype
+        assert observation.tobytes() == expected[0].tobytes()
+        assert np.float64(reward).tobytes() == np.float64(expected[1]).tobytes()
+        assert over == expected[2]
+        ends += over
+    may_end = env_id not in ("HalfCheetah-v5", "HumanoidStandup-v5", "Pusher-v5", "Reacher-v5", "Swimmer-v5")
+    assert (ends > 0) == (may_end and kwargs.get("terminate_when_unhealthy", True))
+
+
+def test_only_gymnasiums_own_classes_are_stepped_in_the_fast_way():
+    assert type(make("Walker2d-v5")[0]).__name__ == "FastWalker2d"
+    assert type(make("Walker2d-v5", render_mode="rgb_array")[0]).__name__ == "Walker2dEnv"
+    assert type(make("Walker2d-v4")[0]).__name__ == "Walker2dEnv"
+
+
+def test_a_blown_up_state_ends_the_episode_as_in_gymnasium():
+    for env_id in ("Hopper-v5", "Walker2d-v5"):
+        env = make(env_id)[0]
+        env.reset(seed=0)
+        env.data.qvel[3] = np.nan
+        assert not env.is_healthy if env_id == "Hopper-v5" else env.is_healthy
+        env.data.qpos[1] = np.nan
+        assert not env.is_healthy
 
 
 def test_the_time_limit_is_a_truncation(workspace):
