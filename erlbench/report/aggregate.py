@@ -25,14 +25,11 @@ def aggregate_table(comparison: Comparison) -> Table | None:
         own = [cell_scores(group, cell.name) for group in groups]
         if not all(len(scores) for scores in own):
             continue
-        half, is_base = len(own), cell.name == comparison.baseline
+        is_base = cell.name == comparison.baseline
         better, better_interval = float("nan"), (float("nan"), float("nan"))
         if not is_base:
             better = statistics.probability_of_improvement(own, bases)
-            better_interval = statistics.bootstrap_interval(
-                lambda s, n=half: statistics.probability_of_improvement(s[:n], s[n:]),
-                [*own, *bases],  # type: ignore[misc]
-            )
+            better_interval = statistics.bootstrap_interval(_improvement_of_first_half, [*own, *bases])
         scaled = relative.get(cell.name, [])
         iqm = statistics.iqm(np.concatenate(scaled)) if scaled else float("nan")
         iqm_interval = statistics.bootstrap_interval(lambda s: statistics.iqm(np.concatenate(s)), scaled)
@@ -81,6 +78,11 @@ def relative_scores(comparison: Comparison) -> dict[str, list[Array]]:
 def _groups(comparison: Comparison) -> list[Group]:
     """The environments in which the baseline has a score."""
     return [group for group in comparison.groups if len(cell_scores(group, comparison.baseline))]
+
+
+def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:
+    half = len(scores) // 2
+    return statistics.probability_of_improvement(scores[:half], scores[half:])
 
 
 def _with_interval(value: float, interval: tuple[float, float]) -> str:
