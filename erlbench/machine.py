@@ -11,7 +11,7 @@ from typing import Any
 
 import erlbench
 
-PACKAGES = ("gymnasium", "mujoco", "numpy", "torch")
+PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 
 
 def describe() -> dict[str, Any]:
@@ -49,6 +49,17 @@ def cpu_model() -> str:
 def gpus() -> list[str]:
     """Names of the NVIDIA GPUs, without importing torch."""
     return _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()
+
+
+def available_memory() -> float:
+    """Bytes that can be had without swapping; all of the memory where the system does not tell."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def commit() -> str:

@@ -1,0 +1,173 @@
+"""CMA-ES: the covariance matrix adaptation evolution strategy on policy parameters, by pycma.
+
+Hansen, "The CMA Evolution Strategy: A Tutorial", 2016 (arXiv 1604.00772); its constants and updates are those of
+pycma, which is called, not copied. Separable for large policies: Ros and Hansen, PPSN 2008; VD-CMA: Akimoto, Auger
+and Hansen, GECCO 2014; VkD-CMA: Akimoto and Hansen, GECCO 2016.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
+from erlbench.errors import CellError
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.seeding import Purpose, environment_seed, generator
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Result, Task
+
+PYCMA, OURS = "pycma", "this suite"
+START_STATES = ("fresh", "generation", "fixed")
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "linear": {"hidden": (), "sigma_init": 0.5}}
+
+
+@dataclass(frozen=True)
+class CMAESSettings:
+    """Hyper-parameters of CMA-ES."""
+
+    population: int | None = setting(None, "individuals per generation; none: 4 + floor(3 ln N)", PYCMA, minimum=4)
+    sigma_init: float = setting(0.1, "initial standard deviation of each parameter", OURS, minimum=1e-12)
+    covariance: str = setting(
+        "auto", "covariance matrix; auto: full up to 2000 parameters, then diagonal", OURS, choices=COVARIANCES
+    )
+    episodes: int = setting(1, "episodes whose mean return is an individual's fitness", OURS, minimum=1)
+    start_states: str = setting(
+        "fresh", "of episodes: fresh, the same within a generation, or fixed for the run", OURS, choices=START_STATES
+    )
+    hidden: tuple[int, ...] = setting(
+        (64, 64), "widths of the hidden layers; () is linear", "GoodAI comparison", minimum=1
+    )
+    activation: str = setting("tanh", "hidden activation of the policy", "GoodAI comparison", choices=ACTIVATIONS)
+
+
+@dataclass
+class CMAESState:
+    """Everything CMA-ES needs to go on, with the told rankings in place of pycma's object."""
+
+    mean: np.ndarray  # (P,) float64
+    mean_ref: ArrayRef
+    rankings: np.ndarray  # (capacity, population) int32: the losses of the generations told
+    individuals: list[ArrayRef] = field(default_factory=list)  # of this generation
+    fitness: dict[int, float] = field(default_factory=dict)  # by individual, those evaluated so far
+    steps: int = 0  # of this generation's episodes so far
+    previous_steps: int = 0  # of the whole generation before
+    best: float = math.nan  # fitness in the generation before
+    average: float = math.nan
+
+
+class CMAES(Algorithm):
+    """Covariance matrix adaptation evolution strategy; full, diagonal or restricted covariance."""
+
+    settings_type: ClassVar[type] = CMAESSettings
+    state_types: ClassVar[tuple[type, ...]] = (CMAESState,)
+    default_workers: ClassVar[int | None] = None
+    settings: Any
+
+    def __init__(self, settings: Any, context: Context) -> None:
+        super().__init__(settings, context)
+        problem = context.problem
+        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
+        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._covariance = choose_covariance(settings.covariance, self._policy.size)
+        self._population = settings.population or default_population(self._policy.size)
+        self._strategy = self._new_strategy()
+        mean = self._strategy.mean
+        rankings = np.zeros((16, self._population), np.int32)
+        self.state = CMAESState(mean, self.share(mean.astype(np.float32)), rankings)
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        mean: ArrayRef = self.state.mean_ref
+        return mean
+
+    def _new_strategy(self) -> Strategy:
+        mean = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS))
+        return Strategy(
+            mean,
+            self.settings.sigma_init,
+            self._population,
+            self._covariance,
+            lambda stream: generator(*self.key(Purpose.NOISE, stream)),
+        )
+
+    def _ask(self) -> list[Task]:
+        """A whole generation when none is under way."""
+        state, settings, generation = self.state, self.settings, self.counters.generation
+        if state.individuals or self.exhausted:
+            return []
+        state.individuals = [self.share(x.astype(np.float32)) for x in self._strategy.ask(generation)]
+        seeds = self._seeds(generation)
+        return [
+            self.rollout(z, kind="es", episodes=settings.episodes, worker=index, seeds=seeds)
+            for index, z in enumerate(state.individuals)
+        ]
+
+    def _seeds(self, generation: int) -> list[int]:
+        """The start states that a generation's individuals share; none where each has its own."""
+        if self.settings.start_states == "fresh":
+            return []
+        common = generation if self.settings.start_states == "generation" else 0
+        return [
+            environment_seed(*self.key(Purpose.EPISODE, common, episode)) for episode in range(self.settings.episodes)
+        ]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        """Take one individual's fitness; the last one of the generation updates the distribution."""
+        state = self.state
+        state.fitness[task.worker] = float(np.mean(result.values["returns"]))
+        state.steps += sum(result.values["lengths"])
+        if len(state.fitness) == len(state.individuals):
+            self._update()
+
+    def _update(self) -> None:
+        state, generation = self.state, self.counters.generation
+        fitness = [state.fitness[index] for index in range(len(state.individuals))]
+        if generation == len(state.rankings):
+            state.rankings = np.concatenate((state.rankings, np.zeros_like(state.rankings)))
+        state.rankings[generation] = losses(fitness)
+        self._strategy.tell(state.rankings[generation])
+        state.mean = self._strategy.mean
+        state.mean_ref = self.share(state.mean.astype(np.float32))
+        finite = [value for value in fitness if math.isfinite(value)]
+        state.best = max(finite, default=math.nan)
+        state.average = math.fsum(finite) / len(finite) if finite else math.nan
+        state.individuals, state.fitness = [], {}
+        state.previous_steps, state.steps = state.steps, 0
+        self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        state, stds = self.state, self._strategy.stds
+        return {
+            "fitness_best": state.best,
+            "fitness_mean": state.average,
+            "sigma": self._strategy.sigma,
+            "std_min": float(stds.min()),
+            "std_max": float(stds.max()),
+            "steps": state.previous_steps,
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot: pycma is told all rankings again, with the noise of their generations."""
+        super().restore(snapshot)
+        state = self.state
+        state.rankings = state.rankings.copy()  # what comes from a file may be read-only
+        self._strategy = self._new_strategy()
+        for generation in range(self.counters.generation):
+            self._strategy.ask(generation)
+            self._strategy.tell(state.rankings[generation])
+        if not np.array_equal(self._strategy.mean, state.mean):
+            raise CellError(
+                "the search distribution cannot be computed again from the checkpoint: pycma, numpy or the processor "
+                "is another than before; go on where the run began, or start anew by --force"
+            )
+        if state.individuals:
+            self._strategy.ask(self.counters.generation)

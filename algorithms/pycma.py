@@ -1,0 +1,138 @@
+"""pycma's CMA-ES as a function of its start, keyed noise and the rankings it was told; so it can be replayed.
+
+pycma (github.com/CMA-ES/pycma) minimises and keeps its state in an object that only pickle can store. All that
+enters that object is given here: the initial mean and sigma, standard normal numbers whose stream is named by the
+generation, and the ranking of each generation. Asking and telling the same again therefore gives the same object,
+bit by bit, and a checkpoint needs nothing but the rankings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from erlbench.errors import UsageError
+from erlbench.machine import available_memory
+
+COVARIANCES = ("auto", "full", "diagonal", "vd", "vkd")
+FULL_LIMIT = 2000  # parameters up to which "auto" learns the full covariance matrix
+FULL_MATRICES = 8  # N x N float64: the peak while pycma decomposes the covariance matrix is 7.4
+RESTRICTED_MINIMUM = 10  # parameters from which on VD- and VkD-CMA are meant to be used
+
+
+def choose_covariance(name: str, size: int, memory: Callable[[], float] = available_memory) -> str:
+    """The covariance model for `size` parameters; a `UsageError` when it would not work.
+
+    `auto` is full up to `FULL_LIMIT` parameters and diagonal beyond. `memory` gives the bytes that can be had.
+    """
+    if name == "auto":
+        name = "full" if size <= FULL_LIMIT else "diagonal"
+    needed, available = full_memory(size), memory()
+    if name == "full" and needed > available:
+        raise UsageError(
+            f"a full covariance matrix of {size} parameters needs {needed / 2**30:.1f} GiB of memory, "
+            f"{available / 2**30:.1f} GiB are available; use --set covariance=diagonal (or vd, vkd), or a smaller "
+            "network (--set hidden=64-64)"
+        )
+    if name in ("vd", "vkd") and size < RESTRICTED_MINIMUM:
+        raise UsageError(
+            f"covariance={name} is for {RESTRICTED_MINIMUM} parameters or more, the policy has {size}; "
+            "use --set covariance=full"
+        )
+    return name
+
+
+def full_memory(size: int) -> float:
+    """Bytes that a full covariance matrix of `size` parameters needs, with pycma's factors and temporaries."""
+    return 8.0 * FULL_MATRICES * size**2
+
+
+def default_population(size: int) -> int:
+    """CMA-ES's population size for `size` parameters: 4 + floor(3 ln N)."""
+    return 4 + int(3 * math.log(size))
+
+
+def losses(fitness: Sequence[float]) -> np.ndarray:
+    """What pycma is to minimise, `(population,)`: for each individual the number of better ones.
+
+    The one place where the sign changes. CMA-ES depends on the ranking only. Ties are equal; NaN and infinite
+    fitness is the worst.
+    """
+    values = np.array(fitness, np.float64)
+    values[~np.isfinite(values)] = -math.inf
+    return (values[None, :] > values[:, None]).sum(axis=1).astype(np.int32)
+
+
+class Strategy:
+    """One run of pycma. `noise` gives the generator of a stream: 0 of the start, g + 1 of generation g."""
+
+    def __init__(
+        self,
+        mean: np.ndarray,
+        sigma: float,
+        population: int,
+        covariance: str,
+        noise: Callable[[int], np.random.Generator],
+    ) -> None:
+        import cma  # here, because it imports all of matplotlib
+
+        self._noise = noise
+        self._random = noise(0)
+        self._samples: list[np.ndarray] = []
+        self._es: Any = cma.CMAEvolutionStrategy(
+            np.array(mean, np.float64), sigma, self._options(population, covariance)
+        )
+        self._es.archive = cma.evolution_strategy.get_CMASolutionDict(False)()  # of thousands of samples, never read
+        self._es.adapt_sigma.check_consistency = lambda es: None  # an assertion that draws from numpy's generator
+
+    def ask(self, generation: int) -> list[np.ndarray]:
+        """The individuals of a generation, `(P,)` float64 each."""
+        self._random = self._noise(generation + 1)
+        self._samples = self._es.ask()
+        return self._samples
+
+    def tell(self, values: np.ndarray) -> None:
+        """Take in the `losses` of the individuals asked for last."""
+        self._es.tell(self._samples, values.astype(np.float64).tolist())
+        self._samples = []
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The distribution's mean, `(P,)` float64, a copy."""
+        return np.array(self._es.gp.pheno(self._es.mean), np.float64)
+
+    @property
+    def sigma(self) -> float:
+        """The step size."""
+        return float(self._es.sigma)
+
+    @property
+    def stds(self) -> np.ndarray:
+        """The standard deviation of each parameter, `(P,)`."""
+        return np.asarray(self._es.stds)
+
+    def _options(self, population: int, covariance: str) -> dict[str, Any]:
+        from cma.restricted_gaussian_sampler import GaussVDSampler, GaussVkDSampler
+
+        options: dict[str, Any] = {
+            "popsize": population,
+            "CMA_diagonal": covariance == "diagonal",
+            "randn": self._normal,
+            "seed": math.nan,  # leave numpy's global generator alone
+            "verbose": -9,
+            "verb_disp": 0,
+            "verb_log": 0,
+            "signals_filename": "",  # no file of the current folder is read
+        }
+        if covariance in ("vd", "vkd"):
+            sampler = GaussVDSampler if covariance == "vd" else GaussVkDSampler
+            sampler.extend_cma_options(options)
+            options["CMA_sampler_options"] = {"randn": self._normal}
+        return options
+
+    def _normal(self, *shape: int) -> np.ndarray:
+        """Standard normal numbers of the present stream, as `numpy.random.randn` gives them."""
+        return self._random.standard_normal(shape)
