@@ -27,8 +27,9 @@ from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
 
 from erlbench import machine  # noqa: E402
+from erlbench.csv_file import CsvFile  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.recorder import Recorder  # noqa: E402
+from erlbench.recorder import EVAL_COLUMNS  # noqa: E402
 from erlbench.results import RunDirectory  # noqa: E402
 from erlbench.seeding import Purpose, environment_seed  # noqa: E402
 
@@ -38,9 +39,9 @@ NAME = "sb3-td3"
 class Evaluate(BaseCallback):
     """Evaluates the deterministic policy from erlbench's start states, every `frequency` steps."""
 
-    def __init__(self, recorder: Recorder, env_id: str, seed: int, frequency: int, episodes: int) -> None:
+    def __init__(self, file: CsvFile, env_id: str, seed: int, frequency: int, episodes: int) -> None:
         super().__init__()
-        self._recorder, self._seed, self._frequency, self._episodes = recorder, seed, frequency, episodes
+        self._file, self._seed, self._frequency, self._episodes = file, seed, frequency, episodes
         self._env = gymnasium.make(env_id)
         self._index = self._steps = 0
         self._start, self._excluded = time.monotonic(), 0.0
@@ -58,7 +59,7 @@ class Evaluate(BaseCallback):
         returns, lengths = zip(*(self._episode(number) for number in range(self._episodes)), strict=True)
         self._steps += sum(lengths)
         updates = int(self.model._n_updates)
-        self._recorder.eval.write({
+        self._file.write({
             "evaluation": self._index, "timesteps": self.num_timesteps, "fitness_timesteps": 0,
             "evaluation_timesteps": self._steps, "episodes": self.model._episode_num, "generation": 0,
             "critic_updates": updates, "actor_updates": updates // 2,
@@ -102,8 +103,8 @@ def main(
                   "total_timesteps": total_timesteps, "eval_freq": eval_freq, "eval_episodes": eval_episodes,
                   "evaluate": "during", "simulated_time": False}  # fmt: skip
         directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
-        recorder = Recorder(directory.path, env_id)
-        recorder.start()
+        file = CsvFile(directory.path / "eval.csv", EVAL_COLUMNS)
+        file.start()
         described = machine.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -118,10 +119,10 @@ def main(
             action_noise=NormalActionNoise(np.zeros(size), 0.1 * np.ones(size)), target_policy_noise=0.2,
             target_noise_clip=0.5, policy_kwargs={"net_arch": [256, 256]}, seed=seed, device="cpu",
         )  # fmt: skip
-        callback = Evaluate(recorder, env_id, seed, eval_freq, eval_episodes)
+        callback = Evaluate(file, env_id, seed, eval_freq, eval_episodes)
         model.learn(total_timesteps, callback=callback)
         directory.write_status(status="done", message="", timesteps=total_timesteps, total_timesteps=total_timesteps)
-        recorder.close()
+        file.close()
         directory.release()
 
 
