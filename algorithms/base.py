@@ -30,7 +30,7 @@ class Counters:
     fitness_timesteps: int = 0  # steps of the mean's own episodes that learning uses
     evaluation_timesteps: int = 0  # steps of the reported policy's evaluations
     episodes: int = 0  # training episodes
-    generation: int = 0  # updates of the search distribution; episodes for TD3
+    generation: int = 0  # updates of the search distribution; episodes for TD3 and SAC
     critic_updates: int = 0
     actor_updates: int = 0
 

@@ -62,8 +62,8 @@ class Minibatches:
 class CriticLearner:
     """Twin critics with their targets and Adam moments; the caller fills the minibatch's buffers."""
 
-    def __init__(self, critic: CriticSpec, batch_size: int, state: Tensor) -> None:
-        """`state`: `(4, 2 * size)` as in `algorithms.critic`, used in place."""
+    def __init__(self, critic: CriticSpec, batch_size: int, state: Tensor, weight: float = 1.0) -> None:
+        """`state`: `(4, 2 * size)` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
         self.state = state
         self.inputs = state.new_zeros(batch_size, critic.sizes[0])  # observation, action
         self.next_inputs = torch.zeros_like(self.inputs)  # next observation, target action
@@ -74,21 +74,25 @@ class CriticLearner:
         self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, gradients.view(2, -1))
         self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
         self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3])
-        self._y = torch.zeros_like(self.rewards)
-        self._batch_size = batch_size
+        self.next_values = torch.zeros_like(self.rewards)
+        self._rows = batch_size / weight
 
     def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
-        """One Adam step on MSE(Q1, y) + MSE(Q2, y), whose value goes to the scalar tensor `loss`.
+        """`fit` with TD3's values: min(Q1', Q2')(next observation, target action)."""
+        torch.amin(self.target.forward(), 0, out=self.next_values)
+        self.fit(discount, learning_rate, loss)
 
-        y = reward + discount * continues * min(Q1', Q2')(next observation, target action).
+    def fit(self, discount: float, learning_rate: float, loss: Tensor) -> None:
+        """One Adam step on weight * (MSE(Q1, y) + MSE(Q2, y)), whose value goes to the scalar tensor `loss`.
+
+        y = reward + discount * continues * `next_values`, which the caller has set and this overwrites.
         """
-        y = torch.amin(self.target.forward(), 0, out=self._y)
-        y.mul_(self.continues).mul_(discount).add_(self.rewards)
+        y = self.next_values.mul_(self.continues).mul_(discount).add_(self.rewards)
         error = torch.sub(self.online.forward(), y, out=self.online.output_gradient)
         flat = error.view(-1)
         torch.dot(flat, flat, out=loss)
-        loss.div_(self._batch_size)
-        error.mul_(2.0 / self._batch_size)
+        loss.div_(self._rows)
+        error.mul_(2.0 / self._rows)
         self.online.backward()
         self.adam.step(learning_rate)
 

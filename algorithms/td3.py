@@ -15,10 +15,11 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.episode_tasks import episode_task
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.seeding import Key, Purpose
 from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+from erlbench.tasks import ArrayRef, Result, Task
 
 CODE = "TD3, authors' code"
 
@@ -97,45 +98,18 @@ class TD3(Algorithm):
         if self.state.running or self.exhausted:
             return []
         self.state.running = True
-        settings, problem, done = self.settings, self.context.problem, self.counters.timesteps
-        task_id = self.new_id()
         names = (
             "learning_rate",
             "batch_size",
             "discount",
             "tau",
-            "start_timesteps",
             "exploration_noise",
             "target_noise",
             "noise_clip",
             "policy_delay",
-            "replay_capacity",
         )
-        values = {
-            "env": problem.env,
-            "policy": self._policy,
-            "critic": self._critic,
-            "timesteps": done,
-            "limit": min(problem.env.max_episode_steps, self.context.total_timesteps - done),
-            "critic_updates": self.counters.critic_updates,
-            "actor_updates": self.counters.actor_updates,
-            **{name: getattr(settings, name) for name in names},
-        }
-        replay = self.context.replay.view(settings.replay_capacity)
-        inputs: dict[str, Input] = {"learner": self.state.learner, "replay": replay}
-        return [
-            Task(
-                task_id,
-                "rl",
-                "erlbench.algorithms.td3_episode:train_episode",
-                self.key(Purpose.EPISODE, task_id),
-                values,
-                inputs,
-                Priority.CRITIC,
-                Counts.TRAINING,
-                gradient=True,
-            )
-        ]
+        values = {"critic": self._critic, **{name: getattr(self.settings, name) for name in names}}
+        return [episode_task(self, "erlbench.algorithms.td3_episode:train_episode", self.state.learner, values)]
 
     def _tell(self, task: Task, result: Result) -> None:
         state = self.state

@@ -13,8 +13,9 @@ import torch
 
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import critic_spec
+from erlbench.algorithms.episode_loop import Memory
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
-from erlbench.algorithms.td3_episode import Learner, Memory, train_episode
+from erlbench.algorithms.td3_episode import Learner, train_episode
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec

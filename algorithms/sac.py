@@ -1,0 +1,173 @@
+"""SAC: soft actor-critic, the gradient-based parent of ESAC.
+
+Haarnoja, Zhou, Hartikainen, Tucker, Ha, Tan, Kumar, Zhu, Gupta, Abbeel and Levine, "Soft Actor-Critic Algorithms and
+Applications", arXiv:1812.05905, 2018 (v2), with a learnt temperature (section 5); and its first form, Haarnoja, Zhou,
+Abbeel and Levine, "Soft Actor-Critic: Off-Policy Maximum Entropy Deep Reinforcement Learning with a Stochastic Actor",
+ICML 2018 (v1), with a state-value network. Uniformly random actions at first, then one update after every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
+from erlbench.seeding import Key, Purpose
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Result, Task
+
+V1, V2 = "SAC v1", "SAC v2"
+BOTH = "SAC v1 and v2"
+FIRST_CODE = "SAC v1, authors' code for HalfCheetah and Ant; 1,000 elsewhere"
+
+# v1: the first paper with its reward scale of all tasks but Humanoid (20). fixed: v2 with ESAC's fixed temperature.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "v1": {"critic": "v1", "temperature": 1.0, "reward_scale": 5.0},
+    "fixed": {"temperature": 0.2},
+}
+
+
+@dataclass(frozen=True)
+class SACSettings:
+    """Hyper-parameters of SAC. Actions and their entropy are those normalised to [-1, 1]."""
+
+    hidden: tuple[int, ...] = setting((256, 256), "widths of the actor's hidden layers", BOTH, minimum=1)
+    activation: str = setting("relu", "hidden activation of the actor", BOTH, choices=ACTIVATIONS)
+    critic_hidden: tuple[int, ...] = setting(
+        (256, 256), "widths of the hidden layers of critics and value network", BOTH, minimum=1
+    )
+    critic_activation: str = setting("relu", "hidden activation of critics and value net", BOTH, choices=ACTIVATIONS)
+    critic: str = setting(
+        "v2", "next state's value: v2 by target critics, v1 by a value network with a target", V2, choices=("v2", "v1")
+    )
+    temperature: float | None = setting(None, "fixed temperature alpha; none: it is learnt, from 1 on", V2, minimum=0)
+    target_entropy: float | None = setting(
+        None, "entropy that a learnt temperature aims at; none: -1 per action dimension", V2
+    )
+    reward_scale: float = setting(1.0, "factor of the rewards in updates", "SAC v2; v1 has 5, Humanoid 20", minimum=0)
+    learning_rate: float = setting(3e-4, "Adam's step size, all networks and temperature", BOTH, minimum=0)
+    batch_size: int = setting(256, "transitions per update", BOTH, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", BOTH, minimum=0, maximum=1)
+    tau: float = setting(0.005, "how far the targets move at a time", BOTH, minimum=0, maximum=1)
+    start_timesteps: int = setting(10_000, "random actions and no updates before this step", FIRST_CODE, minimum=0)
+    replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", BOTH, minimum=1)
+
+    def __post_init__(self) -> None:
+        if not self.hidden:
+            raise ValueError("hidden needs at least one layer")
+
+
+@dataclass
+class SACState:
+    """Everything SAC needs to go on."""
+
+    learner: ArrayRef  # see initial_learner
+    actor: ArrayRef  # the learner's deterministic policy alone
+    running: bool = False  # whether an episode is under way
+    critic_loss: float = 0.0  # mean over the last episode
+    entropy: float = 0.0  # of the policy, mean over the last episode's updates
+    temperature: float = 1.0  # after the last episode
+
+
+class SAC(Algorithm):
+    """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
+
+    settings_type: ClassVar[type] = SACSettings
+    state_types: ClassVar[tuple[type, ...]] = (SACState, CriticSpec)
+    settings: SACSettings
+    state: SACState
+
+    def __init__(self, settings: SACSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        problem = context.problem
+        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
+        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
+        learner = initial_learner(self._policy, self._critic, self._value_network, self.key(Purpose.PARAMETERS))
+        self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
+        if settings.temperature is not None:
+            self.state.temperature = settings.temperature
+
+    @property
+    def _value_network(self) -> bool:
+        return self.settings.critic == "v1"
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        """The deterministic policy tanh(mean)."""
+        return self.state.actor
+
+    def _ask(self) -> list[Task]:
+        """One episode with its updates; the last one ends with the budget."""
+        if self.state.running or self.exhausted:
+            return []
+        self.state.running = True
+        settings = self.settings
+        entropy = settings.target_entropy
+        values = {
+            "critic": self._critic,
+            "value_network": self._value_network,
+            "temperature": settings.temperature,
+            "target_entropy": -float(self._policy.sizes[-1]) if entropy is None else entropy,
+            "reward_scale": settings.reward_scale,
+            "learning_rate": settings.learning_rate,
+            "batch_size": settings.batch_size,
+            "discount": settings.discount,
+            "tau": settings.tau,
+        }
+        return [episode_task(self, "erlbench.algorithms.sac_episode:train_episode", self.state.learner, values)]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        state, values = self.state, result.values
+        state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
+        state.critic_loss, state.entropy = values["critic_loss"], values["entropy"]
+        state.temperature, state.running = values["temperature"], False
+        self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        state = self.state
+        return {"critic_loss": state.critic_loss, "entropy": state.entropy, "temperature": state.temperature}
+
+
+def actor_size(policy: PolicySpec) -> int:
+    """Parameters of the stochastic actor: the deterministic `policy`, and behind it the head of log std."""
+    return policy.size + parameter_count(policy.sizes[-2:])
+
+
+def value_sizes(policy: PolicySpec, critic: CriticSpec) -> tuple[int, ...]:
+    """Layer widths of v1's state-value network: the critics' without the action."""
+    return (policy.sizes[0], *critic.sizes[1:])
+
+
+def learner_parts(policy: PolicySpec, critic: CriticSpec, value_network: bool) -> dict[str, tuple[int, int]]:
+    """The shapes that make up a learner's flat vector, in order.
+
+    `actor`: parameters and Adam's two moments. `temperature`: log alpha and its moments. `critic`: the rows of
+    `initial_critic`. `value`, with a value network only: online, target, and moments.
+    """
+    parts = {"actor": (3, actor_size(policy)), "temperature": (3, 1), "critic": critic.shape}
+    if value_network:
+        parts["value"] = (4, parameter_count(value_sizes(policy, critic)))
+    return parts
+
+
+def initial_learner(policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key) -> np.ndarray:
+    """A fresh learner, flat float32, made of `learner_parts`: PyTorch's default weights, log alpha = 0."""
+    shapes = learner_parts(policy, critic, value_network)
+    parts = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    parts["actor"][0, : policy.size] = initial_parameters(policy.sizes, (*key, 0))
+    parts["actor"][0, policy.size :] = initial_parameters(policy.sizes[-2:], (*key, 2))
+    parts["critic"][:] = initial_critic(critic, (*key, 1))
+    if value_network:
+        parts["value"][:2] = initial_parameters(value_sizes(policy, critic), (*key, 3))
+    return np.concatenate([part.ravel() for part in parts.values()])

@@ -1,0 +1,379 @@
+"""SAC: its updates against autograd and Stable-Baselines3's, its episodes, and its schedule."""
+
+from __future__ import annotations
+
+import copy
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.algorithms import mlp
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.critic import critic_spec
+from erlbench.algorithms.episode_loop import Memory
+from erlbench.algorithms.gaussian_actor import GaussianActor
+from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
+from erlbench.algorithms.sac_episode import Learner, train_episode
+from erlbench.envs.registry import problem
+from erlbench.errors import NumericalError, UsageError
+from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
+from erlbench.replay import Replay
+from erlbench.settings import resolve
+from erlbench.store import Store
+from erlbench.tasks import ReplayView
+from erlbench.workspace import Workspace
+
+from . import oracle, sac_oracle
+
+SMALL = SACSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
+VARIANTS = {
+    "v2": {"critic": "v2", "temperature": None},
+    "fixed": {"critic": "v2", "temperature": 0.2},
+    "v1": {"critic": "v1", "temperature": 1.0, "reward_scale": 5.0},
+    "v1-learnt": {"critic": "v1", "temperature": None},
+}
+variants = pytest.mark.parametrize("variant", VARIANTS)
+POLICY = PolicySpec((3, 24, 16, 2), "relu", (-2.0, -1.0), (2.0, 1.0))
+CRITIC = critic_spec(POLICY, (20, 12), "relu")
+
+
+@pytest.fixture
+def context(tmp_path):
+    pendulum = problem("Pendulum-v1")
+    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
+    store = Store.create()
+    yield Context(pendulum, 3, 650, 1, store, replay)
+    store.close()
+    replay.close()
+
+
+def run(algorithm, workspace):
+    """Run to the end of the budget; the tasks and their results."""
+    done = []
+    while tasks := algorithm.ask():
+        (task,) = tasks
+        done.append((task, workspace.run(task)))
+        algorithm.tell(*done[-1])
+    return done
+
+
+def filled_memory(context, random, action_size):
+    """A hundred random transitions, every seventh of them terminal."""
+    memory = Memory(ReplayView("", 3, action_size, 0, 0), Workspace(context.store), 100, 1000)
+    memory.observations[:] = random.standard_normal((101, 3))
+    actions = random.uniform(-1, 1, (100, action_size))
+    memory._transitions[:] = np.c_[actions, random.standard_normal(100), np.arange(100) % 7 > 0]
+    memory.stop = 100
+    return memory
+
+
+class Recorded:
+    """Draws what a generator draws, and keeps it for the other side."""
+
+    def __init__(self, random, memory):
+        self.random, self.memory = random, memory
+
+    def integers(self, *arguments):
+        self.indices = self.random.integers(*arguments)
+        return self.indices
+
+    def standard_normal(self, out, dtype):
+        self.noise = torch.from_numpy(self.random.standard_normal(out=out, dtype=dtype).copy())
+
+    def batch(self):
+        """Observations, transitions, next observations."""
+        rows, observations = self.indices, torch.from_numpy(self.memory.observations)
+        return observations[rows], torch.from_numpy(self.memory._transitions)[rows], observations[rows + 1]
+
+
+def settings_of(**changes):
+    values = {name: getattr(SACSettings(), name) for name in ("learning_rate", "discount", "tau", "reward_scale")}
+    return values | {"target_entropy": -2.0, "temperature": None} | changes
+
+
+def close(found, expected, relative=1e-5):
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert np.abs(found - expected).max() <= relative * max(np.abs(expected).max(), 1e-3)
+
+
+@pytest.mark.parametrize("numpy_operations", [True, False], ids=["numpy", "torch"])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monkeypatch):
+    """Also where log std is cut at 2 and has no gradient; noise and so actions stay where tanh is not flat."""
+    if not numpy_operations:  # what a GPU runs
+        monkeypatch.setattr(mlp, "on_cpu", lambda tensor: False)
+    policy = replace(POLICY, activation=activation)
+    random = torch.Generator().manual_seed(1)
+    parameters = 0.2 * torch.randn(actor_size(policy), generator=random)
+    parameters[-1] = 2.0
+    observations = torch.randn(50, 3, generator=random)
+    noise, weights = 0.1 * torch.randn(2, 50, 2, generator=random)
+    gradients = torch.full_like(parameters, torch.nan)
+    actor = GaussianActor(policy, parameters, observations, gradients)
+    for _ in range(2):  # the second pass finds used buffers
+        actions, log_probability = actor.sample(noise).clone(), actor.log_probability().clone()
+        actor.backward(torch.tensor([0.3]), weights.clone())
+    vector = parameters.clone().double().requires_grad_()
+    expected, expected_log = sac_oracle.sample(policy, vector, observations.double(), noise.double())
+    (0.3 * expected_log.sum() + (weights * expected).sum()).backward()
+    close(actions, expected.detach())
+    close(log_probability, expected_log.detach())
+    close(gradients, vector.grad)
+    raw = actor._log_std.outputs[0]
+    assert (raw > 2).any()
+    assert (raw < 2).any()
+
+
+def test_log_probability_by_hand():
+    """One action dimension, mean 0 and log std 0: log N(u) - log(1 - tanh(u)^2 + 1e-6)."""
+    policy = PolicySpec((1, 1, 1), "relu", (-1.0,), (1.0,))
+    gradients = torch.zeros(actor_size(policy))
+    actor = GaussianActor(policy, torch.zeros_like(gradients), torch.zeros(4, 1), gradients)
+    u = np.array([0.0, 0.5, -1.5, 12.0])
+    actions = actor.sample(torch.tensor(u, dtype=torch.float32)[:, None])
+    assert actions[:, 0].tolist() == pytest.approx([0.0, 0.4621172, -0.9051483, 1.0], abs=1e-6)
+    found = actor.log_probability()[:, 0].tolist()
+    assert found[0] == pytest.approx(-0.9189395, abs=1e-6)
+    assert found[3] == pytest.approx(-72.0 - 0.9189385 + math.log(1e6), rel=1e-6)
+    expected = -(u**2) / 2 - math.log(2 * math.pi) / 2 - np.log(1 - np.tanh(u) ** 2 + 1e-6)
+    assert found == pytest.approx(expected.tolist(), rel=1e-5)
+    actor.backward(torch.ones(1), torch.zeros(4, 1))
+    assert gradients[3].item() == pytest.approx(2 * (0.4621172 - 0.9051483), abs=1e-4)  # d / d mean = sum of 2 a
+    assert gradients[5].item() == pytest.approx(2 * (0.2310586 + 1.3577225) - 4, abs=1e-4)  # of 2 a u - 1
+
+
+@variants
+def test_updates_equal_autograd(variant, context):
+    """Ten updates of every network, target and temperature."""
+    changes = dict(VARIANTS[variant])
+    value_network = changes.pop("critic") == "v1"
+    settings = settings_of(**changes)
+    random = np.random.default_rng(0)
+    array = initial_learner(POLICY, CRITIC, value_network, (5,))
+    mine = Learner(POLICY, CRITIC, value_network, 32, "cpu")
+    mine.load(array, 0, 0, settings["temperature"])
+    theirs = sac_oracle.SoftActorCritic(POLICY, CRITIC, value_network, array, settings["learning_rate"])
+    drawn = Recorded(random, filled_memory(context, random, 2))
+    rows, expected = torch.zeros(10, 2), []
+    for row in rows:
+        mine.update(settings, drawn.memory, drawn, row)
+        expected.append(theirs.step(drawn.batch(), *drawn.noise, settings))
+    close(rows, expected)
+    shapes, start = learner_parts(POLICY, CRITIC, value_network), 0
+    for name, (count, columns) in shapes.items():
+        part = mine.state[start : start + count * columns].view(count, columns)
+        start += count * columns
+        close(part[0], theirs.online[name].detach())
+        if count == 4:
+            close(part[1], theirs.target[name])
+        if theirs.optimisers[name].state:
+            (state,) = theirs.optimisers[name].state.values()
+            close(part[-2], state["exp_avg"], 1e-4)
+            close(part[-1], state["exp_avg_sq"], 1e-4)
+        else:
+            assert name == "temperature", "a fixed temperature is not learnt"
+            assert not part.any()
+    assert mine.alpha.item() == pytest.approx(
+        math.exp(theirs.online["temperature"].item()) if settings["temperature"] is None else settings["temperature"]
+    )
+
+
+def test_updates_equal_stable_baselines3(context):
+    """Twenty updates of critics, actor, temperature and targets from the same weights, batches and noise.
+
+    Its correction for tanh is the same formula with the same epsilon. It steps the temperature first, but uses the
+    old one in the losses.
+    """
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    from stable_baselines3.common.type_aliases import ReplayBufferSamples
+
+    updates, batch = 20, 32
+    model = stable_baselines3.SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [24, 16]}, device="cpu")
+    model.set_logger(stable_baselines3.common.logger.Logger(None, []))
+    policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
+    critic = critic_spec(policy, (24, 16), "relu")
+    array = initial_learner(policy, critic, False, (1,))
+    actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
+    array[: len(actor)] = actor
+    start = 3 * len(actor) + 3
+    array[start : start + 2 * len(q)] = np.concatenate([q, q])
+    mine = Learner(policy, critic, False, batch, "cpu")
+    mine.load(array, 0, 0, None)
+    assert (model.target_entropy, model.learning_rate, model.gamma, model.tau) == (-1.0, 3e-4, 0.99, 0.005)
+    settings = settings_of(target_entropy=-1.0)
+    random = np.random.default_rng(0)
+    drawn = Recorded(random, filled_memory(context, random, 1))
+    noises, theirs = [], {}
+
+    class Buffer:
+        def sample(self, *arguments, **more):
+            observations, transitions, following = drawn.batch()
+            return ReplayBufferSamples(
+                observations, transitions[:, :1], following, 1 - transitions[:, 2:], transitions[:, 1:2]
+            )
+
+    model.replay_buffer = Buffer()
+    model.logger.record = lambda name, value, **more: theirs.__setitem__(name, value)
+    rows = torch.zeros(updates, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.distributions.normal, "_standard_normal", lambda *arguments, **more: noises.pop(0))
+        for row in rows:
+            alpha = mine.alpha.item()
+            mine.update(settings, drawn.memory, drawn, row)
+            noises[:] = drawn.noise.flip(0)  # it samples for the actor first
+            model.train(1, batch)
+            assert not noises
+            assert row[0].item() == pytest.approx(theirs["train/critic_loss"], rel=1e-5)
+            assert alpha == pytest.approx(theirs["train/ent_coef"], rel=1e-6)
+            found = [mine._parameters, mine.critic.state[0], mine.critic.state[1]]
+            for vector, module in zip(found, (model.actor, model.critic, model.critic_target)):
+                expected = oracle.vector(module)
+                assert np.abs(vector.numpy() - expected).max() <= 1e-5 * np.abs(expected).max()
+            assert mine.alpha.item() == pytest.approx(model.log_ent_coef.exp().item(), rel=1e-6)
+    assert abs(math.log(mine.alpha.item())) == pytest.approx(20 * 3e-4, rel=0.05)
+
+
+def test_run_keeps_the_schedule_and_ends_on_budget(context):
+    algorithm = SAC(SMALL, context)
+    first = context.store.get(algorithm.policy()).copy()
+    done = run(algorithm, Workspace(context.store))
+    assert [result.values["lengths"] for _, result in done] == [[200], [200], [200], [50]]
+    assert [result.values["critic_updates"] for _, result in done] == [0, 150, 200, 50]
+    assert [result.values["actor_updates"] for _, result in done] == [0, 150, 200, 50]
+    counters = algorithm.counters
+    assert (counters.timesteps, counters.episodes, counters.generation) == (650, 4, 4)
+    assert (counters.critic_updates, counters.actor_updates) == (400, 400)
+    assert context.replay.length == 650
+    assert np.array_equal(context.store.get(done[0][1].arrays["actor"]), first)
+    learner = context.store.get(algorithm.state.learner)
+    assert np.array_equal(context.store.get(algorithm.policy()), learner[: algorithm.policy_spec.size])
+    reader = Workspace(context.store).replay(context.replay.view())
+    assert reader.transitions[:, -1].all(), "a pendulum never terminates, neither by time nor by budget"
+    random_actions = reader.transitions[:250, 0]
+    assert abs(random_actions.mean()) < 0.15
+    assert random_actions.std() == pytest.approx(3**-0.5, abs=0.05)
+    assert 0.8 < algorithm.metrics()["temperature"] < 1.0, "400 steps of at most 3e-4 in log alpha"
+    assert math.exp(learner[3 * actor_size(algorithm.policy_spec)]) == pytest.approx(algorithm.state.temperature)
+    assert -2.0 < algorithm.metrics()["entropy"] < math.log(2.0), "of the uniform distribution on [-1, 1]"
+
+
+@variants
+def test_episodes_are_pure(variant, context):
+    """The same task gives the same bits, in a fresh process's workspace and in a used one; it goes on from anywhere."""
+    settings = replace(SMALL, **VARIANTS[variant])
+    algorithm, workspace = SAC(settings, context), Workspace(context.store)
+    for _ in range(2):
+        (task,) = algorithm.ask()
+        result = workspace.run(task)
+        algorithm.tell(task, result)
+    snapshot, saved_replay = copy.deepcopy(algorithm.snapshot()), context.replay.state()
+    (last,) = algorithm.ask()
+    expected = workspace.run(last)
+    used = Workspace(context.store)
+    used.run(last)
+    for other in (Workspace(context.store), used):
+        inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
+        outcome = train_episode(task.settings, inputs, task.key, other)
+        assert outcome.values == result.values
+        for name, ref in result.arrays.items():
+            assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
+    restored = SAC(settings, context)
+    restored.restore(snapshot)
+    context.replay.restore(saved_replay)
+    (task,) = restored.ask()
+    assert task == last
+    again = Workspace(context.store).run(replace(task, id=99))
+    assert (
+        context.store.get(again.arrays["learner"]).tobytes() == context.store.get(expected.arrays["learner"]).tobytes()
+    )
+    if settings.temperature is not None:
+        assert again.values["temperature"] == settings.temperature
+
+
+def test_reported_policy_is_the_mean_and_samples_spread_around_it():
+    """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
+    array = initial_learner(POLICY, CRITIC, False, (4,))
+    learner = Learner(POLICY, CRITIC, False, 8, "cpu")
+    learner.load(array, 0, 0, None)
+    reported, observation = NumpyPolicy(POLICY, array[: POLICY.size]), np.array([0.5, -1.0, 2.0])
+
+    class Still:
+        def standard_normal(self, shape, dtype):
+            return np.zeros(shape, dtype)
+
+    action = np.empty(2, np.float32)
+    learner.act(observation, Still(), action)
+    assert action == pytest.approx(reported.normalised(observation), abs=1e-6)
+    random, drawn = np.random.default_rng(0), np.empty((4000, 2), np.float32)
+    for row in drawn:
+        learner.act(observation, random, row)
+    u = np.arctanh(drawn.astype(float).clip(-1 + 1e-7, 1 - 1e-7))
+    std = np.exp(learner._acting._log_std.outputs[0][0].numpy())
+    assert u.mean(0) == pytest.approx(np.arctanh(action), abs=0.06)
+    assert u.std(0) == pytest.approx(std, rel=0.05)
+
+
+@pytest.mark.parametrize("wrong", ["critic", "actor"])
+def test_not_a_number_is_an_error(wrong, context):
+    algorithm = SAC(replace(SMALL, start_timesteps=0), context)
+    (task,) = algorithm.ask()
+    inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
+    inputs["learner"] = inputs["learner"].copy()
+    if wrong == "critic":
+        inputs["learner"][-3 * algorithm._critic.size * 2 - 1] = np.inf  # the last parameter of the online Q2
+        message = "loss of update 1 is"
+    else:
+        inputs["learner"][algorithm.policy_spec.size - 1] = np.nan  # the mean's bias
+        message = "the action of step 1 has a NaN"
+    with pytest.raises(NumericalError, match=message):
+        train_episode(task.settings, inputs, task.key, Workspace(context.store))
+
+
+@pytest.mark.parametrize("value_network", [False, True])
+def test_initial_learner(value_network):
+    learner = initial_learner(POLICY, CRITIC, value_network, (1, 2))
+    shapes = learner_parts(POLICY, CRITIC, value_network)
+    parts = dict(zip(shapes, np.split(learner, np.cumsum([a * b for a, b in shapes.values()])[:-1])))
+    parts = {name: part.reshape(shapes[name]) for name, part in parts.items()}
+    actor, critics = parts["actor"], parts["critic"]
+    assert actor.shape == (3, POLICY.size + 17 * 2)
+    assert actor[0].all()
+    assert not actor[1:].any()
+    assert not parts["temperature"].any()
+    assert np.array_equal(critics[0], critics[1])
+    assert not critics[2:].any()
+    assert not np.array_equal(critics[0, : CRITIC.size], critics[0, CRITIC.size :])
+    assert not np.array_equal(learner, initial_learner(POLICY, CRITIC, value_network, (1, 3)))
+    assert ("value" in parts) == value_network
+    if value_network:
+        assert np.array_equal(parts["value"][0], parts["value"][1])
+        assert parts["value"].shape == (4, 4 * 20 + 21 * 12 + 13)
+        assert not parts["value"][2:].any()
+
+
+def test_presets_resolve():
+    assert {name: resolve(SACSettings, "Hopper-v5", preset).temperature for name, preset in PRESETS.items()} == {
+        "paper": None,
+        "v1": 1.0,
+        "fixed": 0.2,
+    }
+    first = resolve(SACSettings, "Hopper-v5", PRESETS["v1"])
+    assert (first.critic, first.reward_scale, first.batch_size) == ("v1", 5.0, 256)
+    with pytest.raises(UsageError, match="hidden needs at least one layer"):
+        resolve(SACSettings, "Hopper-v5", {}, {"hidden": ""})
+
+
+def test_target_entropy(context):
+    for given, expected in ((None, -1.0), (-0.5, -0.5)):
+        (task,) = SAC(replace(SMALL, target_entropy=given), context).ask()
+        assert task.settings["target_entropy"] == expected
+
+
+def test_driver_side_knows_no_torch():
+    code = "import sys, erlbench.algorithms.sac; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
