@@ -106,9 +106,9 @@ def _activate(activation: str, layer: np.ndarray) -> list[Callable[[], object]]:
     if activation == "tanh":
         return [partial(np.tanh, layer, layer)]
     if activation == "relu":
-        return [partial(np.maximum, layer, np.float32(0), layer)]
+        return [partial(np.maximum, layer, np.float32(0), out=layer)]
     scaled = np.empty_like(layer)
-    return [partial(np.multiply, layer, np.float32(0.01), scaled), partial(np.maximum, layer, scaled, layer)]
+    return [partial(np.multiply, layer, np.float32(0.01), scaled), partial(np.maximum, layer, scaled, out=layer)]
 
 
 def save_policy(path: Path, parameters: np.ndarray, spec: PolicySpec) -> None:
