@@ -80,7 +80,8 @@ class NumpyPolicy:
         if parameters.shape != (spec.size,):
             raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
         self.spec = spec
-        self._centre, self._half_range = spec.centre, spec.half_range
+        self._half_range = spec.half_range
+        self._centre = spec.centre if spec.centre.any() else None  # mostly zero, and then not worth an addition
         self._observation = layer = np.empty(spec.sizes[0], np.float32)
         self._operations: list[Callable[[], object]] = []  # their arguments bound once
         for (weight, bias), inputs, outputs in zip(layer_slices(spec.sizes), spec.sizes, spec.sizes[1:]):
@@ -98,7 +99,8 @@ class NumpyPolicy:
 
     def denormalise(self, normalised: np.ndarray) -> np.ndarray:
         """The environment's action for an action in [-1, 1], a new float32 array."""
-        return self._centre + self._half_range * normalised
+        scaled = self._half_range * normalised
+        return scaled if self._centre is None else scaled + self._centre
 
 
 def _activate(activation: str, layer: np.ndarray) -> list[Callable[[], object]]:

@@ -71,20 +71,20 @@ def play(
     spec = policy.spec
     episode = Episode(limit, spec.sizes[0], spec.sizes[-1])
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
-    observations[0] = reset(env, seed)
-    step, total = 0, 0.0
+    observations[0] = observation = reset(env, seed)
+    step, total, size = 0, 0.0, spec.sizes[-1]
     try:
         while step < limit:
-            action = actions[step]
             if random_actions:
                 assert random is not None
-                action[:] = random.uniform(-1.0, 1.0, len(action))
+                action = random.uniform(-1.0, 1.0, size).astype(np.float32)
             else:
-                action[:] = policy.normalised(observations[step])
+                action = policy.normalised(observation)
                 if action_noise:
                     assert random is not None
-                    action += action_noise * random.standard_normal(len(action), dtype=np.float32)
+                    action += action_noise * random.standard_normal(size, dtype=np.float32)
                     np.clip(action, -1.0, 1.0, out=action)
+            actions[step] = action
             observation, reward, terminated, truncated, _ = env.step(policy.denormalise(action))
             observations[step + 1] = observation
             rewards[step] = reward

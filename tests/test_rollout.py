@@ -59,7 +59,13 @@ def test_episodes_equal_gymnasiums_bit_by_bit(env_id, workspace):
 @pytest.mark.parametrize(
     ("env_id", "kwargs"),
     [(env_id, {}) for env_id in MUJOCO]
-    + [("HalfCheetah-v5", {"exclude_current_positions_from_observation": False, "ctrl_cost_weight": 0.3}),
+    + [("Ant-v5", {"main_body": "front_left_leg", "contact_force_range": (-0.1, 0.2), "healthy_z_range": (0.4, 1.0)}),
+       ("Ant-v5", {"include_cfrc_ext_in_observation": False, "contact_cost_weight": 1.0,
+                   "exclude_current_positions_from_observation": False}),
+       ("Humanoid-v5", {"contact_cost_weight": 1e-3, "contact_cost_range": (0.2, 0.5), "frame_skip": 3}),
+       ("Humanoid-v5", {"include_cfrc_ext_in_observation": False, "include_cinert_in_observation": False,
+                        "exclude_current_positions_from_observation": False, "terminate_when_unhealthy": False}),
+       ("HalfCheetah-v5", {"exclude_current_positions_from_observation": False, "ctrl_cost_weight": 0.3}),
        ("Hopper-v5", {"healthy_reward": 0.3, "healthy_angle_range": (-0.1, 0.1), "frame_skip": 2}),
        ("Hopper-v5", {"terminate_when_unhealthy": False, "healthy_state_range": (-1.0, 1.0)}),
        ("Swimmer-v5", {"forward_reward_weight": 2.0, "exclude_current_positions_from_observation": False}),
