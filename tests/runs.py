@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import signal
 from pathlib import Path
 
 from erlbench.algorithms import registry
@@ -40,6 +41,11 @@ def run(*cells: Cell, processes: int = 0, **options) -> int:
     return run_cells(
         cells, RunOptions(processes, verbosity=-1, device="cpu", command_line=("erlbench", "run"), **options)
     )
+
+
+def heed_interrupts() -> None:
+    """For subprocess's `preexec_fn`: Ctrl-C acts, even where the tests run in the background and ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.store import PREFIX, shared_memory_folder
-from tests.runs import TIMES, all_rows
+from tests.runs import TIMES, all_rows, heed_interrupts
 
 ARGUMENTS = (
     "--env", "InvertedPendulum-v5", "--total-timesteps", "3000", "--processes", "2",
@@ -21,7 +21,8 @@ ARGUMENTS = (
 
 def start(out: Path, *more: str, algo: str = "cem-rl") -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "erlbench", "run", "--algo", algo, *ARGUMENTS, "--out", str(out), *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **pipes)
 
 
 def folder(out: Path) -> Path:

@@ -21,6 +21,7 @@ from erlbench.pool import create
 from erlbench.pool.handle import start_context
 from erlbench.store import Store
 from erlbench.tasks import Output, Task
+from tests.runs import heed_interrupts
 
 FUNCTIONS = "tests.pool.functions:"
 
@@ -289,7 +290,7 @@ def driver(seconds):
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True, env={**os.environ, "PYTHONPATH": path}, preexec_fn=heed_interrupts,
     )  # fmt: skip
     folder, *pids = process.stdout.readline().split()
     return process, Path(folder), [int(pid) for pid in pids]
