@@ -1,0 +1,71 @@
+"""The benchmarks' own arithmetic: what counts as met, the floors' products, the busy share."""
+
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.__main__ import NAMES, as_json, main, table
+from benchmarks.cells import Tasks
+from benchmarks.floors import Floors
+from benchmarks.harness import Claim, take_turns
+
+
+def test_a_claim_is_met_missed_or_not_measured():
+    assert [Claim("a", value, 2.0).ok for value in (2.0, 1.9, math.nan)] == [True, False, None]
+    assert [Claim("a", value, 2.0, at_least=False).ok for value in (2.0, 2.1, math.nan)] == [True, False, None]
+    rows = table([Claim("speed", 1.234567, 2.0, unit="s"), Claim("peer", math.nan, 2.0, note="not measured: why")])
+    assert rows[2:] == ["| speed | 1.23 s | ≥ 2 s | NO |", "| peer | not measured: why | ≥ 2 | – |"]
+    assert as_json(Claim("peer", math.nan, 2.0))["measured"] is None
+
+
+def test_candidates_take_turns_after_a_warm_up():
+    calls = []
+    samples = take_turns({name: lambda name=name: calls.append(name) or len(calls) for name in "ab"}, 3)
+    assert "".join(calls) == "abababab"
+    assert samples["a"].tolist() == [3, 5, 7]
+    assert samples["b"].tolist() == [4, 6, 8]
+
+
+def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
+    s, a, h, k, batch = 5, 2, 16, 8, 4  # observation, action, hidden, hidden
+    actor, critic = s * h + h * k + k * a, (s + a) * h + h * k + k
+    floors = Floors(s, a, (h, k), batch)
+    assert multiplications(floors._critic) == batch * (actor + 4 * critic + 2 * (critic + critic - (s + a) * h))
+    expected = actor + critic + (critic - (s + a) * h + a * h) + (actor + actor - s * h)
+    assert multiplications(floors._actor) == batch * expected
+    assert floors.td3() > 0
+
+
+def multiplications(operations):
+    return sum(op.args[0].shape[0] * op.args[0].shape[1] * op.args[1].shape[1] for op in operations)
+
+
+def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_last_start():
+    tasks = Tasks(
+        process=np.array([0, 1, 0, 1, 0]),
+        start=np.array([0.0, 2.0, 4.0, 7.0, 9.0]),
+        end=np.array([3.0, 5.0, 8.0, 9.0, 20.0]),
+        gradient=np.array([True, True, True, False, True]),
+        timesteps=np.array([100, 200, 300]),
+        times=np.array([4.0, 6.0, 10.0]),
+    )
+    assert tasks.warm == 5.0
+    assert tasks.busy_share == (3 + 2) / 8  # of 5 to 9: process 0 until 8, process 1 from 7
+    assert tasks.seconds_per_step == 4.0 / 100
+
+
+def test_an_unknown_benchmark_is_named_beside_the_known():
+    done = CliRunner().invoke(main, ["rolouts"])
+    assert done.exit_code == 2
+    assert all(name in done.output for name in NAMES)
+
+
+@pytest.mark.slow
+def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.command_line.SEEDS", 1)
+    done = CliRunner().invoke(main, ["command_line", "--out", str(tmp_path / "bench.json")])
+    assert done.exit_code == 0, done.output
+    assert "| erlbench --help |" in done.output
+    assert '"cpu"' in (tmp_path / "bench.json").read_text()
