@@ -1,7 +1,7 @@
 """Gymnasium's locomotion robots with less Python in a step: the same observations, rewards and ends, bit for bit.
 
-Beside physics a step takes Gymnasium 6 (HalfCheetah) to 30 microseconds (Humanoid) in a tight loop, and two to three
-times that after physics has used the caches. What is left out is what a rollout never reads: the info, the check of
+Beside physics a step takes Gymnasium 6 (HalfCheetah) to 30 microseconds (Humanoid) in a tight loop, and up to twice
+that after physics has used the caches. What is left out is what a rollout never reads: the info, the check of
 the action's shape, and the contact forces where neither observation nor reward holds them. Tests compare every bit
 with Gymnasium's own classes.
 """

@@ -1,0 +1,87 @@
+"""Run the benchmarks: python -m benchmarks [NAME]... [--out FILE]."""
+
+from __future__ import annotations
+
+from erlbench.threads import limit_threads
+
+limit_threads()
+
+import importlib  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import time  # noqa: E402
+from datetime import UTC, datetime  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import click  # noqa: E402
+
+from benchmarks.harness import Claim  # noqa: E402
+from erlbench import machine  # noqa: E402
+
+NAMES = ("command_line", "tasks_and_workers", "rollouts", "updates", "td3", "schedule")
+PEERS = ("stable-baselines3", "evotorch")
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="[default: results/bench/<time>.json]")
+def main(names: tuple[str, ...], out: Path | None) -> None:
+    """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
+
+    Modules: command_line, tasks_and_workers, rollouts, updates, td3, schedule.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    began, started, load = time.monotonic(), datetime.now(UTC), os.getloadavg()
+    claims: list[Claim] = []
+    for name in names or NAMES:
+        click.echo(f"{name} ...", err=True)
+        claims += importlib.import_module(f"benchmarks.{name}").measure()
+    for line in table(claims):
+        click.echo(line)
+    described = machine.describe()
+    described["versions"] |= {name: machine.version(name) for name in PEERS}
+    record = {
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - began, 1),
+        "load_average": load,
+        "threads": {"blas": 1, "torch": torch.get_num_threads()},
+        "machine": described,
+        "claims": [as_json(claim) for claim in claims],
+    }
+    out = out or Path("results/bench") / f"{started:%Y%m%d-%H%M%S}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(record, indent=1) + "\n")
+    click.echo(f"{out}: {described['cpu']}, {described['cores']} cores, load {load[0]:.1f} when it began")
+
+
+def table(claims: list[Claim]) -> list[str]:
+    """A Markdown table."""
+    rows = ["| claim | measured | target | |", "|---|---|---|---|"]
+    for claim in claims:
+        unit = f" {claim.unit}" if claim.unit else ""
+        measured = claim.note if claim.ok is None else f"{claim.measured:.3g}{unit}"
+        target = f"{'≥' if claim.at_least else '≤'} {claim.target:g}{unit}"
+        mark = {True: "yes", False: "NO", None: "–"}[claim.ok]
+        rows.append(f"| {claim.claim} | {measured} | {target} | {mark} |")
+    return rows
+
+
+def as_json(claim: Claim) -> dict[str, Any]:
+    """Everything that was measured for a claim."""
+    return {
+        "claim": claim.claim,
+        "measured": None if claim.ok is None else claim.measured,
+        "target": claim.target,
+        "at_least": claim.at_least,
+        "unit": claim.unit,
+        "ok": claim.ok,
+        "note": claim.note,
+        "samples": {name: values.tolist() for name, values in claim.samples.items()},
+    }
+
+
+if __name__ == "__main__":
+    main()

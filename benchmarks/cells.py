@@ -1,0 +1,104 @@
+"""Short cells of HalfCheetah with episodes of 100 steps, so that a minute holds several generations."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.driver import Driver, Options
+from erlbench.envs.registry import Problem, problem
+from erlbench.pool import create
+from erlbench.pool.base import Pool
+from erlbench.recorder import Recorder
+from erlbench.replay import Replay
+from erlbench.report.timeline import busy
+from erlbench.results import RunDirectory
+from erlbench.settings import resolve
+
+ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What the CSV files tell of a cell: of its training tasks, arrays (tasks,); of its generations, (generations,).
+
+    All times are in seconds since the run began.
+    """
+
+    process: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    gradient: np.ndarray  # whether a task makes gradient steps
+    timesteps: np.ndarray  # so far, at the end of each generation
+    times: np.ndarray  # of those ends
+
+    @property
+    def warm(self) -> float:
+        """When every process had loaded torch and done its first gradient task."""
+        return max(float(self.end[self.gradient & (self.process == process)].min()) for process in range(PROCESSES))
+
+    @property
+    def seconds_per_step(self) -> float:
+        """Between the first and the last end of a generation after all was warm."""
+        steps, times = self.timesteps[self.times >= self.warm], self.times[self.times >= self.warm]
+        return float((times[-1] - times[0]) / (steps[-1] - steps[0]))
+
+    @property
+    def busy_share(self) -> float:
+        """Of all processes, from when all was warm until the last task starts: after that there is no more to do."""
+        first, last = self.warm, float(self.start.max())
+        start, end = self.start.clip(first, last), self.end.clip(first, last)
+        chosen = [self.process == process for process in range(PROCESSES)]
+        return sum(busy(start[mine], end[mine]) for mine in chosen) / (PROCESSES * (last - first))
+
+
+def short_problem() -> Problem:
+    """HalfCheetah with a time limit of `LIMIT` steps."""
+    task = problem(ENVIRONMENT)
+    return replace(task, env=replace(task.env, max_episode_steps=LIMIT))
+
+
+def train(folder: Path, algo: str, steps: int, **overrides: Any) -> Tasks:
+    """Train a cell with the paper's settings and `overrides` in two processes."""
+    cls = registry.find(algo)
+    settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
+    task = short_problem()
+    with create(PROCESSES) as pool:
+        replay = Replay(folder / "replay", task.observation_size, task.action_size)
+        context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)
+        drive(cls(settings, context), pool, folder)
+        replay.close()
+    tasks = [row for row in _rows(folder / "tasks.csv") if row["kind"] != "evaluation"]
+    process, start, end = (_column(tasks, name) for name in ("process", "start_s", "end_s"))
+    generations = _rows(folder / "train.csv")
+    timesteps, times = _column(generations, "timesteps"), _column(generations, "train_time_s")
+    gradient = np.array([row["kind"] in ("critic", "actor") for row in tasks])
+    return Tasks(process, start, end, gradient, timesteps, times)
+
+
+def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:
+    """Drive an algorithm to its end, with evaluations and checkpoints out of the way."""
+    directory = RunDirectory(folder)
+    directory.hold()
+    recorder = Recorder(folder, ENVIRONMENT)
+    options = Options(eval_freq=10**9, eval_episodes=1, evaluate_after=True, checkpoint_every=1e9)
+    Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
+    recorder.close()
+    directory.release()
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _column(rows: Sequence[dict[str, str]], name: str) -> np.ndarray:
+    return np.array([float(row[name]) for row in rows])

@@ -1,0 +1,67 @@
+"""What a user waits for at the command line: the help, and the report on a thousand cells."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import Claim, median, wall_seconds
+from erlbench.envs.registry import MUJOCO
+from erlbench.recorder import EVAL_COLUMNS, TASK_COLUMNS
+
+ALGORITHMS, SEEDS, ROWS = ("td3", "cem", "cem-rl", "aes-rl", "p-cem-rl"), 20, 200
+ENVIRONMENTS = MUJOCO[:10]
+PROGRAM = (sys.executable, "-m", "erlbench")
+
+
+def measure() -> Iterator[Claim]:
+    """Two times."""
+    helps = np.array([wall_seconds(lambda: _run("--help")) for _ in range(8)][1:])
+    yield Claim("erlbench --help", median(helps), 0.3, at_least=False, unit="s", samples={"seconds": helps})
+    with tempfile.TemporaryDirectory() as folder:
+        cells = write_cells(Path(folder) / "results")
+        seconds = wall_seconds(lambda: _run("report", f"{folder}/results", "--out", f"{folder}/report"))
+    claim = f"erlbench report, {cells} cells of {ROWS} evaluations"
+    yield Claim(claim, seconds, 10.0, at_least=False, unit="s")
+
+
+def _run(*arguments: str) -> None:
+    subprocess.run([*PROGRAM, *arguments], check=True, capture_output=True)
+
+
+def write_cells(results: Path) -> int:
+    """Finished runs with made-up learning curves; how many."""
+    cells = [(env, name, seed) for env in ENVIRONMENTS for name in ALGORITHMS for seed in range(SEEDS)]
+    for number, (env, name, seed) in enumerate(cells):
+        folder = results / env / name / f"seed-{seed:03d}"
+        folder.mkdir(parents=True)
+        _write_cell(folder, env, name, seed, np.random.default_rng(number).normal(0, 20, ROWS).cumsum())
+    return len(cells)
+
+
+def _write_cell(folder: Path, env: str, name: str, seed: int, returns: np.ndarray) -> None:
+    evaluations, train = [",".join(EVAL_COLUMNS)], ["generation,timesteps,train_time_s,critic_updates,actor_updates"]
+    for row, value in enumerate(returns):
+        step = 5000 * row
+        evaluations.append(f"{row},{step},0,{row}000,{row},{row},{step},{step},{row}.5,{row}.7,{value},1.0,"
+                           f"{value - 1} {value + 1},1000 1000")  # fmt: skip
+        train.append(f"{row},{step},{row}.5,{step},{step}")
+    last = 5000 * (ROWS - 1)
+    (folder / "eval.csv").write_text("\n".join(evaluations) + "\n")
+    (folder / "train.csv").write_text("\n".join(train) + "\n")
+    (folder / "tasks.csv").write_text(",".join(TASK_COLUMNS) + "\n")
+    (folder / "config.toml").write_text(
+        f'[run]\nenv = "{env}"\nalgo = "{name}"\npreset = "paper"\nname = "{name}"\nseed = {seed}\n'
+        f"total_timesteps = {last}\nworkers = 5\neval_freq = 5000\neval_episodes = 2\n"
+        'evaluate = "during"\nsimulated_time = false\n\n[settings]\n'
+    )
+    (folder / "meta.json").write_text(json.dumps({"cpu": "none", "cores": 2, "gpus": [], "versions": {}, "starts": []}))
+    status = {"status": "done", "message": "", "timesteps": last, "total_timesteps": last, "train_time_s": 1.0,
+              "total_time_s": 1.0, "return_mean": float(returns[-1])}  # fmt: skip
+    (folder / "status.json").write_text(json.dumps(status))

@@ -1,0 +1,94 @@
+"""Floors of gradient steps: only the products that an update cannot do without, and the bytes of its optimiser.
+
+The products run by the same BLAS on the same shapes. Adam reads and writes 28 bytes a parameter (parameter, gradient,
+two moments in; parameter and moments out), a target update 12; they are copied as that many bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from benchmarks.harness import cpu_seconds
+from erlbench.policy import parameter_count
+
+ADAM, TRACK = 28, 12  # bytes per parameter
+Operations = list[Callable[[], object]]
+
+
+class Floors:
+    """For networks with these hidden widths and minibatches of `batch`; all in seconds of one thread."""
+
+    def __init__(self, observation: int, action: int, hidden: Sequence[int], batch: int) -> None:
+        actor, critic = (observation, *hidden, action), (observation + action, *hidden, 1)
+        critics, actors = 2 * parameter_count(critic), parameter_count(actor)
+        # Critic: target action, two targets, two critics forward and backward. Actor: forward, Q1 forward, Q1
+        # backward to the action's columns, backward.
+        self._critic = forward(actor, batch) + 2 * (2 * forward(critic, batch) + backward(critic, batch))
+        self._actor = forward(actor, batch) + forward(critic, batch) + inputs_backward(critic, batch)
+        self._actor += backward(actor, batch)
+        self._actor.append(
+            partial(np.dot, _random(batch, hidden[0]), _random(hidden[0], action), _random(batch, action))
+        )
+        self._optimise_critic, self._track_critic = copy(critics * ADAM), copy(critics * TRACK)
+        self._optimise_actor, self._track_actor = copy(actors * ADAM), copy(actors * TRACK)
+
+    def critic(self) -> float:
+        """A critic update, followed by its targets'."""
+        return _seconds(self._critic + self._optimise_critic + self._track_critic)
+
+    def actor(self) -> float:
+        """An actor update by a frozen critic."""
+        return _seconds(self._actor + self._optimise_actor)
+
+    def td3(self) -> float:
+        """A step of TD3: a critic update, and half an update of actor and targets."""
+        both = self._actor + self._optimise_actor + self._track_critic + self._track_actor
+        return _seconds(2 * (self._critic + self._optimise_critic) + both) / 2
+
+
+def forward(sizes: Sequence[int], batch: int) -> Operations:
+    """The products of a forward pass."""
+    return [
+        partial(np.dot, _random(batch, inputs), _random(outputs, inputs).T, _random(batch, outputs))
+        for inputs, outputs in zip(sizes, sizes[1:])
+    ]
+
+
+def backward(sizes: Sequence[int], batch: int) -> Operations:
+    """The products for the gradients of all weights."""
+    weights: Operations = [
+        partial(np.dot, _random(batch, outputs).T, _random(batch, inputs), _random(outputs, inputs))
+        for inputs, outputs in zip(sizes, sizes[1:])
+    ]
+    return weights + inputs_backward(sizes, batch)
+
+
+def inputs_backward(sizes: Sequence[int], batch: int) -> Operations:
+    """The products for the gradients of all layers' inputs but the first's."""
+    return [
+        partial(np.multiply if outputs == 1 else np.dot, _random(batch, outputs), _random(outputs, inputs),
+                _random(batch, inputs))
+        for inputs, outputs in zip(sizes[1:], sizes[2:])
+    ]  # fmt: skip
+
+
+def copy(moved: int) -> Operations:
+    """Read half of the bytes, write the other half."""
+    source = _random(1, moved // 8)
+    return [partial(np.copyto, np.zeros_like(source), source)]
+
+
+def _random(rows: int, columns: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((rows, columns), dtype=np.float32)
+
+
+def _seconds(operations: Operations, times: int = 20) -> float:
+    def run() -> None:
+        for _ in range(times):
+            for operation in operations:
+                operation()
+
+    return cpu_seconds(run) / times

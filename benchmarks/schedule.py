@@ -1,0 +1,47 @@
+"""The schedule on two cores: what a step of CEM-RL takes, and how busy P-CEM-RL and AES-RL keep two processes."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.cells import PROCESSES, short_problem, train
+from benchmarks.floors import Floors
+from benchmarks.harness import Claim, median
+from erlbench.threads import cores
+
+HIDDEN, BATCH = (400, 300), 100  # CEM-RL's
+STEPS, TURNS = 4000, 5  # the first 1000 are warm-up
+
+
+def measure() -> Iterator[Claim]:
+    """A ratio and two shares."""
+    if cores() < PROCESSES:
+        yield Claim("schedules on 2 cores", math.nan, 0.95, note="not measured: it takes 2 cores")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield _cem_rl(Path(folder) / "cem-rl")
+        for algo, label, more in (
+            ("p-cem-rl", "P-CEM-RL", {}),
+            ("aes-rl", "AES-RL", {"critic_block": 200, "actor_episodes": 5}),
+        ):
+            tasks = train(Path(folder) / algo, algo, STEPS, start_timesteps=900, **more)
+            samples = {"start": tasks.start, "end": tasks.end, "process": tasks.process}
+            yield Claim(f"{label}, 2 processes: busy", tasks.busy_share, 0.95, samples=samples)
+
+
+def _cem_rl(folder: Path) -> Claim:
+    """The floors are measured before and after the run, which has both cores."""
+    task = short_problem()
+    floors = Floors(task.observation_size, task.action_size, HIDDEN, BATCH)
+    floor = [floors.critic() + 5 * floors.actor() for _ in range(TURNS)]
+    tasks = train(folder, "cem-rl", STEPS, start_timesteps=900)
+    floor += [floors.critic() + 5 * floors.actor() for _ in range(TURNS)]
+    ratio = tasks.seconds_per_step / (median(np.array(floor)) / PROCESSES)
+    samples = {"seconds_per_step": np.array([tasks.seconds_per_step]), "one_core_floor": np.array(floor)}
+    claim = "CEM-RL HalfCheetah, 2 cores: time per step / ((critic + 5 actor floors) / 2)"
+    return Claim(claim, ratio, 1.5, at_least=False, samples=samples)
