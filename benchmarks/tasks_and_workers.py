@@ -142,8 +142,10 @@ def efficiency(processes: int, lengths: np.ndarray) -> float:
                 submit(1)
                 last = time.monotonic()
     first = sorted(result.start for result in results)[processes - 1]  # when each had a task
-    slept = sum(max(0.0, min(result.end, last) - max(result.start, first)) for result in results)
-    return slept / (processes * (last - first))
+    # What was asked for, not how long it took: to wake up late is a loss.
+    ends = [min(result.start + durations[result.task - processes], last) for result in results]
+    slept = sum(max(0.0, end - max(result.start, first)) for result, end in zip(results, ends))
+    return float(slept / (processes * (last - first)))
 
 
 def _task(number: int, function: str, settings: dict[str, Any] | None = None) -> Task:
