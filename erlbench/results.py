@@ -108,8 +108,10 @@ class RunDirectory:
         write_atomically(self.path / "meta.json", text + "\n")
 
     def amend_meta(self, **values: Any) -> None:
-        """Write what was found out after the start."""
+        """Write what was found out after the last start."""
         meta = {**_read_json(self.path / "meta.json"), **values}
+        if meta.get("starts"):
+            meta["starts"][-1] |= values
         write_atomically(self.path / "meta.json", json.dumps(meta, indent=2) + "\n")
 
     def discard_checkpoints(self) -> None:

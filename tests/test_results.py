@@ -1,5 +1,6 @@
 """The run directory: locks, settings that differ, old runs moved aside."""
 
+import json
 import os
 import subprocess
 import sys
@@ -70,3 +71,7 @@ def test_every_start_is_kept_in_meta(tmp_path):
     text = (tmp_path / "meta.json").read_text()
     assert '"cpu": "y"' in text
     assert text.index('"started": "two"') < text.index('"started": "one"')
+    directory.amend_meta(device="cpu")
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert (meta["device"], meta["starts"][-1]["device"]) == ("cpu", "cpu")
+    assert "device" not in meta["starts"][0]
