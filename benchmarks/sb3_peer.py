@@ -1,6 +1,6 @@
-"""Stable-Baselines3's TD3 as a peer: same settings, same evaluations, same kind of run directory.
+"""Stable-Baselines3's TD3 and SAC as peers: same settings, same evaluations, same kind of run directory.
 
-python -m benchmarks.sb3_td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 --out results/td3-vs-sb3
+python -m benchmarks.sb3_peer td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 --out results/td3-vs-sb3
 erlbench run --algo td3 --env HalfCheetah-v5 --seeds 3 --total-timesteps 50000 \
         --set start_timesteps=10000 --out results/td3-vs-sb3
 erlbench report results/td3-vs-sb3
@@ -25,6 +25,7 @@ import stable_baselines3  # noqa: E402
 import torch  # noqa: E402
 from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # noqa: E402
 
 from erlbench import machine  # noqa: E402
 from erlbench.csv_file import CsvFile  # noqa: E402
@@ -33,7 +34,23 @@ from erlbench.recorder import EVAL_COLUMNS  # noqa: E402
 from erlbench.results import RunDirectory  # noqa: E402
 from erlbench.seeding import Purpose, environment_seed  # noqa: E402
 
-NAME = "sb3-td3"
+COMMON = {
+    "learning_rate": 3e-4, "buffer_size": 1_000_000, "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1,
+    "gradient_steps": 1, "policy_kwargs": {"net_arch": [256, 256]}, "device": "cpu",
+}  # fmt: skip
+
+
+def create(algo: str, env_id: str, seed: int, start_timesteps: int) -> OffPolicyAlgorithm:
+    """The peer's model with the settings of `erlbench run --algo ALGO`."""
+    env = gymnasium.make(env_id)
+    common = {**COMMON, "env": env, "seed": seed, "learning_starts": start_timesteps}
+    if algo == "sac":
+        return stable_baselines3.SAC("MlpPolicy", ent_coef="auto_1.0", **common)
+    size = problem(env_id).action_size
+    noise = NormalActionNoise(np.zeros(size), 0.1 * np.ones(size))
+    return stable_baselines3.TD3(
+        "MlpPolicy", policy_delay=2, action_noise=noise, target_policy_noise=0.2, target_noise_clip=0.5, **common
+    )
 
 
 class Evaluate(BaseCallback):
@@ -62,7 +79,7 @@ class Evaluate(BaseCallback):
         self._file.write({
             "evaluation": self._index, "timesteps": self.num_timesteps, "fitness_timesteps": 0,
             "evaluation_timesteps": self._steps, "episodes": self.model._episode_num, "generation": 0,
-            "critic_updates": updates, "actor_updates": updates // 2,
+            "critic_updates": updates, "actor_updates": updates // getattr(self.model, "policy_delay", 1),
             "train_time_s": began - self._start - self._excluded, "total_time_s": began - self._start,
             "return_mean": float(np.mean(returns)), "return_std": float(np.std(returns, ddof=1)),
             "returns": list(returns), "lengths": list(lengths),
@@ -82,24 +99,27 @@ class Evaluate(BaseCallback):
 
 
 @click.command()
+@click.argument("algo", type=click.Choice(["td3", "sac"]))
 @click.option("--env", "env_id", default="HalfCheetah-v5", show_default=True)
 @click.option("--seeds", default="0,1,2", show_default=True, help="Run seeds, separated by commas.")
 @click.option("--total-timesteps", default=50_000, show_default=True)
 @click.option("--start-timesteps", default=10_000, show_default=True, help="Random actions before this step.")
 @click.option("--eval-freq", default=5_000, show_default=True)
 @click.option("--eval-episodes", default=10, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/td3-vs-sb3"), show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
-    env_id: str, seeds: str, total_timesteps: int, start_timesteps: int, eval_freq: int, eval_episodes: int, out: Path
-) -> None:
-    """Run Stable-Baselines3's TD3 with the settings of `erlbench run --algo td3`, one thread."""
+    algo: str, env_id: str, seeds: str, total_timesteps: int, start_timesteps: int, eval_freq: int, eval_episodes: int,
+    out: Path,
+) -> None:  # fmt: skip
+    """Run Stable-Baselines3's ALGO with the settings of `erlbench run --algo ALGO`, one thread."""
     torch.set_num_threads(1)
+    name = f"sb3-{algo}"
     for seed in map(int, seeds.split(",")):
-        directory = RunDirectory(out / env_id / NAME / f"seed-{seed:03d}")
+        directory = RunDirectory(out / env_id / name / f"seed-{seed:03d}")
         directory.hold()
         if directory.status().get("status") == "done":
             continue
-        config = {"env": env_id, "algo": NAME, "preset": "paper", "name": NAME, "seed": seed, "workers": 1,
+        config = {"env": env_id, "algo": name, "preset": "paper", "name": name, "seed": seed, "workers": 1,
                   "total_timesteps": total_timesteps, "eval_freq": eval_freq, "eval_episodes": eval_episodes,
                   "evaluate": "during", "simulated_time": False}  # fmt: skip
         directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
@@ -108,17 +128,10 @@ def main(
         described = machine.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        command = shlex.join(["python", "-m", "benchmarks.sb3_td3", *sys.argv[1:]])
+        command = shlex.join(["python", "-m", "benchmarks.sb3_peer", *sys.argv[1:]])
         start = {"started": started, "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
         directory.add_start(described, {**start, "command_line": command})
-        size = problem(env_id).action_size
-        env = gymnasium.make(env_id)
-        model = stable_baselines3.TD3(
-            "MlpPolicy", env, learning_rate=3e-4, buffer_size=1_000_000, learning_starts=start_timesteps,
-            batch_size=256, tau=0.005, gamma=0.99, train_freq=1, gradient_steps=1, policy_delay=2,
-            action_noise=NormalActionNoise(np.zeros(size), 0.1 * np.ones(size)), target_policy_noise=0.2,
-            target_noise_clip=0.5, policy_kwargs={"net_arch": [256, 256]}, seed=seed, device="cpu",
-        )  # fmt: skip
+        model = create(algo, env_id, seed, start_timesteps)
         callback = Evaluate(file, env_id, seed, eval_freq, eval_episodes)
         model.learn(total_timesteps, callback=callback)
         directory.write_status(status="done", message="", timesteps=total_timesteps, total_timesteps=total_timesteps)
