@@ -45,9 +45,10 @@ class Problem:
 
     env: EnvSpec
     observation_size: int
-    action_size: int
-    action_low: tuple[float, ...]
+    action_size: int  # dimensions; the number of actions where they are discrete
+    action_low: tuple[float, ...]  # () where they are discrete
     action_high: tuple[float, ...]
+    discrete: bool = False
 
 
 def ids() -> list[str]:
