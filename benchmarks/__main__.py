@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from erlbench.threads import choose_kernels, limit_threads
+from erlbench.threads import limit_threads
 
 limit_threads()
-choose_kernels()
 
 import importlib  # noqa: E402
 import json  # noqa: E402

@@ -1,6 +1,5 @@
-"""BLAS as in every run; to be set before numpy is imported."""
+"""One BLAS thread, as in every run; to be set before numpy is imported."""
 
-from erlbench.threads import choose_kernels, limit_threads
+from erlbench.threads import limit_threads
 
 limit_threads()
-choose_kernels()
