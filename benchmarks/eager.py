@@ -166,7 +166,7 @@ class Loop:
         """Take the agent's steps, each followed by an update."""
         for _ in range(steps):
             self._step(self._agent.act(torch.as_tensor(self._observation, dtype=torch.float32)).numpy())
-            rows = self._random.integers(0, self._length, self._batch_size)
+            rows = self._random.integers(0, min(self._length, len(self._replay[0])), self._batch_size)
             self._agent.update([torch.as_tensor(column[rows]) for column in self._replay])
 
     def _step(self, action: np.ndarray) -> None:
