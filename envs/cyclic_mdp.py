@@ -23,7 +23,7 @@ class CyclicMDP(gymnasium.Env[np.ndarray, np.int64]):
 
     def __init__(self) -> None:
         self.observation_space = Box(0.0, 1.0, (STATES,), np.float32)
-        self.action_space = Discrete(STATES)  # type: ignore[assignment]
+        self.action_space = Discrete(STATES)
         self._state = 0
 
     def _observation(self) -> np.ndarray:

@@ -49,7 +49,7 @@ def check(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     return Chosen(limit, skip or 1, values)
 
 
-def given(settings: Mapping[str, Any]) -> dict[str, Any]:
+def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as the command line gives them, as the plain values that configurations hold."""
     return {name: _value(value) for name, value in settings.items()}
 
@@ -65,7 +65,8 @@ def parameters(env_id: str) -> dict[str, inspect.Parameter]:
     if isinstance(creator, functools.partial):
         bound, creator = set(creator.keywords), creator.func
     found: dict[str, inspect.Parameter] = {}
-    for function in (base.__init__ for base in creator.__mro__) if inspect.isclass(creator) else (creator,):
+    functions = [vars(base).get("__init__") for base in creator.__mro__] if inspect.isclass(creator) else [creator]
+    for function in filter(None, functions):
         own = inspect.signature(function).parameters
         for name, parameter in own.items():
             if name not in bound and not name.startswith("_") and name not in _NOT_SETTINGS:
@@ -111,5 +112,5 @@ def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
         if type(default) is kind:
             if not isinstance(value, allowed) or (kind is not bool and isinstance(value, bool)):
                 raise UsageError(f"setting '{name}' of environment '{env_id}' must be {words}, not {value!r}")
-            if kind is tuple and len(value) != len(default):
+            if isinstance(default, tuple) and len(value) != len(default):
                 raise UsageError(f"setting '{name}' of environment '{env_id}' must have {len(default)} items")

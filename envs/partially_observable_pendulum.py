@@ -10,6 +10,6 @@ class PartiallyObservablePendulum(PendulumEnv):
     """Pendulum-v1 whose observation (cosine, sine, angular velocity) always has 0 in its last place."""
 
     def _get_obs(self) -> np.ndarray:
-        observation = super()._get_obs()
+        observation: np.ndarray = super()._get_obs()  # type: ignore[no-untyped-call]
         observation[2] = 0.0
         return observation

@@ -88,7 +88,7 @@ def build(spec: EnvSpec) -> Env:
 
 
 def import_module_of(env_id: str) -> None:
-    """Import the module that registers the environment, where it is not Gymnasium; a missing extra is a `UsageError`."""
+    """Import what registers the environment, where that is not Gymnasium; a missing extra is a `UsageError`."""
     catalogue.require(env_id)
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)

@@ -21,7 +21,7 @@ class TerminalReward(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: np.ndarray) -> Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward + self.bonus if terminated else reward, terminated, truncated, info  # type: ignore[operator]
+        return observation, float(reward) + self.bonus * terminated, terminated, truncated, info
 
 
 class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -55,7 +55,7 @@ class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _flat(self, observation: dict[str, np.ndarray]) -> np.ndarray:
         return np.concatenate([np.ravel(observation[key]) for key in self._keys]).astype(np.float32)
 
-    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:  # type: ignore[override]
+    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
         observation, info = self.env.reset(**arguments)
         return self._flat(observation), info
 
