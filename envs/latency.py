@@ -71,11 +71,11 @@ class Latency(gymnasium.Env[np.ndarray, np.ndarray]):
         self._steps, self._length = 0, self._draw()
         self._observation = self.np_random.standard_normal(self._observation.size, dtype=np.float32)
         self._due = time.perf_counter()
-        return self._observation, {}
+        return self._observation.copy(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self._steps += 1
         self._due += self.seconds_per_step
         over = self._steps >= self._length
         self._sleep(0.0 if over else self.sleep_at_once)
-        return self._observation, 1.0 - float(np.mean(np.square(action))), over, False, {}
+        return self._observation.copy(), 1.0 - float(np.mean(np.square(action))), over, False, {}
