@@ -9,11 +9,14 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+PLAIN = frozenset({str, int, bool, float})  # csv writes these as `str` does, floats thus without loss
+
 
 class CsvFile:
     """An append-only CSV file that can go back to a saved length.
 
-    `state()` is the length in bytes and the CRC of those bytes, so that an edited or truncated file is noticed.
+    Rows gather in memory until `flush`. `state()` flushes them; it is the length in bytes and the CRC of those bytes,
+    so that an edited or truncated file is noticed.
     """
 
     def __init__(self, path: Path, columns: Sequence[str] | None, comment: str = "") -> None:
@@ -21,18 +24,21 @@ class CsvFile:
         self.path = path
         self.columns = list(columns) if columns else None
         self._comment = comment
-        self._file = open(path, "ab")
+        self._file = open(path, "ab", buffering=0)
+        self._rows = StringIO()
+        self._writer = csv.writer(self._rows, lineterminator="\n")
         self._length = 0
         self._crc = 0
 
     def start(self) -> None:
         """Begin anew with nothing but the header."""
-        self._file.truncate(0)
-        self._length = self._crc = 0
+        self._cut(0)
+        self._crc = 0
         if self._comment:
-            self._append(f"#{self._comment}\n".encode())
+            self._rows.write(f"#{self._comment}\n")
         if self.columns:
-            self._append(_line(self.columns))
+            self._writer.writerow(self.columns)
+        self.flush()
 
     def begin(self) -> None:
         """Begin a file that is empty, and leave any other as it is."""
@@ -40,14 +46,22 @@ class CsvFile:
             self.start()
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Append one row; keys beyond the columns are an error, missing ones are left empty."""
+        """Add one row; keys beyond the columns are left out, missing ones are left empty."""
         if self.columns is None:
             self.columns = list(row)
-            self._append(_line(self.columns))
-        self._append(_line([_text(row.get(column)) for column in self.columns]))
+            self._writer.writerow(self.columns)
+        values = [row.get(column) for column in self.columns]
+        self._writer.writerow([value if type(value) in PLAIN else _text(value) for value in values])
+
+    def flush(self) -> None:
+        """Append the rows added so far to the file; they are lost if that fails."""
+        if data := self._rows.getvalue().encode():
+            self._forget_rows()
+            self._append(data)
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs."""
+        """What `restore` needs; all rows are in the file."""
+        self.flush()
         return {"length": self._length, "crc": self._crc, "columns": self.columns}
 
     def matches(self, state: Mapping[str, Any]) -> bool:
@@ -57,16 +71,29 @@ class CsvFile:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Cut the file back to a state that it matches."""
-        self._file.truncate(state["length"])
-        self._length, self._crc, self.columns = state["length"], state["crc"], state["columns"]
+        self._cut(state["length"])
+        self._crc, self.columns = state["crc"], state["columns"]
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, with all rows in it."""
+        try:
+            self.flush()
+        finally:
+            self._file.close()
+
+    def _cut(self, length: int) -> None:
+        self._forget_rows()
+        self._file.truncate(length)
+        self._length = length
+
+    def _forget_rows(self) -> None:
+        self._rows.seek(0)
+        self._rows.truncate()
 
     def _append(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]  # a disk that fills up takes a part first, then raises
         self._length += len(data)
         self._crc = zlib.crc32(data, self._crc)
 
@@ -79,9 +106,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(_text(item) for item in value)
     return str(value)
-
-
-def _line(cells: Sequence[str]) -> bytes:
-    buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
-    return buffer.getvalue().encode()

@@ -15,7 +15,9 @@ from typing import Any
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
-from erlbench.pool import worker
+from erlbench.pool import messages, worker
+from erlbench.pool.failures import Failure
+from erlbench.tasks import Task
 from erlbench.threads import limit_threads
 
 PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.rollout"]
@@ -73,6 +75,8 @@ class WorkerProcess:
         self.closed = False
         self.ready = device is None  # a gradient worker says so when it has imported torch
         self.connection, theirs = context.Pipe()
+        self._descriptor = self.connection.fileno()
+        self._tasks = messages.TaskWriter()
         self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
         with worker_surroundings():
             self._start()
@@ -88,10 +92,18 @@ class WorkerProcess:
                 time.sleep(0.1)  # the fork server is being killed: the next attempt finds it dead and starts another
         return self._process.start()
 
-    def send(self, message: bytes) -> None:
-        """Send a task; that the worker has died is found out elsewhere."""
+    def send(self, task: Task) -> None:
+        """Send a task, or raise what pickle raises; that the worker has died is found out elsewhere."""
+        message = self._tasks.write(task)
         with suppress(OSError):
-            self.connection.send_bytes(message)
+            messages.send(self._descriptor, message)
+
+    def receive(self) -> Any:
+        """What the worker has to say: a `Result`, a `Failure` or that it is `Ready`; EOFError or OSError: it is gone."""
+        answer = messages.read_answer(messages.receive(self._descriptor), self.slot)
+        if isinstance(answer, Failure):
+            self._tasks.forget()  # it may not even have understood the message
+        return answer
 
     def kill(self) -> None:
         """End the process in whatever it does."""

@@ -6,13 +6,13 @@ for gradient tasks, started when there is such a task. A slot runs one task at a
 
 from __future__ import annotations
 
-import pickle
 import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
+from types import MappingProxyType
 from typing import Any, Self
 
 from erlbench.errors import ErlbenchError, TaskError
@@ -38,9 +38,9 @@ class Slot:
     deadline: float = inf
 
     @property
-    def reluctance(self) -> tuple[bool, bool]:
-        """Order in which idle slots take rollouts: keep gradient workers free, and start few new workers."""
-        return self.gradient is not None, self.rollout is None
+    def willingness(self) -> tuple[bool, bool]:
+        """Which of the idle slots takes a rollout: keep gradient workers free, and start few new workers."""
+        return self.gradient is None, self.rollout is not None
 
 
 class ProcessPool:
@@ -62,6 +62,7 @@ class ProcessPool:
         self.store = store or Store.create()
         self._slots = [Slot(index) for index in range(processes)]
         self._idle = list(self._slots)
+        self._running: dict[int, Task] = {}  # by slot
         self._queue = Queue(lambda task: task.gradient)
         self._selector = selectors.DefaultSelector()
         self._finished: deque[Result | ErlbenchError] = deque()
@@ -111,7 +112,7 @@ class ProcessPool:
         return item
 
     def running(self) -> Mapping[int, Task]:
-        return {slot.index: slot.task for slot in self._slots if slot.task is not None}
+        return MappingProxyType(self._running)
 
     def events(self) -> list[PoolEvent]:
         events, self._events = self._events, []
@@ -163,6 +164,8 @@ class ProcessPool:
         rollouts, gradients = self._queue.ready(False), self._queue.ready(True)
         if self._queue.unfinished(True) and not any(slot.gradient for slot in self._slots):
             self._start_gradient_workers(1, self._idle or self._slots)  # importing torch takes seconds: begin now
+        if rollouts and len(self._idle) > 1:
+            self._idle.sort(key=lambda slot: slot.willingness)
         while self._idle and (rollouts or gradients):
             if gradients and not (rollouts and rollouts[0] < gradients[0]):
                 slot = next((slot for slot in self._idle if slot.gradient and slot.gradient.ready), None)
@@ -172,7 +175,7 @@ class ProcessPool:
                 self._start_gradient_workers(len(gradients), self._idle)
                 if not rollouts:
                     return
-            slot = min(self._idle, key=lambda slot: slot.reluctance)
+            slot = self._idle[-1]
             if slot.rollout is None:
                 slot.rollout = self._new_worker(slot, None)
             self._assign(slot, slot.rollout)
@@ -182,14 +185,14 @@ class ProcessPool:
         assert worker is not None
         task = self._queue.pop(worker.gradient)
         try:
-            message = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+            worker.send(task)
         except Exception as error:
             self._queue.drop(task.id)
             self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
             return
         self._idle.remove(slot)
+        self._running[slot.index] = task
         slot.task, slot.worker, slot.deadline = task, worker, time.monotonic() + self.task_timeout
-        worker.send(message)
 
     def _start_gradient_workers(self, wanted: int, slots: list[Slot]) -> None:
         """Have up to `wanted` gradient workers of `slots` start in the background."""
@@ -211,7 +214,7 @@ class ProcessPool:
         """Take one message of a worker in, or its death."""
         slot = self._slots[worker.slot]
         try:
-            message = pickle.loads(worker.connection.recv_bytes())
+            message = worker.receive()
         except (EOFError, OSError):
             self._died(slot, worker)
             return
@@ -236,6 +239,7 @@ class ProcessPool:
         task = slot.task
         assert task is not None
         slot.task, slot.worker, slot.deadline = None, None, inf
+        del self._running[slot.index]
         self._idle.append(slot)
         return task
 
