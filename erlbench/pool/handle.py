@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -92,18 +92,24 @@ class WorkerProcess:
                 time.sleep(0.1)  # the fork server is being killed: the next attempt finds it dead and starts another
         return self._process.start()
 
-    def send(self, task: Task) -> None:
-        """Send a task, or raise what pickle raises; that the worker has died is found out elsewhere."""
-        message = self._tasks.write(task)
-        with suppress(OSError):
-            messages.send(self._descriptor, message)
+    def write(self, task: Task) -> bytes:
+        """The message of a task, to be sent in turn; raises what pickle raises."""
+        return self._tasks.write(task)
 
-    def receive(self) -> Any:
-        """What the worker has to say: a `Result`, a `Failure` or that it is `Ready`; EOFError or OSError: it is gone."""
-        answer = messages.read_answer(messages.receive(self._descriptor), self.slot)
-        if isinstance(answer, Failure):
+    def send(self, written: Iterable[bytes]) -> None:
+        """Send tasks; that the worker has died is found out elsewhere."""
+        with suppress(OSError):
+            messages.send(self._descriptor, written)
+
+    def receive(self) -> list[Any]:
+        """What the worker has to say: each a `Result`, a `Failure` or that it is `Ready`.
+
+        EOFError or OSError: it is gone.
+        """
+        answers = [messages.read_answer(message, self.slot) for message in messages.receive(self._descriptor)]
+        if any(isinstance(answer, Failure) for answer in answers):
             self._tasks.forget()  # it may not even have understood the message
-        return answer
+        return answers
 
     def kill(self) -> None:
         """End the process in whatever it does."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from erlbench.tasks import Counts, Priority, Result, Task
@@ -84,22 +84,27 @@ def read_answer(message: bytes, process: int) -> Any:
     return Result(*answer, process) if isinstance(answer, tuple) else answer
 
 
-def send(descriptor: int, message: bytes) -> None:
-    """Write a whole message; raises OSError when nobody reads any more."""
-    data = HEADER.pack(len(message)) + message
+def send(descriptor: int, messages: Iterable[bytes]) -> None:
+    """Write whole messages at once; raises OSError when nobody reads any more."""
+    data = b"".join([part for message in messages for part in (HEADER.pack(len(message)), message)])
     written = os.write(descriptor, data)
     while written < len(data):
         written += os.write(descriptor, memoryview(data)[written:])
 
 
-def receive(descriptor: int) -> bytes:
-    """Wait for a message and read it whole; raises EOFError when nobody writes any more.
-
-    The other end must wait for an answer before it writes again.
-    """
-    data = os.read(descriptor, BLOCK)
-    while len(data) < HEADER.size or len(data) < HEADER.size + HEADER.unpack_from(data)[0]:
-        if not (more := os.read(descriptor, BLOCK)):
+def receive(descriptor: int) -> list[bytes]:
+    """Wait for messages and read as many as there are, all whole; raises EOFError when nobody writes any more."""
+    messages, data, start = [], os.read(descriptor, BLOCK), 0
+    while start < len(data) or not messages:
+        stop = start + HEADER.size
+        if stop <= len(data):
+            stop += HEADER.unpack_from(data, start)[0]
+        if stop <= len(data) and start < len(data):
+            messages.append(data[start + HEADER.size : stop])
+            start = stop
+        elif more := os.read(descriptor, BLOCK):
+            data = data[start:] + more
+            start = 0
+        else:
             raise EOFError
-        data += more
-    return data[HEADER.size :]
+    return messages

@@ -9,10 +9,12 @@ import os
 import select
 import signal
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
+from erlbench.pool.chunks import GRAIN
 from erlbench.pool.failures import failure
 from erlbench.pool.messages import TaskReader, receive, send, write_other, write_result
 from erlbench.store import Store
@@ -40,15 +42,27 @@ def main(connection: Any, folder: str, slot: int, device: str | None) -> None:
         try:
             device = prepare_torch(device, slot)
         except Exception as error:
-            send(descriptor, write_other(failure(error)))
+            send(descriptor, [write_other(failure(error))])
             os._exit(0)
-        send(descriptor, write_other(Ready(device)))
+        send(descriptor, [write_other(Ready(device))])
     workspace, tasks = Workspace(Store(folder), slot, device or "cpu"), TaskReader()
     try:
         while True:
-            send(descriptor, perform(workspace, tasks, receive(descriptor)))
+            serve(workspace, tasks, descriptor)
     except (EOFError, OSError):
         os._exit(0)  # the driver has closed its end
+
+
+def serve(workspace: Workspace, tasks: TaskReader, descriptor: int) -> None:
+    """Receive tasks and run them; their results go back together, but at once where that takes long."""
+    answers, begun = [], time.monotonic()
+    for message in receive(descriptor):
+        answers.append(perform(workspace, tasks, message))
+        if (now := time.monotonic()) - begun > GRAIN:
+            send(descriptor, answers)
+            answers, begun = [], now
+    if answers:
+        send(descriptor, answers)
 
 
 def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> bytes:
