@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from erlbench.tasks import Result, Task
 
-GRAIN = 0.01  # seconds that a chunk may take
+GRAIN = 0.02  # seconds that a chunk may take
 SHARE = 2  # chunks per process into which what is ready is divided
-FADING = 0.98  # per task; an exceptionally long task is forgotten after some hundred
+FADING = 0.9  # per task; one that was ten times as long as the others is forgotten after 22
 
 
 class Chunks:

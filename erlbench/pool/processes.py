@@ -91,24 +91,10 @@ class ProcessPool:
             self._start()
             if self._finished:  # a task that could not be sent
                 break
-            now = time.monotonic()
-            pause = min(1.0, self.task_timeout / 4)
-            ready = self._selector.select(max(0.0, min(end - now, pause)))
-            for key, _ in ready:
-                worker: WorkerProcess = key.data
-                if worker.closed:
-                    continue  # found dead by its other descriptor
-                if key.fileobj is worker.connection:
-                    self._receive(worker)
-                elif not worker.connection.poll():  # its last message comes first
-                    self._died(self._slots[worker.slot], worker)
-            now = time.monotonic()
-            if now >= self._next_check:
-                self._next_check = now + pause
-                self._stop_hung(now)
-            if now >= end and not self._finished:
+            self._wait(end)
+            self._start()
+            if not self._finished and time.monotonic() >= end:
                 return None
-        self._start()
         item = self._finished.popleft()
         if isinstance(item, ErlbenchError):
             raise item
@@ -229,6 +215,22 @@ class ProcessPool:
         return worker
 
     # -- what comes back ------------------------------------------------------------------------------------------
+
+    def _wait(self, end: float) -> None:
+        """Wait until workers have something to say, at most until `end`, and take it in."""
+        pause = min(1.0, self.task_timeout / 4)
+        for key, _ in self._selector.select(max(0.0, min(end - time.monotonic(), pause))):
+            worker: WorkerProcess = key.data
+            if worker.closed:
+                continue  # found dead by its other descriptor
+            if key.fileobj is worker.connection:
+                self._receive(worker)
+            elif not worker.connection.poll():  # its last message comes first
+                self._died(self._slots[worker.slot], worker)
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + pause
+            self._stop_hung(now)
 
     def _receive(self, worker: WorkerProcess) -> None:
         """Take in what a worker has to say, or its death."""
