@@ -25,8 +25,7 @@ class CsvFile:
         self.columns = list(columns) if columns else None
         self._comment = comment
         self._file = open(path, "ab", buffering=0)
-        self._rows = StringIO()
-        self._writer = csv.writer(self._rows, lineterminator="\n")
+        self._rows: list[Mapping[str, Any]] = []  # not yet in the file
         self._length = 0
         self._crc = 0
 
@@ -35,10 +34,9 @@ class CsvFile:
         self._cut(0)
         self._crc = 0
         if self._comment:
-            self._rows.write(f"#{self._comment}\n")
+            self._append(f"#{self._comment}\n".encode())
         if self.columns:
-            self._writer.writerow(self.columns)
-        self.flush()
+            self._append(_lines([self.columns]))
 
     def begin(self) -> None:
         """Begin a file that is empty, and leave any other as it is."""
@@ -46,18 +44,19 @@ class CsvFile:
             self.start()
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Add one row; keys beyond the columns are left out, missing ones are left empty."""
-        if self.columns is None:
-            self.columns = list(row)
-            self._writer.writerow(self.columns)
-        values = [row.get(column) for column in self.columns]
-        self._writer.writerow([value if type(value) in PLAIN else _text(value) for value in values])
+        """Add one row, which must not change any more; keys beyond the columns are left out, missing ones empty."""
+        self._rows.append(row)
 
     def flush(self) -> None:
         """Append the rows added so far to the file; they are lost if that fails."""
-        if data := self._rows.getvalue().encode():
-            self._forget_rows()
-            self._append(data)
+        if not self._rows:
+            return
+        rows, self._rows = self._rows, []
+        header = []
+        if self.columns is None:
+            self.columns = list(rows[0])
+            header = [self.columns]
+        self._append(_lines(header + [self._cells(row) for row in rows]))
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs; all rows are in the file."""
@@ -82,13 +81,13 @@ class CsvFile:
             self._file.close()
 
     def _cut(self, length: int) -> None:
-        self._forget_rows()
+        self._rows.clear()
         self._file.truncate(length)
         self._length = length
 
-    def _forget_rows(self) -> None:
-        self._rows.seek(0)
-        self._rows.truncate()
+    def _cells(self, row: Mapping[str, Any]) -> list[Any]:
+        assert self.columns is not None
+        return [value if type(value) in PLAIN else _text(value) for value in map(row.get, self.columns)]
 
     def _append(self, data: bytes) -> None:
         left = memoryview(data)
@@ -106,3 +105,9 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(_text(item) for item in value)
     return str(value)
+
+
+def _lines(rows: Sequence[Sequence[Any]]) -> bytes:
+    buffer = StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue().encode()
