@@ -35,7 +35,9 @@ class Idle(CEM):
     """CEM whose episodes are no-ops."""
 
     def rollout(self, *arguments: Any, **more: Any) -> Task:
-        return replace(super().rollout(*arguments, **more), function="benchmarks.tasks:nothing")
+        task = super().rollout(*arguments, **more)
+        vars(task)["function"] = "benchmarks.tasks:nothing"  # `replace` would take longer than all of the above
+        return task
 
 
 def measure() -> Iterator[Claim]:

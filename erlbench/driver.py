@@ -117,7 +117,6 @@ class Driver:
 
     def _step(self) -> None:
         """Wait for one result and take it in; save from time to time."""
-        self._tick()
         try:
             result = self.pool.next_result(PATIENCE)
         except CellError:
@@ -139,6 +138,7 @@ class Driver:
         self._watch(self)
 
     def _tick(self) -> None:
+        """Tell the clock, whenever that may have changed, what the processes do from now on."""
         self.clock.tick(self.pool.running().values() if self._evaluating else ())
 
     def _flush(self) -> None:
@@ -162,6 +162,7 @@ class Driver:
                     self._known[ref.name] = ref
         if tasks:
             self.pool.submit(tasks)
+            self._tick()
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding:
@@ -208,6 +209,7 @@ class Driver:
     def _submit_evaluations(self, tasks: list[Task]) -> None:
         self._evaluating.update(task.id for task in tasks)
         self.pool.submit(tasks)
+        self._tick()
 
     def _unevaluated(self) -> list[Task]:
         return [pending.task for pending in self.evaluator.state.pending if pending.values is None]

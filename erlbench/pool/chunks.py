@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from erlbench.tasks import Result, Task
 
-GRAIN = 0.02  # seconds that a chunk may take
+GRAIN = 0.05  # seconds that a chunk may take; rollouts of the robots take longer, each
 SHARE = 2  # chunks per process into which what is ready is divided
 FADING = 0.9  # per task; one that was ten times as long as the others is forgotten after 22
 

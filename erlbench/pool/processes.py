@@ -82,19 +82,10 @@ class ProcessPool:
         self._start()
 
     def next_result(self, timeout: float | None = None) -> Result | None:
-        end = inf if timeout is None else time.monotonic() + timeout
-        while not self._finished:
-            if not len(self._queue):
-                return None
-            if self._broken is not None:
-                raise self._broken
-            self._start()
-            if self._finished:  # a task that could not be sent
-                break
-            self._wait(end)
-            self._start()
-            if not self._finished and time.monotonic() >= end:
-                return None
+        if not self._finished:
+            self._wait_for_result(inf if timeout is None else time.monotonic() + timeout)
+        if not self._finished:
+            return None
         item = self._finished.popleft()
         if isinstance(item, ErlbenchError):
             raise item
@@ -215,6 +206,21 @@ class ProcessPool:
         return worker
 
     # -- what comes back ------------------------------------------------------------------------------------------
+
+    def _wait_for_result(self, end: float) -> None:
+        """Have something in `_finished`, unless `end` comes first or there is nothing to do."""
+        while not self._finished:
+            if not len(self._queue):
+                return
+            if self._broken is not None:
+                raise self._broken
+            self._start()
+            if self._finished:  # a task that could not be sent
+                break
+            self._wait(end)
+            self._start()
+            if not self._finished and time.monotonic() >= end:
+                return
 
     def _wait(self, end: float) -> None:
         """Wait until workers have something to say, at most until `end`, and take it in."""
