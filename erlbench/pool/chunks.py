@@ -9,29 +9,31 @@ from __future__ import annotations
 
 from erlbench.tasks import Result, Task
 
-GRAIN = 0.05  # seconds that a chunk may take; rollouts of the robots take longer, each
+GRAIN = 0.05  # seconds that a chunk may take; an episode of a robot usually takes longer than that alone
 SHARE = 2  # chunks per process into which what is ready is divided
-FADING = 0.9  # per task; one that was ten times as long as the others is forgotten after 22
+RATE = 0.1  # weight of the last task in the mean duration of its kind
 
 
 class Chunks:
-    """Sizes of chunks, from the longest of the recent tasks of each kind: one long task among short ones counts."""
+    """Sizes of chunks, from the mean duration of the last tasks of each kind."""
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
-        self._longest: dict[tuple[str, str], float] = {}  # (kind, function) -> seconds
+        self._seconds: dict[tuple[str, str], float] = {}  # by kind and function
 
     def note(self, task: Task, result: Result) -> None:
         """Learn how long a task took."""
         kind, seconds = (task.kind, task.function), result.end - result.start
-        self._longest[kind] = max(seconds, FADING * self._longest.get(kind, 0.0))
+        mean = self._seconds.get(kind, seconds)
+        self._seconds[kind] = mean + RATE * (seconds - mean)
 
     def size(self, task: Task, ready: int) -> int:
-        """How many tasks like `task`, itself included, may go together when `ready` tasks are."""
-        if ready < 2 * SHARE * self._processes:
+        """How many tasks like `task`, itself included, may go together when `ready` tasks are; one if unknown."""
+        share = ready // (SHARE * self._processes)
+        if share < 2:
             return 1
-        longest = self._longest.get((task.kind, task.function), GRAIN)
-        return max(1, min(ready // (SHARE * self._processes), int(GRAIN / max(longest, 1e-6))))
+        seconds = self._seconds.get((task.kind, task.function), GRAIN)
+        return max(1, min(share, int(GRAIN / max(seconds, 1e-6))))
 
 
 def alike(first: Task, second: Task) -> bool:

@@ -81,7 +81,10 @@ def write_other(message: Any) -> bytes:
 def read_answer(message: bytes, process: int) -> Any:
     """What the worker of slot `process` has said: a `Result`, or something else."""
     answer = pickle.loads(message)
-    return Result(*answer, process) if isinstance(answer, tuple) else answer
+    if not isinstance(answer, tuple):
+        return answer
+    task, values, arrays, start, end = answer
+    return Result(task, values, arrays, start, end, process)
 
 
 def send(descriptor: int, messages: Iterable[bytes]) -> None:
@@ -94,7 +97,8 @@ def send(descriptor: int, messages: Iterable[bytes]) -> None:
 
 def receive(descriptor: int) -> list[bytes]:
     """Wait for messages and read as many as there are, all whole; raises EOFError when nobody writes any more."""
-    messages, data, start = [], os.read(descriptor, BLOCK), 0
+    messages: list[bytes] = []
+    data, start = os.read(descriptor, BLOCK), 0
     while start < len(data) or not messages:
         stop = start + HEADER.size
         if stop <= len(data):
