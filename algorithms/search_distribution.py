@@ -17,6 +17,8 @@ import numpy as np
 from erlbench.seeding import Key
 from erlbench.tasks import ArrayRef, Perturbed
 
+BLOCK = 8192  # parameters
+
 
 @dataclass
 class SearchDistribution:
@@ -89,12 +91,16 @@ def weighted_moments(
     Eq. 1 and 2; `elites` are vectors `(P,)`, best first, taken one at a time.
     """
     centre, spread = np.zeros_like(mean), np.zeros_like(mean)
+    vector, product = np.empty((2, min(BLOCK, mean.size)))
     for weight, z in zip(weights, elites, strict=True):
-        vector = z.astype(np.float64)
-        centre += weight * vector
-        vector -= mean
-        vector *= vector
-        spread += weight * vector
+        for start in range(0, mean.size, BLOCK):  # small enough for the cache
+            part = slice(start, min(start + BLOCK, mean.size))
+            v, p = vector[: part.stop - start], product[: part.stop - start]
+            v[:] = z[part]
+            centre[part] += np.multiply(weight, v, out=p)
+            v -= mean[part]
+            v *= v
+            spread[part] += np.multiply(weight, v, out=p)
     return centre, spread
 
 
