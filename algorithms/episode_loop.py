@@ -27,6 +27,11 @@ class Memory:
         self._transitions = np.empty((limit, view.action_size + 2), np.float32)
         self.start, self.stop = view.start, view.stop
 
+    @classmethod
+    def of(cls, view: ReplayView, workspace: Workspace) -> Memory:
+        """The past alone, for updates between episodes."""
+        return cls(view, workspace, 0, view.stop - view.start)
+
     def add(self, episode: Episode) -> None:
         """Take in the last step of the episode."""
         step = episode.length - 1

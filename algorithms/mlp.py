@@ -96,6 +96,7 @@ class Adam:
 
     def __init__(self, parameters: Tensor, gradients: Tensor, first: Tensor, second: Tensor) -> None:
         """All contiguous and of the same length, used in place; `first` and `second` are the moments."""
+        self.weight_decay = 0.0  # times the parameters is added to the gradients, as in torch.optim.Adam
         self._steps = torch.zeros((), device=parameters.device)
         self._arguments = [parameters], [gradients], [first], [second], [], [self._steps]  # type: ignore[var-annotated]
 
@@ -111,7 +112,7 @@ class Adam:
             lr=learning_rate,
             beta1=0.9,
             beta2=0.999,
-            weight_decay=0.0,
+            weight_decay=self.weight_decay,
             eps=1e-8,
             amsgrad=False,
             maximize=False,

@@ -29,6 +29,7 @@ class Entry:
 ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
     {
         "td3": Entry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
+        "ddpg": Entry("erlbench.algorithms.ddpg:DDPG", critic_updates=1.0, actor_updates=1.0),
         "sac": Entry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
         "cem": Entry("erlbench.algorithms.cem:CEM"),
         "cma-es": Entry("erlbench.algorithms.cma_es:CMAES"),
