@@ -30,7 +30,7 @@ def cells_of(**given) -> list[Cell]:
         ("", "nothing to run: give --algo and --env, or --study"),
         ("--algo td3", "nothing to run: give --algo and --env, or --study"),
         ("--algo td4 --env Hopper-v5", "unknown algorithm 'td4'; did you mean 'td3'?"),
-        ("--algo xyzzy --env Hopper-v5", "unknown algorithm 'xyzzy'; there are td3, sac, cem"),
+        ("--algo xyzzy --env Hopper-v5", "unknown algorithm 'xyzzy'; there are td3, "),
         ("--algo td3@papr --env Hopper-v5", "unknown preset 'papr' of td3; did you mean 'paper'?"),
         ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
         ("--algo td3 --env CartPole-v1", "environment 'CartPole-v1' has actions Discrete(2)"),
