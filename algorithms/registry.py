@@ -35,6 +35,9 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "cma-es": Entry("erlbench.algorithms.cma_es:CMAES"),
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
         "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
+        "multi-actor-td3": Entry(
+            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", critic_updates=5.0, actor_updates=2.5
+        ),
         "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0),
     }
 )
