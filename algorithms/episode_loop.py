@@ -108,7 +108,7 @@ class _Step:
     def __init__(self, settings: Mapping[str, Any], workspace: Workspace) -> None:
         policy: PolicySpec = settings["policy"]
         self.env = workspace.environment(settings["env"])
-        self._centre, self._half_range = policy.centre, policy.half_range
+        self._denormalise = policy.denormaliser()
 
     def __call__(self, episode: Episode, seed: int) -> bool:
         """Whether the episode ended with this step; `seed` is named in errors."""
@@ -116,7 +116,7 @@ class _Step:
         if not np.isfinite(episode.actions[step]).all():
             raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
         try:
-            action = self._centre + self._half_range * episode.actions[step]
+            action = self._denormalise(episode.actions[step])
             observation, reward, terminated, truncated, _ = self.env.step(action)
             episode.observations[step + 1] = observation
             episode.rewards[step] = reward

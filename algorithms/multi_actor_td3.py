@@ -15,6 +15,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search_distribution import ranking
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.seeding import Purpose
@@ -85,9 +86,7 @@ class MultiActorTD3(Algorithm):
 
     def __init__(self, settings: MultiActorTD3Settings, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.hidden, settings.critic_activation)
         critic = initial_critic(self._critic, self.key(Purpose.PARAMETERS, 1))
         self.state = MultiActorTD3State([self._actor(index) for index in range(settings.actors)], self.share(critic))
