@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.episode_loop import Memory
 from erlbench.algorithms.learners import ActorLearner, CriticLearner, Minibatches, load
 from erlbench.algorithms.mlp import Mlp
+from erlbench.algorithms.side_by_side import Together, in_turn
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.workspace import Workspace
 
@@ -29,6 +31,7 @@ class Learner:
         self.actor = ActorLearner(
             policy, critic, batch_size, self._actors[0], self._actors[2], self._actors[3], self.critic.state[0]
         )
+        self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
         self._target = Mlp(
             policy.sizes, policy.activation, "tanh", self._actors[1][None], self.minibatch.next_observations
@@ -47,21 +50,22 @@ class Learner:
     def update(self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, loss: Tensor) -> None:
         """One update of critic, actor and targets on a fresh minibatch; the critic's loss goes to the scalar `loss`.
 
-        `settings` are those of `ddpg.update_values`.
+        `settings` are those of `ddpg.update_values`; `together` runs what does not depend on each other.
         """
         batch, critic, split = self.minibatch, self.critic, self._split
         batch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         critic.inputs[:, :split] = batch.observations
         critic.inputs[:, split:] = batch.actions
         critic.next_inputs[:, :split] = batch.next_observations
-        critic.next_inputs[:, split:] = self._target.forward()[0]
+        self.actor.observations.copy_(batch.observations)
+        self.together([self._target.forward, self.actor.act])
+        critic.next_inputs[:, split:] = self._target.outputs[0]
         critic.rewards.copy_(batch.rewards)
         critic.continues.copy_(batch.continues)
         critic.adam.weight_decay = settings["critic_weight_decay"]
         critic.update(settings["discount"], settings["critic_learning_rate"], loss)
-        self.actor.observations.copy_(batch.observations)
-        self.actor.update(settings["actor_learning_rate"])
-        critic.track(settings["tau"])
+        climb = partial(self.actor.climb, settings["actor_learning_rate"])
+        self.together([climb, partial(critic.track, settings["tau"])])
         self._actors[1].lerp_(self._actors[0], settings["tau"])
         self._show_actor()
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from erlbench.algorithms.ddpg_learner import learner as learner_of
-from erlbench.algorithms.episode_loop import Memory, learn
+from erlbench.algorithms.episode_loop import Memory, learn, side_by_side
 from erlbench.algorithms.learners import arithmetic, check_losses, saved
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
@@ -45,7 +45,8 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
             number = settings["critic_updates"] + index + 1
             raise NumericalError(f"the critic's loss of update {number} is {losses[index]:g}")
 
-    episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
+    with side_by_side(workspace) as learner.together:
+        episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
     values = {
         "returns": [episode.total],
         "lengths": [episode.length],
@@ -72,7 +73,7 @@ def update_ddpg(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"])
     memory, random = Memory.of(view, workspace), generator(*key, int(Purpose.MINIBATCH))
     losses = torch.zeros(updates, device=workspace.device)
-    with arithmetic():
+    with arithmetic(), side_by_side(workspace) as learner.together:
         for index in range(updates):
             learner.update(settings, memory, random, losses[index])
     values = {

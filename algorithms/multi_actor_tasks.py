@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from erlbench.algorithms.episode_loop import Memory
+from erlbench.algorithms.episode_loop import Memory, side_by_side
 from erlbench.algorithms.learners import arithmetic, check_losses, saved
 from erlbench.algorithms.td3_episode import Learner
 from erlbench.seeding import Key, Purpose, generator
@@ -36,7 +36,7 @@ def update_td3(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key,
     learner.load(state, settings["critic_updates"], settings["actor_updates"])
     memory, random = Memory.of(view, workspace), generator(*key, int(Purpose.MINIBATCH))
     losses, delay = torch.zeros(updates, device=workspace.device), settings["policy_delay"]
-    with arithmetic():
+    with arithmetic(), side_by_side(workspace) as learner.together:
         for index in range(updates):
             learner.update(settings, memory, random, losses[index], index % delay == 0)
     values = {

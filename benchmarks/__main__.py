@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.threads import choose_kernels, limit_threads
 
 limit_threads()
+choose_kernels()
 
 import importlib  # noqa: E402
 import json  # noqa: E402
@@ -19,7 +20,7 @@ import click  # noqa: E402
 from benchmarks.harness import Claim  # noqa: E402
 from erlbench import machine  # noqa: E402
 
-NAMES = ("command_line", "tasks_and_workers", "rollouts", "populations", "updates", "td3", "schedule")
+NAMES = ("command_line", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule")
 PEERS = ("stable-baselines3", "evotorch")
 
 
@@ -29,7 +30,7 @@ PEERS = ("stable-baselines3", "evotorch")
 def main(names: tuple[str, ...], out: Path | None) -> None:
     """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
 
-    Modules: command_line, tasks_and_workers, rollouts, populations, updates, td3, schedule.
+    Modules: command_line, tasks_and_workers, rollouts, populations, updates, learning, schedule.
     """
     import torch
 

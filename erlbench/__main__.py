@@ -6,12 +6,13 @@ import os
 import sys
 from contextlib import suppress
 
-from erlbench.threads import limit_threads
+from erlbench.threads import choose_kernels, limit_threads
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
     limit_threads()
+    choose_kernels()
     _find_modules_here()
     try:
         from erlbench.cli import cli

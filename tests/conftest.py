@@ -1,5 +1,6 @@
-"""One BLAS thread, as in every run; to be set before numpy is imported."""
+"""BLAS as in every run; to be set before numpy is imported."""
 
-from erlbench.threads import limit_threads
+from erlbench.threads import choose_kernels, limit_threads
 
 limit_threads()
+choose_kernels()
