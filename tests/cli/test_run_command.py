@@ -33,7 +33,10 @@ def cells_of(**given) -> list[Cell]:
         ("--algo xyzzy --env Hopper-v5", "unknown algorithm 'xyzzy'; there are td3, "),
         ("--algo td3@papr --env Hopper-v5", "unknown preset 'papr' of td3; did you mean 'paper'?"),
         ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
-        ("--algo td3 --env CartPole-v1", "td3 has no discrete actions, which CartPole-v1 needs; "),
+        (
+            "--algo multi-actor-td3 --env CartPole-v1",
+            "multi-actor-td3 has no discrete actions, which CartPole-v1 needs; ",
+        ),
         ("--algo td3 --env Hopper-v5@papre", "'Hopper-v5' has no preset 'papre'; did you mean 'paper'?"),
         ("--algo td3 --env Hopper-v5 --env-set frame_skp=2", "no setting 'frame_skp'; did you mean 'frame_skip'?"),
         ("--algo td3 --env Hopper-v5 --env-set frame_skip=0", "must be an integer of at least 1, not 0"),
