@@ -14,15 +14,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.individuals import (
+    FitnessSettings,
+    PolicySettings,
+    fitness_of,
+    initial_mean,
+    policy_of,
+    start_states,
+)
 from erlbench.algorithms.search_distribution import (
+    LOG,
+    RANKS,
+    RECOMBINATIONS,
     SearchDistribution,
     cem_variance,
     decayed,
-    elite_weights,
+    rank_move,
     ranking,
+    recombination_weights,
     weighted_moments,
 )
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.seeding import Purpose
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Perturbed, Result, Task
@@ -32,11 +44,17 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"
 
 
 @dataclass(frozen=True)
-class CEMSettings:
-    """Hyper-parameters of CEM."""
+class CEMSearchSettings(FitnessSettings):
+    """Hyper-parameters of CEM's search distribution and of its evaluations."""
 
     population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
     elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
+    recombination: str = setting(
+        LOG,
+        "the mean's update: elites with log or equal weights, or all by centred ranks",
+        CEM_RL,
+        choices=RECOMBINATIONS,
+    )
     sigma_init: float = setting(1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0)
     sigma_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
     tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
@@ -44,12 +62,18 @@ class CEMSettings:
     extra_ke_division: bool = setting(
         True, "divide the weighted variance by K_e once more", "CEM-RL, public code; the paper has no such factor"
     )
-    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
-    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
 
     def __post_init__(self) -> None:
         if self.elites > self.population:
             raise ValueError(f"elites ({self.elites}) cannot exceed population ({self.population})")
+
+
+@dataclass(frozen=True)
+class CEMSettings(PolicySettings, CEMSearchSettings):
+    """Hyper-parameters of CEM."""
+
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
 
 
 @dataclass
@@ -77,11 +101,9 @@ class CEM(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
-        self._weights = elite_weights(settings.elites)
-        mean = initial_parameters(sizes, self.key(Purpose.PARAMETERS))
+        self._policy = policy_of(context.problem, settings)
+        self._weights = recombination_weights(settings.recombination, settings.elites)
+        mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
 
     def initial_state(self, distribution: SearchDistribution) -> CEMState:
@@ -110,14 +132,18 @@ class CEM(Algorithm):
         return self.generation(population)
 
     def generation(self, population: list[Perturbed]) -> list[Task]:
-        """The tasks that evaluate `population`, one episode each."""
-        return [self.rollout(z, kind="es", worker=index) for index, z in enumerate(population)]
+        """The tasks that evaluate `population`."""
+        episodes, seeds = self.settings.episodes, start_states(self, self.counters.generation)
+        return [
+            self.rollout(z, kind="es", episodes=episodes, worker=index, seeds=seeds)
+            for index, z in enumerate(population)
+        ]
 
     def _tell(self, task: Task, result: Result) -> None:
-        """Take one individual's return; the last one of the generation updates the distribution."""
+        """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.fitness[task.worker] = result.values["returns"][0]
-        state.steps += result.values["lengths"][0]
+        state.fitness[task.worker] = fitness_of(result)
+        state.steps += sum(result.values["lengths"])
         if len(state.fitness) == len(state.individuals):
             self.update()
 
@@ -125,10 +151,14 @@ class CEM(Algorithm):
         """Eq. 1 to 3; the variance is taken around the old mean."""
         state, settings, load = self.state, self.settings, self.context.store.load
         fitness = [state.fitness[index] for index in range(len(state.individuals))]
-        state.elites = ranking(fitness)[: settings.elites]
+        ranked = ranking(fitness)
+        state.elites = ranked[: settings.elites]
         elites = (np.asarray(load(state.individuals[index])) for index in state.elites)
         state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.sigma_end)
         mean, spread = weighted_moments(state.distribution.mean, elites, self._weights)
+        if settings.recombination == RANKS:
+            everyone = (np.asarray(load(state.individuals[index])) for index in ranked)
+            mean = rank_move(state.distribution.mean, everyone, len(ranked))
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         state.distribution = SearchDistribution.create(mean, variance, self.share)
         state.best, state.average = max(fitness), math.fsum(fitness) / len(fitness)

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from erlbench.algorithms.cem import CEM, CEM_RL, CEMSettings, CEMState
+from erlbench.algorithms.cem import CEM, CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.search_distribution import SearchDistribution
 from erlbench.settings import setting
 from erlbench.tasks import Input, Output, Perturbed, Result, Task
@@ -20,13 +21,15 @@ from erlbench.tasks import Input, Output, Perturbed, Result, Task
 AES_CODE = "AES-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
+    "ddpg": {"learner": "ddpg"},  # CEM-DDPG of the paper
+    "sac": {"learner": "sac"},
     "no-extra-division": {"extra_ke_division": False},
     "aes-rl-code": {"tau_cem": 0.90, "random_warmup": True},  # CEM-RL as the authors of AES-RL re-implemented it
 }
 
 
 @dataclass(frozen=True)
-class CEMRLSettings(ActorCriticSettings, CEMSettings):
+class CEMRLSettings(ActorCriticSettings, CEMSearchSettings):
     """Hyper-parameters of CEM-RL."""
 
     n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
@@ -37,6 +40,7 @@ class CEMRLSettings(ActorCriticSettings, CEMSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.check_learner()
         if self.n_grad > self.population:
             raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
 
@@ -51,7 +55,7 @@ class CEMRLState(CEMState):
 
 
 class CEMRL(CEM):
-    """CEM-RL: half of CEM's population trained by TD3 on a shared critic."""
+    """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
     state_types: ClassVar[tuple[type, ...]] = (CEMRLState, CriticState, CriticSpec, SearchDistribution)
@@ -96,14 +100,18 @@ class CEMRL(CEM):
         return tasks
 
     def evaluations(self, parameters: Sequence[Input]) -> list[Task]:
-        """One episode of each individual; all of them go to the replay."""
+        """The episodes of each individual; all of them go to the replay."""
         random = self.settings.random_warmup and not self.warm
+        seeds = start_states(self, self.counters.generation)
         return [
             self.rollout(
                 z,
                 kind="random" if random else "rl" if index < self.state.trained else "es",
+                episodes=self.settings.episodes,
+                seeds=seeds,
                 record=self.settings.n_grad > 0,
                 random_actions=random,
+                mode=not self.settings.stochastic,
                 worker=index,
             )
             for index, z in enumerate(parameters)

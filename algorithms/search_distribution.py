@@ -18,6 +18,8 @@ from erlbench.seeding import Key
 from erlbench.tasks import ArrayRef, Perturbed
 
 BLOCK = 8192  # parameters
+LOG, EQUAL, RANKS = "log", "equal", "ranks"
+RECOMBINATIONS = (LOG, EQUAL, RANKS)
 
 
 @dataclass
@@ -69,6 +71,26 @@ def elite_weights(elites: int) -> np.ndarray:
     """lambda_i = log((1 + K) / i) / sum for i = 1..K, `(K,)`: CEM-RL section 2.2, with CMA-ES's reading of its log."""
     weights = np.log((1.0 + elites) / np.arange(1, elites + 1))
     return weights / weights.sum()
+
+
+def recombination_weights(recombination: str, elites: int) -> np.ndarray:
+    """Of the elites, best first, `(K,)`, sum 1: equal for `equal`, else `elite_weights`."""
+    return np.full(elites, 1.0 / elites) if recombination == EQUAL else elite_weights(elites)
+
+
+def rank_move(mean: np.ndarray, ranked: Iterable[np.ndarray], count: int) -> np.ndarray:
+    """Mean + sum_i w_i (z_(i) - mean) over all `count` individuals, best first; `(P,)` float64.
+
+    w_i are the centred ranks of an evolution strategy (OpenAI-ES), linear from positive for the best to as much
+    below zero for the worst, with positive weights that sum to 1. It climbs the gradient that the displacements
+    z - mean estimate, whatever they come from: noise or training.
+    """
+    weights = np.linspace(1.0, -1.0, count)
+    weights /= weights[weights > 0].sum()
+    move = np.zeros_like(mean)
+    for weight, z in zip(weights, ranked, strict=True):
+        move += weight * (z.astype(np.float64) - mean)
+    return mean + move
 
 
 def ranking(fitness: Sequence[float]) -> list[int]:
