@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,6 +25,7 @@ class Entry:
     critic_updates: float = 0.0  # gradient steps per training step
     actor_updates: float = 0.0
     episodes: float = 1.0  # simulated per counted one
+    extra: tuple[str, str] | None = None  # of erlbench that it needs, and the module that comes with it
 
 
 ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
@@ -35,6 +37,9 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
         "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
         "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0),
+        "ppo": Entry(
+            "erlbench.algorithms.ppo:PPO", critic_updates=0.16, actor_updates=0.16, extra=("ppo", "stable_baselines3")
+        ),
     }
 )
 
@@ -52,6 +57,18 @@ def find(name: str) -> type[Algorithm]:
     module, _, attribute = entry(name).where.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
     return found
+
+
+def missing(name: str) -> str:
+    """The command that installs what the algorithm `name` needs and this Python lacks; empty where all is there."""
+    extra = entry(name).extra
+    return "" if extra is None or importlib.util.find_spec(extra[1]) else f"pip install 'erlbench[{extra[0]}]'"
+
+
+def require(name: str) -> None:
+    """Raise `UsageError` where the algorithm `name` needs a package that is not installed."""
+    if command := missing(name):
+        raise UsageError(f"{name} needs a package that is not installed; type: {command}")
 
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:

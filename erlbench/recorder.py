@@ -12,7 +12,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.clock import Clock
 from erlbench.csv_file import CsvFile
 from erlbench.errors import CellError
-from erlbench.tasks import Counts, Result, Task
+from erlbench.tasks import Counts, Result, Task, steps
 
 EVAL_COLUMNS = (
     "evaluation",
@@ -84,7 +84,7 @@ class Recorder:
                 "worker": worker,
                 "start_s": clock.since_start(result.start),
                 "end_s": clock.since_start(result.end),
-                "timesteps": sum(result.values.get("lengths", ())),
+                "timesteps": steps(result.values),
                 "critic_updates": result.values.get("critic_updates", 0),
                 "actor_updates": result.values.get("actor_updates", 0),
             }

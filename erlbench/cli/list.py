@@ -33,7 +33,7 @@ def _algos(verbose: bool) -> None:
             name,
             getattr(registry.find(name), "default_workers", None) or "-",
             ", ".join(registry.presets(name)),
-            registry.summary(name),
+            registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else ""),
         )
         for name in registry.ALGORITHMS
     ]
