@@ -58,7 +58,9 @@ class Search:
                 warnings.simplefilter("ignore", nevergrad.errors.NevergradWarning)
                 self._optimizer: Any = nevergrad.optimizers.registry[name](parametrization, budget, workers)
         except Exception as error:
-            raise UsageError(f"nevergrad's optimizer {name} cannot be used here: {error or type(error).__name__}") from error
+            raise UsageError(
+                f"nevergrad's optimizer {name} cannot be used here: {error or type(error).__name__}"
+            ) from error
 
     def ask(self, count: int) -> list[np.ndarray]:
         """`count` candidates, `(P,)` float64 each."""
@@ -88,6 +90,6 @@ class Search:
 
     @property
     def _strategy(self) -> Any:
-        """pycma's object inside nevergrad's CMA; None before its first ask, and for all others."""
+        """Pycma's object inside nevergrad's CMA; None before its first ask, and for all others."""
         found = getattr(self._optimizer, "_es", None)
         return found if hasattr(found, "mean") and hasattr(found, "sigma") else None

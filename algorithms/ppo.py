@@ -222,7 +222,8 @@ def reported_policy(problem: Problem, settings: PPOSettings) -> PolicySpec:
         settings.activation,
         problem.action_low,
         problem.action_high,
-        squashing="linear",
+        squashing="linear" if problem.discrete else "clip",
         actions="discrete" if problem.discrete else "continuous",
         normalisation=settings.normalise_observations,
+        observation_clip=OBSERVATION_CLIP,
     )

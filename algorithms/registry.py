@@ -40,6 +40,7 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "ppo": Entry(
             "erlbench.algorithms.ppo:PPO", critic_updates=0.16, actor_updates=0.16, extra=("ppo", "stable_baselines3")
         ),
+        "nevergrad": Entry("erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad")),
     }
 )
 
