@@ -50,7 +50,7 @@ _GOODAI: Mapping[str, Any] = {
 # goodai: as its LunarLander experiment, confounds included; the page in docs/algorithms names them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
-    "goodai": {**_GOODAI, "optimizer": "CMA"},
+    "goodai": {**_GOODAI, "optimizer": "OldCMA"},
     "goodai-es": {**_GOODAI, "optimizer": "ES"},
 }
 

@@ -8,7 +8,8 @@ candidates were asked for. Asking and telling the same again therefore gives the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -53,24 +54,21 @@ class Search:
         parametrization = nevergrad.p.Array(init=self._centre).set_mutation(sigma=sigma)
         parametrization.random_state = np.random.RandomState(random.bit_generator)
         self._asked: list[Any] = []
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", nevergrad.errors.NevergradWarning)
-                self._optimizer: Any = nevergrad.optimizers.registry[name](parametrization, budget, workers)
-        except Exception as error:
-            raise UsageError(
-                f"nevergrad's optimizer {name} cannot be used here: {error or type(error).__name__}"
-            ) from error
+        self._name, self._warning = name, nevergrad.errors.NevergradWarning
+        with self._explained():
+            self._optimizer: Any = nevergrad.optimizers.registry[name](parametrization, budget, workers)
 
     def ask(self, count: int) -> list[np.ndarray]:
         """`count` candidates, `(P,)` float64 each."""
-        self._asked = [self._optimizer.ask() for _ in range(count)]
+        with self._explained():
+            self._asked = [self._optimizer.ask() for _ in range(count)]
         return [np.array(candidate.value, np.float64) for candidate in self._asked]
 
     def tell(self, losses: Sequence[float]) -> None:
         """Take in the losses of the candidates asked for last, in their order."""
-        for candidate, loss in zip(self._asked, losses, strict=True):
-            self._optimizer.tell(candidate, float(loss))
+        with self._explained():
+            for candidate, loss in zip(self._asked, losses, strict=True):
+                self._optimizer.tell(candidate, float(loss))
         self._asked = []
 
     def recommendation(self) -> np.ndarray:
@@ -88,8 +86,22 @@ class Search:
         """The standard deviation of the search, in the parameters' units, where there is one (CMA-ES by pycma)."""
         return None if self._strategy is None else self._sigma * float(self._strategy.sigma)
 
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Inside, nevergrad's advice on settings is not shown, and what it raises names the optimiser."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", self._warning)
+                yield
+        except Exception as error:
+            raise UsageError(
+                f"nevergrad's optimizer {self._name} cannot be used here: {type(error).__name__}: {error}; "
+                "some need a budget (--set budget=10000), some a further package"
+            ) from error
+
     @property
     def _strategy(self) -> Any:
         """Pycma's object inside nevergrad's CMA; None before its first ask, and for all others."""
-        found = getattr(self._optimizer, "_es", None)
+        chosen = getattr(self._optimizer, "_optim", None)  # of those that choose among others, as CMA and NGOpt do
+        found = getattr(self._optimizer if chosen is None else chosen, "_es", None)
         return found if hasattr(found, "mean") and hasattr(found, "sigma") else None
