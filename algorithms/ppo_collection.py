@@ -7,6 +7,7 @@ state, and those steps are not counted again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -76,7 +77,7 @@ class Statistics:
         self.discounted = self.discounted * self._discount + float(single)
         self._returns.add(np.float64(self.discounted))  # type: ignore[arg-type]
         scaled = single / np.sqrt(self._returns.variance + EPSILON)
-        return np.float32(min(max(scaled, -REWARD_CLIP), REWARD_CLIP))
+        return np.float32(np.clip(scaled, -REWARD_CLIP, REWARD_CLIP))
 
     def episode_ended(self) -> None:
         """The next reward begins another return."""
@@ -104,7 +105,7 @@ class Playing:
         self.actions.append(action)
         self.total += float(reward)
         self.ended = bool(self.terminated or truncated or len(self.actions) >= self.limit)
-        if not (np.isfinite(reward) and np.isfinite(observation).all()):
+        if not (math.isfinite(reward) and np.isfinite(observation).all()):
             raise NumericalError(f"the reward or the observation of step {len(self.actions)} is NaN or infinite")
         return float(reward)
 

@@ -180,7 +180,7 @@ def test_a_missing_nevergrad_is_named_before_anything_starts(monkeypatch):
 
 def test_what_nevergrad_cannot_do_is_a_message():
     search = Search("NGOpt", np.zeros(3), 1.0, None, 1, generator(1))
-    with pytest.raises(UsageError, match="NGOpt cannot be used here: .*need a budget"):
+    with pytest.raises(UsageError, match=r"NGOpt cannot be used here: .*need a budget"):
         search.ask(1)
 
 
