@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
 
 DEFAULT_PRESET = "paper"
+CONTINUOUS, DISCRETE = "continuous", "discrete"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where an algorithm is, and what one counted environment step costs (for estimates only)."""
+    """Where an algorithm is, which actions it can give, and what one counted environment step costs.
+
+    The costs are for estimates only.
+    """
 
     where: str  # module:Class
+    actions: tuple[str, ...] = (CONTINUOUS,)
     critic_updates: float = 0.0  # gradient steps per training step
     actor_updates: float = 0.0
     episodes: float = 1.0  # simulated per counted one
@@ -32,15 +37,21 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
     {
         "td3": Entry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
         "sac": Entry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
-        "cem": Entry("erlbench.algorithms.cem:CEM"),
-        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES"),
+        "cem": Entry("erlbench.algorithms.cem:CEM", (CONTINUOUS, DISCRETE)),
+        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES", (CONTINUOUS, DISCRETE)),
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
         "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
         "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0),
         "ppo": Entry(
-            "erlbench.algorithms.ppo:PPO", critic_updates=0.16, actor_updates=0.16, extra=("ppo", "stable_baselines3")
+            "erlbench.algorithms.ppo:PPO",
+            (CONTINUOUS, DISCRETE),
+            critic_updates=0.16,
+            actor_updates=0.16,
+            extra=("ppo", "stable_baselines3"),
         ),
-        "nevergrad": Entry("erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad")),
+        "nevergrad": Entry(
+            "erlbench.algorithms.nevergrad:Nevergrad", (CONTINUOUS, DISCRETE), extra=("nevergrad", "nevergrad")
+        ),
     }
 )
 
@@ -70,6 +81,17 @@ def require(name: str) -> None:
     """Raise `UsageError` where the algorithm `name` needs a package that is not installed."""
     if command := missing(name):
         raise UsageError(f"{name} needs a package that is not installed; type: {command}")
+
+
+def check_actions(name: str, discrete: bool, env: str) -> None:
+    """Raise a `UsageError` that names the algorithms that can when `name` cannot run on such actions."""
+    kind = DISCRETE if discrete else CONTINUOUS
+    if kind not in entry(name).actions:
+        able = ", ".join(other for other, listed in ALGORITHMS.items() if kind in listed.actions)
+        raise UsageError(
+            f"{name} has no {kind} actions, which {env} needs; "
+            + (f"these algorithms have: {able}" if able else "no algorithm here has")
+        )
 
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:
