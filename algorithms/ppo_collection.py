@@ -122,7 +122,7 @@ class Playing:
     def _executed(self, action: np.ndarray) -> Any:
         space = self.env.action_space
         if isinstance(space, gymnasium.spaces.Discrete):
-            return int(action[0]) + int(space.start)
+            return int(action[0])
         assert isinstance(space, gymnasium.spaces.Box)
         return np.clip(action, space.low, space.high)
 
