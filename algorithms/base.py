@@ -19,7 +19,7 @@ from erlbench.policy import PolicySpec
 from erlbench.replay import Replay
 from erlbench.seeding import Key, Purpose
 from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
 
 
 @dataclass
@@ -73,12 +73,11 @@ class Algorithm(ABC):
     def tell(self, task: Task, result: Result) -> None:
         """Take one finished task in: count it, append what it recorded to the replay, and learn from it."""
         values, counters = result.values, self.counters
-        steps = sum(values.get("lengths", ()))
         if task.counts == Counts.TRAINING:
-            counters.timesteps += steps
+            counters.timesteps += steps(values)
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
-            counters.fitness_timesteps += steps
+            counters.fitness_timesteps += steps(values)
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)
         if "observations" in result.arrays:
