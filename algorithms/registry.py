@@ -36,8 +36,8 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "td3": Entry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
         "ddpg": Entry("erlbench.algorithms.ddpg:DDPG", critic_updates=1.0, actor_updates=1.0),
         "sac": Entry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
-        "cem": Entry("erlbench.algorithms.cem:CEM"),
-        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES"),
+        "cem": Entry("erlbench.algorithms.cem:CEM", (CONTINUOUS, DISCRETE)),
+        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES", (CONTINUOUS, DISCRETE)),
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
         "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
         "multi-actor-td3": Entry(
