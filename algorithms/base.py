@@ -138,6 +138,7 @@ class Algorithm(ABC):
         record: bool = False,
         random_actions: bool = False,
         action_noise: float = 0.0,
+        noise_decay: float = 1.0,
         worker: int = 0,
         seeds: Sequence[int] = (),
         limit: int | None = None,
@@ -146,6 +147,7 @@ class Algorithm(ABC):
     ) -> Task:
         """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
 
+        `action_noise` and `noise_decay` are sigma and theta of `erlbench.exploration.Noise`.
         `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
         shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
         and with `mode` a stochastic policy acts by its mode.
@@ -159,6 +161,7 @@ class Algorithm(ABC):
             "record": record,
             "random_actions": random_actions,
             "action_noise": action_noise,
+            "noise_decay": noise_decay,
             "seeds": tuple(seeds),
             "limit": limit,
             "observe": observe,
