@@ -137,6 +137,7 @@ class Algorithm(ABC):
         record: bool = False,
         random_actions: bool = False,
         action_noise: float = 0.0,
+        noise_decay: float = 1.0,
         worker: int = 0,
         seeds: Sequence[int] = (),
         limit: int | None = None,
@@ -145,6 +146,7 @@ class Algorithm(ABC):
     ) -> Task:
         """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
 
+        `action_noise` and `noise_decay` are sigma and theta of `erlbench.exploration.Noise`.
         `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
         shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
         and with `mode` a stochastic policy acts by its mode.
@@ -158,6 +160,7 @@ class Algorithm(ABC):
             "record": record,
             "random_actions": random_actions,
             "action_noise": action_noise,
+            "noise_decay": noise_decay,
             "seeds": tuple(seeds),
             "limit": limit,
             "observe": observe,
