@@ -45,6 +45,7 @@ class Context:
     workers: int  # individuals in flight
     store: Store
     replay: Replay
+    total_generations: int | None = None  # where a run ends if its steps are not used up before
 
 
 class Algorithm(ABC):
@@ -109,8 +110,12 @@ class Algorithm(ABC):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget of training steps is used up."""
-        return self.counters.timesteps >= self.context.total_timesteps
+        """Whether the budget of training steps, or of generations, is used up."""
+        counters, context = self.counters, self.context
+        generations = context.total_generations
+        return counters.timesteps >= context.total_timesteps or (
+            generations is not None and counters.generation >= generations
+        )
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 
