@@ -33,7 +33,7 @@ def test_adams_first_step_with_its_epsilon_beside_the_uncorrected_root():
 def test_sgd_is_pytorchs_with_dampening_after_a_gradient_of_zero():
     gradients = generator(2).standard_normal((20, 3))
     theirs = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
-    torch_sgd = torch.optim.SGD([theirs], lr=0.2, momentum=0.9, dampening=0.1)
+    torch_sgd = torch.optim.SGD([theirs], lr=0.2, momentum=0.9, dampening=0.9)
     sgd, ours = Sgd(0.2), np.zeros(3)
     moments = sgd.start(3)
     for gradient in [np.zeros(3), *gradients]:
