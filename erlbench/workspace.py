@@ -11,7 +11,7 @@ from typing import Any
 
 import gymnasium
 
-from erlbench.envs.registry import EnvSpec, make
+from erlbench.envs.registry import EnvSpec, build
 from erlbench.replay import ReplayReader
 from erlbench.store import Store
 from erlbench.tasks import Outcome, ReplayView, Result, Task
@@ -30,9 +30,9 @@ class Workspace:
 
     def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """The environment of `spec`, made once."""
-        name = json.dumps([spec.id, dict(spec.kwargs)], sort_keys=True)
+        name = json.dumps({**vars(spec), "max_episode_steps": 0}, sort_keys=True, default=dict)
         if name not in self._environments:
-            self._environments[name] = make(spec.id, **spec.kwargs)[0]
+            self._environments[name] = build(spec)
         return self._environments[name]
 
     def replay(self, view: ReplayView) -> ReplayReader:
