@@ -133,8 +133,8 @@ def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray) -> list[Ope
     return [
         partial(np.subtract, layer, mean, layer),
         partial(np.divide, layer, std, layer),
-        partial(np.maximum, layer, -CLIP, layer),
-        partial(np.minimum, layer, CLIP, layer),
+        partial(np.maximum, layer, -CLIP, out=layer),
+        partial(np.minimum, layer, CLIP, out=layer),
     ]
 
 
