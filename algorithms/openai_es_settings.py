@@ -47,11 +47,11 @@ class OpenAIESSettings(PolicySettings, FitnessSettings):
     timesteps_per_batch: int = setting(
         0, "a generation gets further pairs until its episodes have that many steps", PUBLIC, minimum=0
     )
-    sigma: float = setting(0.02, "standard deviation of the perturbations, fixed", PUBLIC, minimum=1e-12)
+    sigma: float = setting(0.1, "standard deviation of the perturbations, fixed", OURS, minimum=1e-12)
     shaping: str = setting(CENTRED_RANKS, "of the generation's returns", PAPER, choices=SHAPINGS)
     scaling: str = setting(CODE, "of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS)
     optimiser: str = setting(ADAM, "of the mean's parameters", PAPER, choices=(ADAM, SGD))
-    learning_rate: float = setting(0.01, "the optimiser's step size", PUBLIC, minimum=0)
+    learning_rate: float = setting(0.05, "the optimiser's step size", OURS, minimum=0)
     momentum: float = setting(0.9, "of sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
     normalise_observations: bool = setting(True, "by statistics that are frozen within a generation", PUBLIC)
@@ -104,6 +104,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "bins": None,
         "population": 10_000,
         "timesteps_per_batch": 100_000,
+        "sigma": 0.02,
+        "learning_rate": 0.01,
         "observation_share": 0.01,
         "mean_share": 0.003,
         "stale": DISCARD,
@@ -117,7 +119,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "learning_rate": 0.1,
         "sigma": 0.1,
     },
-    "goodai-ant": {**GOODAI, "population": 100, "sigma": 0.1, "time_limit_max": 500},
+    "goodai-ant": {**GOODAI, "population": 100, "learning_rate": 0.01, "sigma": 0.1, "time_limit_max": 500},
     "goodai-pendulum": {**GOODAI_PENDULUM, "activation": "leaky-relu"},
     "goodai-pendulum-lstm": {**GOODAI_PENDULUM, **LSTM},
     "goodai-pendulum-partial": {

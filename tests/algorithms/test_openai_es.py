@@ -2,6 +2,8 @@
 
 import math
 import pickle
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from erlbench.settings import resolve
 from erlbench.tasks import Counts, Result
 from erlbench.workspace import Workspace
 from tests.algorithms.fake import OBSERVATION, Fake
-from tests.algorithms.test_conformance import check_counts
+from tests.algorithms.test_conformance import check_counts, interrupt_after
 from tests.runs import all_rows, make_cell, rows, run
 
 
@@ -216,9 +218,6 @@ def test_the_time_limit_adapts(make):
 
 def messages(hidden, table):
     """Sizes of the pickled tasks and results of a generation."""
-    import tempfile
-    from pathlib import Path
-
     with tempfile.TemporaryDirectory() as folder:
         settings = OpenAIESSettings(hidden=hidden, population=4, noise_table=table)
         fake = Fake(Path(folder), OpenAIES, settings)
@@ -280,6 +279,21 @@ def test_the_public_codes_way_counts_every_step_once_and_goes_on(tmp_path):
     assert kinds == {"es", "unperturbed"}
 
 
+@pytest.mark.parametrize("simulated", [False, True])
+def test_an_interrupted_run_that_discards_goes_on(tmp_path, monkeypatch, simulated):
+    cell = make_cell("openai-es", tmp_path / "parts", preset="code", settings=CODE, simulated_time=simulated)
+    for results in (5, 30):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, results)
+            assert run(cell) == 130
+    assert run(cell) == 0
+    check_counts(cell)
+    if simulated:
+        whole = make_cell("openai-es", tmp_path / "whole", preset="code", settings=CODE, simulated_time=True)
+        assert run(whole) == 0
+        assert all_rows(cell.directory) == all_rows(whole.directory)
+
+
 def test_with_a_table_and_waiting_the_number_of_processes_changes_no_digit(tmp_path):
     settings = {**CODE, "stale": "wait", "time_limit": "mean:2"}
     found = []
@@ -304,13 +318,12 @@ def test_it_solves_the_cyclic_process_within_100_generations(tmp_path, seed):
         "openai-es",
         tmp_path,
         env="erlbench/CyclicMDP-v0",
-        settings={"population": 50},
-        steps=10_000_000,
+        settings={"population": 50, "hidden": (64, 64), "normalise_observations": False},
+        steps=300_000,
         seed=seed,
-        eval_freq=1,
+        eval_freq=20_000,
         eval_episodes=1,
     )
-    cell = cell.__class__(**{**vars(cell), "total_timesteps": 2_000_000})
     assert run(cell) == 0
     solved = [row for row in rows(cell.directory, "eval.csv") if float(row["return_mean"]) == 2000]
     assert int(solved[0]["generation"]) <= 100
