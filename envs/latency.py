@@ -19,8 +19,8 @@ class Latency(gymnasium.Env[np.ndarray, np.ndarray]):
 
     The length is `mean_length` ("constant"), uniform on 1 .. 2 `mean_length` - 1, or geometric with that mean; the end
     is a termination. The clock runs from the reset, so what the policy computes between the steps is part of the
-    time. To sleep is late by 0.1 ms or so: it is done when `sleep_at_once` seconds have come together and at the end
-    of the episode, so an episode lasts length x seconds_per_step within a fraction of a millisecond. What is still
+    time. Each sleep ends a little late: it is done when `sleep_at_once` seconds have come together and at the end
+    of the episode, so an episode lasts length x seconds_per_step, late by one sleep at most. What is still
     due when a time limit cuts an episode is slept off at the next reset.
 
     The reward is 1 less the mean square of the action, so there is something to learn: actions of zero.

@@ -1,9 +1,12 @@
 """Settings of environments: frame skip, time limit and keyword arguments, as texts and as values."""
 
+import json
+
 import gymnasium
 import numpy as np
 import pytest
 
+from erlbench.checkpoint import decode, encode
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
@@ -27,6 +30,13 @@ def test_the_environments_own_frame_skip_is_used_where_it_has_one():
     for _ in range(20):
         action = np.full(6, 0.4, np.float32)
         assert ours.step(action)[1] == theirs.step(action)[1]
+
+
+def test_a_checkpoint_keeps_the_environment():
+    spec = problem("Ant-v5@paper", {"frame_skip": 2, "healthy_z_range": "[0.2, 1.5]"}).env
+    assert spec.kwargs["healthy_z_range"] == [0.2, 1.5]
+    saved = json.loads(json.dumps(encode(spec, {})))
+    assert decode(saved, {}, {"EnvSpec": EnvSpec}) == spec
 
 
 def test_elsewhere_actions_are_repeated_and_rewards_summed():
