@@ -55,6 +55,7 @@ class Algorithm(ABC):
     state_types: ClassVar[tuple[type, ...]] = ()  # dataclasses that `state` is made of
     synchronous: ClassVar[bool] = True  # results are told in task order, so nothing depends on timing
     default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
+    bounded: ClassVar[bool] = True  # if synchronous: never more in flight than workers, where there is such a number
     state: Any
 
     def __init__(self, settings: Any, context: Context) -> None:

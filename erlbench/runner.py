@@ -156,7 +156,8 @@ class Runner:
         wanted = self.options.processes if cell.processes is None else cell.processes
         if wanted:
             wanted = max(1, wanted // self.options.jobs)
-            if registry.find(cell.algo).synchronous:
+            algorithm = registry.find(cell.algo)
+            if algorithm.synchronous and algorithm.bounded:
                 wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
         thread = threading.get_ident()
         pool = self._pools.get(thread)
