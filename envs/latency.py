@@ -19,8 +19,8 @@ class Latency(gymnasium.Env[np.ndarray, np.ndarray]):
 
     The length is `mean_length` ("constant"), uniform on 1 .. 2 `mean_length` - 1, or geometric with that mean; the end
     is a termination. The clock runs from the reset, so what the policy computes between the steps is part of the
-    time. To sleep is late by 0.1 ms or so: it is done when `sleep_at_once` seconds have come together and at the end
-    of the episode, so an episode lasts length x seconds_per_step within a fraction of a millisecond. What is still
+    time. Each sleep ends a little late: it is done when `sleep_at_once` seconds have come together and at the end
+    of the episode, so an episode lasts length x seconds_per_step, late by one sleep at most. What is still
     due when a time limit cuts an episode is slept off at the next reset.
 
     The reward is 1 less the mean square of the action, so there is something to learn: actions of zero.
@@ -71,11 +71,11 @@ class Latency(gymnasium.Env[np.ndarray, np.ndarray]):
         self._steps, self._length = 0, self._draw()
         self._observation = self.np_random.standard_normal(self._observation.size, dtype=np.float32)
         self._due = time.perf_counter()
-        return self._observation, {}
+        return self._observation.copy(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self._steps += 1
         self._due += self.seconds_per_step
         over = self._steps >= self._length
         self._sleep(0.0 if over else self.sleep_at_once)
-        return self._observation, 1.0 - float(np.mean(np.square(action))), over, False, {}
+        return self._observation.copy(), 1.0 - float(np.mean(np.square(action))), over, False, {}

@@ -94,13 +94,14 @@ def _value(value: Any) -> Any:
 def _positive(env_id: str, name: str, value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, _NUMBER) or value != int(value) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, _NUMBER) or not float(value).is_integer() or value < 1:
         raise UsageError(f"{name} of environment '{env_id}' must be an integer of at least 1, not {value!r}")
     return int(value)
 
 
 def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
     """Refuse a value of another kind than the default, where that tells."""
+    of = f"setting '{name}' of environment '{env_id}'"
     kinds: tuple[tuple[type, tuple[type, ...], str], ...] = (
         (bool, (bool,), "true or false"),
         (int, _NUMBER, "a number"),
@@ -109,8 +110,8 @@ def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
         (tuple, (list, tuple), "a list such as [0.1, 0.2]"),
     )
     for kind, allowed, words in kinds:
-        if type(default) is kind:
-            if not isinstance(value, allowed) or (kind is not bool and isinstance(value, bool)):
-                raise UsageError(f"setting '{name}' of environment '{env_id}' must be {words}, not {value!r}")
-            if isinstance(default, tuple) and len(value) != len(default):
-                raise UsageError(f"setting '{name}' of environment '{env_id}' must have {len(default)} items")
+        fits = isinstance(value, allowed) and isinstance(value, bool) == (kind is bool)
+        if type(default) is kind and not fits:
+            raise UsageError(f"{of} must be {words}, not {value!r}")
+    if isinstance(default, tuple) and len(value) != len(default):
+        raise UsageError(f"{of} must have {len(default)} items, not {value!r}")

@@ -24,6 +24,7 @@ class Workspace:
         self.store = store
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
+        self.threads = 1  # that the present task may use
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
@@ -48,6 +49,7 @@ class Workspace:
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
+        self.threads = task.threads
         start = time.monotonic()
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}

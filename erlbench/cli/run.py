@@ -137,7 +137,8 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         estimates.append(found)
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
         rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
-        groups.setdefault((cell.name, *setting_texts(plain(cell.settings))), []).append(cell.env)
+        of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        groups.setdefault((cell.name, *setting_texts({**plain(cell.settings), **of_env})), []).append(cell.env)
     for (name, *values), envs in groups.items():
         print_table(f"Settings of {name} on {', '.join(dict.fromkeys(envs))}", ("setting", "value"), values)
         click.echo()
