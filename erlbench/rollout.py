@@ -152,7 +152,7 @@ def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: 
 
 
 def _spare(workspace: Workspace, limit: int, spec: PolicySpec) -> Episode:
-    """This process's episode to write over: new memory for each would cost more than a step of physics."""
+    """This process's episode to write over: for short ones new memory would take much of the time."""
     shape = (limit, spec.sizes[0], spec.sizes[-1])
     if workspace.scratch.get("episode shape") != shape:
         workspace.scratch["episode shape"], workspace.scratch["episode"] = shape, Episode(*shape)
