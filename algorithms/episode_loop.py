@@ -29,6 +29,11 @@ class Memory:
         self._transitions = np.empty((limit, view.action_size + 2), np.float32)
         self.start, self.stop = view.start, view.stop
 
+    @classmethod
+    def of(cls, view: ReplayView, workspace: Workspace) -> Memory:
+        """The past alone, for updates between episodes."""
+        return cls(view, workspace, 0, view.stop - view.start)
+
     def add(self, episode: Episode) -> None:
         """Take in the last step of the episode."""
         step = episode.length - 1
@@ -115,7 +120,7 @@ class _Step:
     def __init__(self, settings: Mapping[str, Any], workspace: Workspace) -> None:
         policy: PolicySpec = settings["policy"]
         self.env = workspace.environment(settings["env"])
-        self._centre, self._half_range = policy.centre, policy.half_range
+        self._denormalise = policy.denormaliser()
 
     def __call__(self, episode: Episode, seed: int) -> bool:
         """Whether the episode ended with this step; `seed` is named in errors."""
@@ -123,7 +128,7 @@ class _Step:
         if not np.isfinite(episode.actions[step]).all():
             raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
         try:
-            action = self._centre + self._half_range * episode.actions[step]
+            action = self._denormalise(episode.actions[step])
             observation, reward, terminated, truncated, _ = self.env.step(action)
             episode.observations[step + 1] = observation
             episode.rewards[step] = reward
