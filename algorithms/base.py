@@ -19,7 +19,7 @@ from erlbench.policy import PolicySpec
 from erlbench.replay import Replay
 from erlbench.seeding import Key, Purpose
 from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
 
 
 @dataclass
@@ -73,12 +73,11 @@ class Algorithm(ABC):
     def tell(self, task: Task, result: Result) -> None:
         """Take one finished task in: count it, append what it recorded to the replay, and learn from it."""
         values, counters = result.values, self.counters
-        steps = sum(values.get("lengths", ()))
         if task.counts == Counts.TRAINING:
-            counters.timesteps += steps
+            counters.timesteps += steps(values)
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
-            counters.fitness_timesteps += steps
+            counters.fitness_timesteps += steps(values)
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)
         if "observations" in result.arrays:
@@ -138,6 +137,7 @@ class Algorithm(ABC):
         record: bool = False,
         random_actions: bool = False,
         action_noise: float = 0.0,
+        noise_decay: float = 1.0,
         worker: int = 0,
         seeds: Sequence[int] = (),
         limit: int | None = None,
@@ -146,6 +146,7 @@ class Algorithm(ABC):
     ) -> Task:
         """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
 
+        `action_noise` and `noise_decay` are sigma and theta of `erlbench.exploration.Noise`.
         `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
         shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
         and with `mode` a stochastic policy acts by its mode.
@@ -159,6 +160,7 @@ class Algorithm(ABC):
             "record": record,
             "random_actions": random_actions,
             "action_noise": action_noise,
+            "noise_decay": noise_decay,
             "seeds": tuple(seeds),
             "limit": limit,
             "observe": observe,

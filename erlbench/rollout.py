@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 from erlbench.errors import NumericalError, TaskError
+from erlbench.exploration import Noise
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.seeding import Key, Purpose, environment_seed, generator
 from erlbench.tasks import Outcome
@@ -60,15 +61,15 @@ def play(
     limit: int,
     seed: int,
     random: np.random.Generator | None = None,
-    action_noise: float = 0.0,
+    noise: Noise | None = None,
     random_actions: bool = False,
     mode: bool = False,
     spare: Episode | None = None,
 ) -> Episode:
     """One episode of at most `limit` steps. With `spare` it is written over that one, and its actions are not kept.
 
-    `action_noise` is the standard deviation of Gaussian noise on the normalised action, which is then clipped to
-    [-1, 1] if the policy is bounded (a linear policy's actions are in the environment's units, and are not clipped);
+    `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
+    policy's actions are in the environment's units, and are not clipped);
     with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
     the latter acts by its mode.
     """
@@ -77,7 +78,7 @@ def play(
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
     policy.reset(None if mode else random)
-    step, total, terminated, size = 0, 0.0, False, spec.sizes[-1]
+    step, total, terminated = 0, 0.0, False
     act, denormalise, advance = policy.normalised, policy.denormalise, env.step
     try:
         while step < limit:
@@ -86,9 +87,9 @@ def play(
                 action = spec.random_action(random)
             else:
                 action = act(observation)
-                if action_noise:
+                if noise is not None:
                     assert random is not None
-                    action += action_noise * random.standard_normal(size, dtype=np.float32)
+                    action += noise.step(random)
                     if spec.bounded:
                         np.clip(action, -1.0, 1.0, out=action)
             if spare is None:
@@ -128,12 +129,14 @@ def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: 
     limit, observe = min(limit, settings.get("limit") or limit), settings.get("observe", 0.0)
     seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
     random = generator(*key, int(Purpose.EXPLORATION))
-    noise, random_actions, mode = settings["action_noise"], settings["random_actions"], settings.get("mode", False)
+    sigma, decay = settings["action_noise"], settings.get("noise_decay", 1.0)
+    random_actions, mode = settings["random_actions"], settings.get("mode", False)
     spare = _spare(workspace, settings["env"].max_episode_steps, spec)
     values: dict[str, Any] = {"returns": [], "lengths": []}
     recorded, observed = [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
+        noise = Noise(spec.sizes[-1], decay, sigma) if sigma else None
         over = None if contributes or settings["record"] else spare
         episode = play(env, policy, limit, seed, random, noise, random_actions, mode, over)
         values["returns"].append(episode.total)

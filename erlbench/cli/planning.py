@@ -23,6 +23,8 @@ PROFILE = "smoke"
 def plan(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
     cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
+    for algo in dict.fromkeys(cell.algo for cell in cells):
+        registry.require(algo)
     distinct: dict[Path, Cell] = {}
     for cell in cells:
         distinct.setdefault(cell.directory, cell)
