@@ -67,41 +67,41 @@ class Bench:
         self._env_id, self._workspace = env_id, workspace
         self._problem: Problem = problem(env_id)
         sizes = (self._problem.observation_size, *hidden, self._problem.action_size)
-        self._spec = PolicySpec(sizes, "tanh", self._problem.action_low, self._problem.action_high)
-        self._parameters = initial_parameters(sizes, (0,))
+        self.spec = PolicySpec(sizes, "tanh", self._problem.action_low, self._problem.action_high)
+        self.parameters = initial_parameters(sizes, (0,))
         self._record()
         self._gym = gymnasium.make(env_id)
-        self._network = _torch_policy(self._spec, self._parameters)
+        self._network = _torch_policy(self.spec, self.parameters)
 
     def _record(self) -> None:
         """Where the episodes start and end, and their actions."""
         env: Any = self._workspace.environment(self._problem.env)
-        policy = NumpyPolicy(self._spec, self._parameters)
-        self._model, self._data, self._frame_skip = env.model, env.data, env.frame_skip
-        self._episodes: list[tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]] = []
-        self._steps = 0
-        while self._steps < STEPS:
-            seed = len(self._episodes)
+        policy = NumpyPolicy(self.spec, self.parameters)
+        self.env, self._model, self._data, self._frame_skip = env, env.model, env.data, env.frame_skip
+        self.episodes: list[tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]] = []
+        self.steps = 0
+        while self.steps < STEPS:
+            seed = len(self.episodes)
             episode = play(env, policy, self._problem.env.max_episode_steps, seed)
             actions = [policy.denormalise(action) for action in episode.actions[: episode.length]]
             end = env.data.qpos.copy()
             env.reset(seed=seed)
-            self._episodes.append((env.data.qpos.copy(), env.data.qvel.copy(), actions, end))
-            self._steps += episode.length
+            self.episodes.append((env.data.qpos.copy(), env.data.qvel.copy(), actions, end))
+            self.steps += episode.length
 
     def ours(self) -> float:
         """The task function of every rollout."""
         settings = {
-            "env": self._problem.env, "policy": self._spec, "episodes": len(self._episodes), "record": False,
-            "random_actions": False, "action_noise": 0.0, "seeds": range(len(self._episodes)),
+            "env": self._problem.env, "policy": self.spec, "episodes": len(self.episodes), "record": False,
+            "random_actions": False, "action_noise": 0.0, "seeds": range(len(self.episodes)),
         }  # fmt: skip
-        inputs = {"parameters": self._parameters}
-        return cpu_seconds(lambda: rollout(settings, inputs, (0,), self._workspace)) / self._steps
+        inputs = {"parameters": self.parameters}
+        return cpu_seconds(lambda: rollout(settings, inputs, (0,), self._workspace)) / self.steps
 
     def physics(self) -> float:
         """The steps of the simulation alone."""
         model, data, frame_skip, seconds = self._model, self._data, self._frame_skip, 0.0
-        for qpos, qvel, actions, end in self._episodes:
+        for qpos, qvel, actions, end in self.episodes:
             mujoco.mj_resetData(model, data)
             data.qpos[:], data.qvel[:] = qpos, qvel
             mujoco.mj_forward(model, data)
@@ -111,23 +111,23 @@ class Bench:
                 mujoco.mj_step(model, data, frame_skip)
             seconds += time.process_time() - start
             assert np.array_equal(data.qpos, end), "the floor went through other states than the rollout"
-        return seconds / self._steps
+        return seconds / self.steps
 
     def products(self) -> float:
         """The policy's matrix-vector products alone."""
-        below = np.zeros(self._spec.sizes[0], np.float32)
+        below = np.zeros(self.spec.sizes[0], np.float32)
         operations: list[Callable[[], object]] = []
-        for (weight, _), inputs, outputs in zip(layer_slices(self._spec.sizes), self._spec.sizes, self._spec.sizes[1:]):
+        for (weight, _), inputs, outputs in zip(layer_slices(self.spec.sizes), self.spec.sizes, self.spec.sizes[1:]):
             layer = np.zeros(outputs, np.float32)
-            operations.append(partial(self._parameters[weight].reshape(outputs, inputs).dot, below, layer))
+            operations.append(partial(self.parameters[weight].reshape(outputs, inputs).dot, below, layer))
             below = layer
 
         def run() -> None:
-            for _ in range(self._steps):
+            for _ in range(self.steps):
                 for operation in operations:
                     operation()
 
-        return cpu_seconds(run) / self._steps
+        return cpu_seconds(run) / self.steps
 
     def torch(self) -> float:
         """Gymnasium's environment and a `torch.nn.Sequential`, as one writes it at first."""
@@ -136,7 +136,7 @@ class Bench:
         def run() -> None:
             nonlocal steps
             with torch.no_grad():
-                for seed in range(len(self._episodes)):
+                for seed in range(len(self.episodes)):
                     observation, _ = self._gym.reset(seed=seed)
                     over = False
                     while not over:
@@ -154,9 +154,9 @@ class Bench:
         except ImportError:
             return None
         logging.getLogger("evotorch").setLevel(logging.WARNING)
-        peer = GymNE(self._env_id, network=_torch_policy(self._spec, self._parameters), observation_normalization=False)
-        batch = peer.generate_batch(len(self._episodes))
-        values = torch.from_numpy(np.tile(self._parameters, (len(self._episodes), 1)))
+        peer = GymNE(self._env_id, network=_torch_policy(self.spec, self.parameters), observation_normalization=False)
+        batch = peer.generate_batch(len(self.episodes))
+        values = torch.from_numpy(np.tile(self.parameters, (len(self.episodes), 1)))
 
         def run() -> float:
             batch.set_values(values)  # forgets the evaluations

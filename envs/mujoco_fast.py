@@ -1,9 +1,7 @@
 """Gymnasium's locomotion robots with less Python in a step: the same observations, rewards and ends, bit for bit.
 
-Beside physics a step takes Gymnasium 6 (HalfCheetah) to 30 microseconds (Humanoid) in a tight loop, and up to twice
-that after physics has used the caches. What is left out is what a rollout never reads: the info, the check of
-the action's shape, and the contact forces where neither observation nor reward holds them. Tests compare every bit
-with Gymnasium's own classes.
+What is left out is what a rollout never reads: the info, the check of the action's shape, and the contact forces
+where neither observation nor reward holds them. Tests compare every bit with Gymnasium's own classes.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from gymnasium.envs.mujoco.humanoid_v5 import HumanoidEnv
 from gymnasium.envs.mujoco.swimmer_v5 import SwimmerEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
-Step = tuple[np.ndarray, float, bool, bool, dict[str, Any]]
+Step = tuple[np.ndarray, Any, bool, bool, dict[str, Any]]  # the reward: a float, or numpy's
 
 
 class _Fast(MujocoEnv):
@@ -39,46 +37,47 @@ class _Fast(MujocoEnv):
         return self.model.opt.timestep * self.frame_skip
 
     @cached_property
-    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Positions, those of them that are observed, velocities, and controls: views that stay, as `data` does."""
-        positions = self.data.qpos
-        return positions, positions[self._left_out :], self.data.qvel, self.data.ctrl
+    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions, velocities, and controls: views that stay, as `data` does."""
+        return self.data.qpos, self.data.qvel, self.data.ctrl
+
+    @cached_property
+    def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The positions that are observed, and a vector for the observation with its two parts."""
+        positions = self.data.qpos[self._left_out :]
+        observation = np.empty(len(positions) + len(self.data.qvel))
+        return positions, observation, observation[: len(positions)], observation[len(positions) :]
 
     @cached_property
     def _left_out(self) -> int:
         """How many of the first positions are not observed."""
         return int(self.observation_structure["skipped_qpos"])
 
-    @cached_property
-    def _control_weight(self) -> Any:
-        """The weight of the cost of control, of the type that it takes beside an action's float32 anyhow."""
-        weight = self._ctrl_cost_weight
-        return np.float32(weight) if isinstance(weight, (int, float)) else weight
-
     def _control_cost(self, action: np.ndarray) -> float:
-        """The cost of control, in float32 as Gymnasium's: `np.add.reduce` is what `np.sum` comes to in the end."""
-        return float(self._control_weight * np.add.reduce(np.square(action)))
+        """The cost of control, of the action's float32; `np.add.reduce` is what `np.sum` comes to in the end."""
+        return float(self._ctrl_cost_weight * np.add.reduce(np.square(action)))
 
 
 class _Runner(_Fast):
     """Rewarded for its speed along x, less the cost of control."""
 
-    def _run(self, action: np.ndarray) -> tuple[float, float]:
-        """Simulate one step; the reward for speed, and the cost of control. Numbers of Python are fast, and equal."""
-        positions, _, _, controls = self._state
+    def _run(self, action: np.ndarray) -> float:
+        """Simulate one step; the reward for speed. Numbers of Python take less time than numpy's, and are equal."""
+        positions, _, controls = self._state
         x = positions.item(0)
         controls[:] = action
         mujoco.mj_step(self.model, self.data, self.frame_skip)
-        velocity = (positions.item(0) - x) / self.dt
-        return self._forward_reward_weight * velocity, self._control_cost(action)
+        return self._forward_reward_weight * ((positions.item(0) - x) / self.dt)
 
     def _get_obs(self) -> np.ndarray:
-        _, observed, velocities, _ = self._state
-        return np.concatenate((observed, velocities))
+        positions, observation, first, second = self._observed
+        first[:] = positions
+        second[:] = self._state[1]
+        return observation.copy()  # takes half the time of np.concatenate
 
     def step(self, action: np.ndarray) -> Step:
-        forward, cost = self._run(action)
-        return self._get_obs(), forward - cost, False, False, {}
+        forward = self._run(action)
+        return self._get_obs(), forward - self._control_cost(action), False, False, {}
 
 
 class _Walker(_Runner):
@@ -98,13 +97,15 @@ class _Walker(_Runner):
         return low < z < high and least < angle < most
 
     def _get_obs(self) -> np.ndarray:
-        _, observed, velocities, _ = self._state
-        return np.concatenate((observed, np.minimum(np.maximum(velocities, -10), 10)))  # np.clip without its overhead
+        positions, observation, first, second = self._observed
+        first[:] = positions
+        np.minimum(np.maximum(self._state[1], -10), 10, out=second)  # np.clip without its overhead
+        return observation.copy()
 
     def step(self, action: np.ndarray) -> Step:
-        forward, cost = self._run(action)
+        forward = self._run(action)
         healthy = self.is_healthy
-        reward = forward + healthy * self._healthy_reward - cost
+        reward = forward + healthy * self._healthy_reward - self._control_cost(action)
         return self._get_obs(), reward, not healthy and self._terminate_when_unhealthy, False, {}
 
 

@@ -64,8 +64,9 @@ def play(
     noise: Noise | None = None,
     random_actions: bool = False,
     mode: bool = False,
+    spare: Episode | None = None,
 ) -> Episode:
-    """One episode of at most `limit` steps.
+    """One episode of at most `limit` steps. With `spare` it is written over that one, and its actions are not kept.
 
     `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
     policy's actions are in the environment's units, and are not clipped);
@@ -73,36 +74,37 @@ def play(
     the latter acts by its mode.
     """
     spec = policy.spec
-    episode = Episode(limit, spec.sizes[0], spec.sizes[-1])
+    episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1])
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
     policy.reset(None if mode else random)
-    step, total = 0, 0.0
+    step, total, terminated = 0, 0.0, False
+    act, denormalise, advance = policy.normalised, policy.denormalise, env.step
     try:
         while step < limit:
             if random_actions:
                 assert random is not None
                 action = spec.random_action(random)
             else:
-                action = policy.normalised(observation)
+                action = act(observation)
                 if noise is not None:
                     assert random is not None
                     action += noise.step(random)
                     if spec.bounded:
                         np.clip(action, -1.0, 1.0, out=action)
-            actions[step] = action
-            observation, reward, terminated, truncated, _ = env.step(policy.denormalise(action))
+            if spare is None:
+                actions[step] = action
+            observation, reward, terminated, truncated, _ = advance(denormalise(action))
             observations[step + 1] = observation
             rewards[step] = reward
             total += float(reward)
             step += 1
             if terminated or truncated:
-                episode.terminated = bool(terminated)
                 break
     except Exception as error:
         message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
         raise TaskError(message) from error
-    episode.length, episode.total = step, total
+    episode.length, episode.total, episode.terminated = step, total, bool(terminated)
     episode.check()
     return episode
 
@@ -123,32 +125,42 @@ def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: 
     if not np.isfinite(parameters).all():
         raise NumericalError("the policy's parameters have a NaN or infinite value")
     policy = NumpyPolicy(spec, np.ascontiguousarray(parameters))
-    env, limit, observe = (
-        workspace.environment(settings["env"]),
-        settings["env"].max_episode_steps,
-        settings.get("observe", 0.0),
-    )
-    limit = min(limit, settings.get("limit") or limit)
+    env, limit = workspace.environment(settings["env"]), settings["env"].max_episode_steps
+    limit, observe = min(limit, settings.get("limit") or limit), settings.get("observe", 0.0)
     seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
     random = generator(*key, int(Purpose.EXPLORATION))
     sigma, decay = settings["action_noise"], settings.get("noise_decay", 1.0)
-    episodes, observed = [], []
+    random_actions, mode = settings["random_actions"], settings.get("mode", False)
+    spare = _spare(workspace, settings["env"].max_episode_steps, spec)
+    values: dict[str, Any] = {"returns": [], "lengths": []}
+    recorded, observed = [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
         noise = Noise(spec.sizes[-1], decay, sigma) if sigma else None
-        episodes.append(
-            play(env, policy, limit, seed, random, noise, settings["random_actions"], settings.get("mode", False))
-        )
+        over = None if contributes or settings["record"] else spare
+        episode = play(env, policy, limit, seed, random, noise, random_actions, mode, over)
+        values["returns"].append(episode.total)
+        values["lengths"].append(episode.length)
+        if settings["record"]:
+            recorded.append(episode)
         if contributes:
-            observed.append(episodes[-1].observations[: episodes[-1].length])
-    values = {"returns": [episode.total for episode in episodes], "lengths": [e.length for e in episodes]}
-    arrays = transitions(episodes) if settings["record"] else {}
+            observed.append(episode.observations[: episode.length])
+    arrays = transitions(recorded) if recorded else {}
     if observe:
         values["observed"] = sum(map(len, observed))
     if observed:
         seen = np.concatenate(observed)
         arrays["observed"] = np.stack([seen.sum(axis=0), np.square(seen).sum(axis=0)])
     return Outcome(values, arrays)
+
+
+def _spare(workspace: Workspace, limit: int, spec: PolicySpec) -> Episode:
+    """This process's episode to write over: for short ones new memory would take much of the time."""
+    shape = (limit, spec.sizes[0], spec.sizes[-1])
+    if workspace.scratch.get("episode shape") != shape:
+        workspace.scratch["episode shape"], workspace.scratch["episode"] = shape, Episode(*shape)
+    found: Episode = workspace.scratch["episode"]
+    return found
 
 
 def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:

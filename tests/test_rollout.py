@@ -177,6 +177,16 @@ def test_a_limit_shortens_episodes_as_a_truncation(workspace):
     assert longer.values["lengths"] == [1000]
 
 
+def test_episodes_that_are_not_recorded_are_the_same(workspace):
+    task = problem("Hopper-v5")
+    spec, parameters = small_policy(task)
+    arguments = {"parameters": parameters}, (0,), workspace
+    recorded, not_recorded = (rollout(settings(task, spec, episodes=5, record=r), *arguments) for r in (True, False))
+    assert recorded.values == not_recorded.values
+    assert len(set(recorded.values["lengths"])) > 1
+    assert not_recorded.arrays == {}
+
+
 def test_some_episodes_contribute_their_observations(workspace):
     task = problem("Hopper-v5")
     spec, parameters = small_policy(task)
