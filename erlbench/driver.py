@@ -16,6 +16,7 @@ from erlbench.clock import Clock
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import CellError, Interrupted
 from erlbench.evaluation import EvaluationState, Evaluator, Pending
+from erlbench.noise import NoiseTable
 from erlbench.policy import PolicySpec, save_policy
 from erlbench.pool import Pool
 from erlbench.recorder import Recorder
@@ -24,7 +25,7 @@ from erlbench.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 CORE_TYPES = (
-    ArrayRef, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
+    ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
 )  # fmt: skip
 
 
