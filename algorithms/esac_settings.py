@@ -57,9 +57,7 @@ class ESACSettings(SACSettings):
         OURS,
         choices=(MIRRORED, PAIRS, INDEPENDENT),
     )
-    sigma_init: float = setting(
-        SIGMA, "initial mutation rate sigma", TABLE, by_env={"dm_control": 1e-2}, minimum=1e-12
-    )
+    sigma_init: float = setting(SIGMA, "initial mutation rate sigma", TABLE, by_env={"dm_control": 1e-2}, minimum=1e-12)
     es_learning_rate: float = setting(
         5e-3, "step size of the ES update", TABLE, by_env={"Ant": 1e-4, "dm_control": 1e-2}, minimum=0
     )

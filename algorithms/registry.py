@@ -30,6 +30,7 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
     {
         "td3": Entry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
         "sac": Entry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
+        "esac": Entry("erlbench.algorithms.esac:ESAC", critic_updates=0.02, actor_updates=0.02),
         "cem": Entry("erlbench.algorithms.cem:CEM"),
         "cma-es": Entry("erlbench.algorithms.cma_es:CMAES"),
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),

@@ -92,9 +92,7 @@ class SAC(Algorithm):
         sizes = (problem.observation_size, *settings.hidden, problem.action_size)
         self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
-        learner = initial_learner(
-            self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS)
-        )
+        learner = initial_learner(self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
         if settings.temperature is not None:
             self.state.temperature = settings.temperature

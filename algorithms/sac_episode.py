@@ -26,8 +26,8 @@ from erlbench.workspace import Workspace
 def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: `episodes` episodes of at most `limit` steps, with updates; see `episode_loop.learn_episodes`.
 
-    Settings: those of `learn_episodes`, `critic` (CriticSpec), `value_network`, `critic_updates` and `actor_updates` (counts
-    before), `temperature` (None: learnt), `target_entropy`, and those of `SACSettings` that the updates need.
+    Settings: those of `learn_episodes`, `critic` (CriticSpec), `value_network`, `critic_updates` and `actor_updates`
+    (counts before), `temperature` (None: learnt), `target_entropy`, and those of `SACSettings` that the updates need.
     Inputs: `learner` (`sac.initial_learner`), `replay` (a view of the past).
     Values: `returns`, `lengths`, `critic_updates`, `actor_updates`, `critic_loss` and `entropy` (means; 0 without
     updates), `temperature` (at the end). Arrays: `learner`, `actor` (the deterministic policy), and what
