@@ -18,6 +18,7 @@ from erlbench.algorithms.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
 from erlbench.algorithms.mean_updates import OLDEST, move, oldest, update_ratio
 from erlbench.algorithms.population_control import probability_of_rl
 from erlbench.algorithms.search_distribution import (
@@ -39,9 +40,9 @@ from erlbench.algorithms.variance_updates import (
     slide,
     success_rule,
 )
-from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
-from erlbench.tasks import ArrayRef, Counts, Output, Perturbed, Result, Task
+from erlbench.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
 
 __all__ = ["AESRL", "PRESETS", "AESRLSettings", "AESRLState", "Individual", "Ranked"]
 
@@ -53,6 +54,7 @@ class Individual:
     kind: str  # es, rl, or random: with random actions
     parameters: Perturbed | ArrayRef  # a vector in the store once it is trained
     born: int  # generation at which it was sampled
+    number: int = 0  # of individuals sampled before it
     fitness: float | None = None  # f(z), once known
     snapshot: ArrayRef | None = None  # the mean when its episode ended, until its measurement is asked for
 
@@ -101,14 +103,12 @@ class AESRL(Algorithm):
 
     def __init__(self, settings: AESRLSettings, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy_of(context.problem, settings)
         self._weights = elite_weights(settings.elites)
         rank_based = settings.mean_update == OLDEST, settings.variance_update == RANK_BASED
         self._needs_ring = any(rank_based)
         self._needs_mean_fitness = not all(rank_based)
-        mean = initial_parameters(sizes, self.key(Purpose.PARAMETERS))
+        mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
 
@@ -142,19 +142,31 @@ class AESRL(Algorithm):
         return tasks
 
     def _launch(self, worker: int) -> list[Task]:
-        """Sample an individual (no antithetic pairs), train it by gradients or not, and play one episode."""
+        """Sample an individual (no antithetic pairs), train it by gradients or not, and play its episodes."""
         state, number = self.state, self.state.launched
         z = state.distribution.sample(self.key(Purpose.NOISE, number))
         kind = self._choose(number)
         state.launched += 1
-        state.individuals[worker] = Individual(kind, z, self.counters.generation)
+        state.individuals[worker] = Individual(kind, z, self.counters.generation, number)
         if kind != "rl":
-            random = kind == "random"
-            return [self.rollout(z, kind=kind, record=True, random_actions=random, worker=worker)]
+            return [self._evaluation(z, worker)]
         view = self.context.replay.view(self.settings.replay_size)
         training = actor_task(self, z, state.critic.parameters, sum(state.lengths), view, worker)
         trained = Output(training.id, "parameters")
-        return [training, self.rollout(trained, kind=kind, record=True, worker=worker)]
+        return [training, self._evaluation(trained, worker)]
+
+    def _evaluation(self, parameters: Input, worker: int) -> Task:
+        """The episodes that are an individual's fitness; they go to the replay."""
+        individual = self.state.individuals[worker]
+        return self.rollout(
+            parameters,
+            kind=individual.kind,
+            episodes=self.settings.episodes,
+            seeds=start_states(self, individual.number),
+            record=True,
+            random_actions=individual.kind == "random",
+            worker=worker,
+        )
 
     def _choose(self, number: int) -> str:
         """The kind of the next individual: eq. 3 against a uniform number; no RL during the warm-up."""
@@ -169,11 +181,15 @@ class AESRL(Algorithm):
         return "es"
 
     def _measurement(self, worker: int, individual: Individual) -> Task:
-        """The episodes that measure f(mu) on the mean of the moment when the individual's episode ended."""
+        """The episodes that measure f(mu) on the mean of the moment when the individual's episodes ended.
+
+        Shared start states are the individual's, as far as there are as many.
+        """
         snapshot, individual.snapshot = individual.snapshot, None
         assert snapshot is not None
         episodes = self.settings.mean_episodes
-        return self.rollout(snapshot, kind="mean", counts=Counts.FITNESS, episodes=episodes, worker=worker)
+        seeds = start_states(self, individual.number, episodes)
+        return self.rollout(snapshot, kind="mean", counts=Counts.FITNESS, episodes=episodes, worker=worker, seeds=seeds)
 
     def _critic_block(self) -> list[Task]:
         """The next block of critic updates: one at a time, never more updates than timesteps so far."""
@@ -202,10 +218,10 @@ class AESRL(Algorithm):
             self._finish(task.worker, math.fsum(returns) / len(returns))
         else:
             state.lengths = [*state.lengths, *result.values["lengths"]][-self.settings.actor_episodes :]
-            self._evaluated(task.worker, individual, result.values["returns"][0])
+            self._evaluated(task.worker, individual, fitness_of(result))
 
     def _evaluated(self, worker: int, individual: Individual, fitness: float) -> None:
-        """An individual's episode has ended: measure the mean, or go on if f(mu) is not needed."""
+        """An individual's episodes have ended: measure the mean, or go on if f(mu) is not needed."""
         individual.fitness = fitness
         if individual.kind == "random" and not self.settings.tell_in_warmup:
             del self.state.individuals[worker]

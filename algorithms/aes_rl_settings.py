@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings
+from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings
 from erlbench.algorithms.mean_updates import MEAN_UPDATES, OLDEST, Psg
 from erlbench.algorithms.variance_updates import ONLINE_ADAPTIVE, ONLINE_FIXED, RANK_BASED, VARIANCE_UPDATES
 from erlbench.settings import setting
@@ -35,7 +36,7 @@ SCALE_SOURCE = "AES-RL, public code (Mujoco's locomotion tasks); else about 0.16
 
 
 @dataclass(frozen=True)
-class AESRLSettings(ActorCriticSettings):
+class AESRLSettings(ActorCriticSettings, FitnessSettings):
     """Hyper-parameters of AES-RL."""
 
     mean_update: str = setting("baseline-relative", "how far the mean moves", PAPER, choices=MEAN_UPDATES)
@@ -65,6 +66,12 @@ class AESRLSettings(ActorCriticSettings):
     elites: int = setting(5, "best of them that count in the rank-based rules", CODE, minimum=1)
     tau_cem: float = setting(0.90, "epsilon's decay per `ring` individuals (rank-based)", CODE, minimum=0, maximum=1)
     extra_ke_division: bool = setting(True, "divide the rank-based variance by K_e once more", CODE)
+    start_states: str = setting(
+        "fresh",
+        "of episodes: fresh, the same for an individual and its mean (generation), or fixed for the run",
+        OURS,
+        choices=START_STATES,
+    )
     mean_episodes: int = setting(5, "episodes that measure f(mu), once per individual", CODE, minimum=1)
     critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
     actor_episodes: int = setting(

@@ -140,10 +140,15 @@ class Algorithm(ABC):
         action_noise: float = 0.0,
         worker: int = 0,
         seeds: Sequence[int] = (),
+        limit: int | None = None,
+        observe: float = 0.0,
+        mode: bool = False,
     ) -> Task:
         """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
 
-        `seeds` names the start states (one per episode) where they are shared; by default they are fresh.
+        `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
+        shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
+        and with `mode` a stochastic policy acts by its mode.
         """
         task_id = self.new_id()
         purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
@@ -155,6 +160,9 @@ class Algorithm(ABC):
             "random_actions": random_actions,
             "action_noise": action_noise,
             "seeds": tuple(seeds),
+            "limit": limit,
+            "observe": observe,
+            "mode": mode,
         }
         return Task(
             task_id,

@@ -14,6 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.individuals import (
+    FitnessSettings,
+    PolicySettings,
+    fitness_of,
+    initial_mean,
+    policy_of,
+    start_states,
+)
 from erlbench.algorithms.search_distribution import (
     SearchDistribution,
     cem_variance,
@@ -22,7 +30,7 @@ from erlbench.algorithms.search_distribution import (
     ranking,
     weighted_moments,
 )
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.seeding import Purpose
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Perturbed, Result, Task
@@ -32,8 +40,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"
 
 
 @dataclass(frozen=True)
-class CEMSettings:
-    """Hyper-parameters of CEM."""
+class CEMSearchSettings(FitnessSettings):
+    """Hyper-parameters of CEM's search distribution and of its evaluations."""
 
     population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
     elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
@@ -44,12 +52,18 @@ class CEMSettings:
     extra_ke_division: bool = setting(
         True, "divide the weighted variance by K_e once more", "CEM-RL, public code; the paper has no such factor"
     )
-    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
-    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
 
     def __post_init__(self) -> None:
         if self.elites > self.population:
             raise ValueError(f"elites ({self.elites}) cannot exceed population ({self.population})")
+
+
+@dataclass(frozen=True)
+class CEMSettings(PolicySettings, CEMSearchSettings):
+    """Hyper-parameters of CEM."""
+
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
 
 
 @dataclass
@@ -77,11 +91,9 @@ class CEM(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy_of(context.problem, settings)
         self._weights = elite_weights(settings.elites)
-        mean = initial_parameters(sizes, self.key(Purpose.PARAMETERS))
+        mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
 
     def initial_state(self, distribution: SearchDistribution) -> CEMState:
@@ -110,14 +122,18 @@ class CEM(Algorithm):
         return self.generation(population)
 
     def generation(self, population: list[Perturbed]) -> list[Task]:
-        """The tasks that evaluate `population`, one episode each."""
-        return [self.rollout(z, kind="es", worker=index) for index, z in enumerate(population)]
+        """The tasks that evaluate `population`."""
+        episodes, seeds = self.settings.episodes, start_states(self, self.counters.generation)
+        return [
+            self.rollout(z, kind="es", episodes=episodes, worker=index, seeds=seeds)
+            for index, z in enumerate(population)
+        ]
 
     def _tell(self, task: Task, result: Result) -> None:
-        """Take one individual's return; the last one of the generation updates the distribution."""
+        """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.fitness[task.worker] = result.values["returns"][0]
-        state.steps += result.values["lengths"][0]
+        state.fitness[task.worker] = fitness_of(result)
+        state.steps += sum(result.values["lengths"])
         if len(state.fitness) == len(state.individuals):
             self.update()
 

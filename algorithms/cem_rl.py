@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from erlbench.algorithms.cem import CEM, CEM_RL, CEMSettings, CEMState
+from erlbench.algorithms.cem import CEM, CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.search_distribution import SearchDistribution
 from erlbench.settings import setting
 from erlbench.tasks import Input, Output, Perturbed, Result, Task
@@ -26,7 +27,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class CEMRLSettings(ActorCriticSettings, CEMSettings):
+class CEMRLSettings(ActorCriticSettings, CEMSearchSettings):
     """Hyper-parameters of CEM-RL."""
 
     n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
@@ -96,12 +97,15 @@ class CEMRL(CEM):
         return tasks
 
     def evaluations(self, parameters: Sequence[Input]) -> list[Task]:
-        """One episode of each individual; all of them go to the replay."""
+        """The episodes of each individual; all of them go to the replay."""
         random = self.settings.random_warmup and not self.warm
+        seeds = start_states(self, self.counters.generation)
         return [
             self.rollout(
                 z,
                 kind="random" if random else "rl" if index < self.state.trained else "es",
+                episodes=self.settings.episodes,
+                seeds=seeds,
                 record=self.settings.n_grad > 0,
                 random_actions=random,
                 worker=index,

@@ -15,20 +15,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.individuals import (
+    OURS,
+    FitnessSettings,
+    PolicySettings,
+    fitness_of,
+    initial_mean,
+    policy_of,
+    start_states,
+)
 from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
 from erlbench.errors import CellError
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
-from erlbench.seeding import Purpose, environment_seed, generator
+from erlbench.policy import PolicySpec
+from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Result, Task
 
-PYCMA, OURS = "pycma", "this suite"
-START_STATES = ("fresh", "generation", "fixed")
+PYCMA = "pycma"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "linear": {"hidden": (), "sigma_init": 0.5}}
 
 
 @dataclass(frozen=True)
-class CMAESSettings:
+class CMAESSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of CMA-ES."""
 
     population: int | None = setting(None, "individuals per generation; none: 4 + floor(3 ln N)", PYCMA, minimum=4)
@@ -36,14 +44,6 @@ class CMAESSettings:
     covariance: str = setting(
         "auto", "covariance matrix; auto: full up to 2000 parameters, then diagonal", OURS, choices=COVARIANCES
     )
-    episodes: int = setting(1, "episodes whose mean return is an individual's fitness", OURS, minimum=1)
-    start_states: str = setting(
-        "fresh", "of episodes: fresh, the same within a generation, or fixed for the run", OURS, choices=START_STATES
-    )
-    hidden: tuple[int, ...] = setting(
-        (64, 64), "widths of the hidden layers; () is linear", "GoodAI comparison", minimum=1
-    )
-    activation: str = setting("tanh", "hidden activation of the policy", "GoodAI comparison", choices=ACTIVATIONS)
 
 
 @dataclass
@@ -71,9 +71,7 @@ class CMAES(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy_of(context.problem, settings)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
         self._population = settings.population or default_population(self._policy.size)
         self._strategy = self._new_strategy()
@@ -90,7 +88,7 @@ class CMAES(Algorithm):
         return mean
 
     def _new_strategy(self) -> Strategy:
-        mean = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS))
+        mean = initial_mean(self._policy, self.settings, self.key(Purpose.PARAMETERS))
         return Strategy(
             mean,
             self.settings.sigma_init,
@@ -105,25 +103,16 @@ class CMAES(Algorithm):
         if state.individuals or self.exhausted:
             return []
         state.individuals = [self.share(x.astype(np.float32)) for x in self._strategy.ask(generation)]
-        seeds = self._seeds(generation)
+        seeds = start_states(self, generation)
         return [
             self.rollout(z, kind="es", episodes=settings.episodes, worker=index, seeds=seeds)
             for index, z in enumerate(state.individuals)
         ]
 
-    def _seeds(self, generation: int) -> list[int]:
-        """The start states that a generation's individuals share; none where each has its own."""
-        if self.settings.start_states == "fresh":
-            return []
-        common = generation if self.settings.start_states == "generation" else 0
-        return [
-            environment_seed(*self.key(Purpose.EPISODE, common, episode)) for episode in range(self.settings.episodes)
-        ]
-
     def _tell(self, task: Task, result: Result) -> None:
         """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.fitness[task.worker] = float(np.mean(result.values["returns"]))
+        state.fitness[task.worker] = fitness_of(result)
         state.steps += sum(result.values["lengths"])
         if len(state.fitness) == len(state.individuals):
             self._update()

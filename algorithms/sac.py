@@ -17,6 +17,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.individuals import policy_of
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
 from erlbench.seeding import Key, Purpose
 from erlbench.settings import setting
@@ -88,9 +89,7 @@ class SAC(Algorithm):
 
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
         learner = initial_learner(self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))

@@ -16,6 +16,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.individuals import policy_of
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.seeding import Key, Purpose
 from erlbench.settings import setting
@@ -79,9 +80,7 @@ class TD3(Algorithm):
 
     def __init__(self, settings: TD3Settings, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
         learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
         self.state = TD3State(self.share(learner), self.share(learner[: self._policy.size]))

@@ -34,6 +34,8 @@ class EvaluationState:
 class Evaluator:
     """Takes the reported policy every `frequency` training steps and plays `episodes` deterministic episodes.
 
+    A stochastic policy acts by its mode, and no action has noise.
+
     The start states belong to (run seed, evaluation index) and are thus common to all algorithms.
     """
 
@@ -68,6 +70,7 @@ class Evaluator:
                 "random_actions": False,
                 "action_noise": 0.0,
                 "seeds": tuple(environment_seed(*key, episode) for episode in range(self.episodes)),
+                "mode": True,
             },
             {"parameters": self.algorithm.policy()},
             Priority.EVALUATION,

@@ -62,28 +62,33 @@ def play(
     random: np.random.Generator | None = None,
     action_noise: float = 0.0,
     random_actions: bool = False,
+    mode: bool = False,
 ) -> Episode:
     """One episode of at most `limit` steps.
 
     `action_noise` is the standard deviation of Gaussian noise on the normalised action, which is then clipped to
-    [-1, 1]; with `random_actions` it is uniform instead. Both draw from `random`.
+    [-1, 1] if the policy is bounded (a linear policy's actions are in the environment's units, and are not clipped);
+    with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
+    the latter acts by its mode.
     """
     spec = policy.spec
     episode = Episode(limit, spec.sizes[0], spec.sizes[-1])
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
+    policy.reset(None if mode else random)
     step, total, size = 0, 0.0, spec.sizes[-1]
     try:
         while step < limit:
             if random_actions:
                 assert random is not None
-                action = random.uniform(-1.0, 1.0, size).astype(np.float32)
+                action = spec.random_action(random)
             else:
                 action = policy.normalised(observation)
                 if action_noise:
                     assert random is not None
                     action += action_noise * random.standard_normal(size, dtype=np.float32)
-                    np.clip(action, -1.0, 1.0, out=action)
+                    if spec.bounded:
+                        np.clip(action, -1.0, 1.0, out=action)
             actions[step] = action
             observation, reward, terminated, truncated, _ = env.step(policy.denormalise(action))
             observations[step + 1] = observation
@@ -106,29 +111,40 @@ def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: 
 
     Values: `returns` (undiscounted sums) and `lengths`, one per episode. With `record`, the arrays `observations`,
     `actions`, `rewards`, `continues` that `Replay.append` takes.
+
+    These settings may be absent: `limit` shortens episodes, which is a truncation; with `mode` a stochastic policy
+    acts by its mode; `observe` is the probability that an episode contributes its observations. Then the value
+    `observed` says how many observations the contributing episodes acted on, and, if there are any, the array
+    `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
     """
     spec: PolicySpec = settings["policy"]
     parameters = inputs["parameters"]
     if not np.isfinite(parameters).all():
         raise NumericalError("the policy's parameters have a NaN or infinite value")
     policy = NumpyPolicy(spec, np.ascontiguousarray(parameters))
-    env = workspace.environment(settings["env"])
+    env, limit, observe = (
+        workspace.environment(settings["env"]),
+        settings["env"].max_episode_steps,
+        settings.get("observe", 0.0),
+    )
+    limit = min(limit, settings.get("limit") or limit)
     seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
     random = generator(*key, int(Purpose.EXPLORATION))
-    episodes = [
-        play(
-            env,
-            policy,
-            settings["env"].max_episode_steps,
-            seed,
-            random,
-            settings["action_noise"],
-            settings["random_actions"],
-        )
-        for seed in seeds
-    ]
+    episodes, observed = [], []
+    for seed in seeds:
+        contributes = bool(observe) and random.random() < observe
+        noise, random_actions = settings["action_noise"], settings["random_actions"]
+        episodes.append(play(env, policy, limit, seed, random, noise, random_actions, settings.get("mode", False)))
+        if contributes:
+            observed.append(episodes[-1].observations[: episodes[-1].length])
     values = {"returns": [episode.total for episode in episodes], "lengths": [e.length for e in episodes]}
-    return Outcome(values, transitions(episodes) if settings["record"] else {})
+    arrays = transitions(episodes) if settings["record"] else {}
+    if observe:
+        values["observed"] = sum(map(len, observed))
+    if observed:
+        seen = np.concatenate(observed)
+        arrays["observed"] = np.stack([seen.sum(axis=0), np.square(seen).sum(axis=0)])
+    return Outcome(values, arrays)
 
 
 def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:

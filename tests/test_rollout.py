@@ -6,7 +6,7 @@ import pytest
 
 from erlbench.envs.registry import MUJOCO, make, problem
 from erlbench.errors import NumericalError, TaskError
-from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
 from erlbench.rollout import play, rollout, transitions
 from erlbench.seeding import environment_seed, generator
 from erlbench.store import Store
@@ -151,6 +151,65 @@ def test_random_actions_are_uniform_and_noise_is_clipped(workspace):
     inside = np.abs(noisy.actions) < 1
     assert np.abs(noisy.actions).max() <= 1
     assert abs((noisy.actions - deterministic)[inside].std() - 0.1) < 0.01
+
+
+def test_noise_of_a_linear_policy_is_in_the_environments_units_and_not_clipped(workspace):
+    task = problem("Pendulum-v1")
+    spec = PolicySpec((3, 1), "tanh", task.action_low, task.action_high, squashing="linear", bias=False)
+    policy = NumpyPolicy(spec, np.zeros(3, np.float32))
+    noisy = play(workspace.environment(task.env), policy, 200, 0, generator(1), action_noise=5.0)
+    assert 4 < noisy.actions.std() < 6
+
+
+def test_a_limit_shortens_episodes_as_a_truncation(workspace):
+    task = problem("HalfCheetah-v5")
+    spec, parameters = small_policy(task)
+    outcome = rollout(settings(task, spec, limit=7, record=True), {"parameters": parameters}, (0,), workspace)
+    assert outcome.values["lengths"] == [7]
+    assert outcome.arrays["continues"].tolist() == [1] * 7
+    longer = rollout(settings(task, spec, limit=5000), {"parameters": parameters}, (0,), workspace)
+    assert longer.values["lengths"] == [1000]
+
+
+def test_some_episodes_contribute_their_observations(workspace):
+    task = problem("Hopper-v5")
+    spec, parameters = small_policy(task)
+    arguments = {"parameters": parameters}, (0,), workspace
+    recorded = rollout(settings(task, spec, episodes=3, record=True), *arguments)
+    observed = rollout(settings(task, spec, episodes=3, observe=1.0), *arguments)
+    assert observed.values["returns"] == recorded.values["returns"]
+    acted_on = np.delete(recorded.arrays["observations"], np.cumsum(np.array(recorded.values["lengths"]) + 1) - 1, 0)
+    assert observed.values["observed"] == len(acted_on) == sum(recorded.values["lengths"])
+    expected = [acted_on.sum(axis=0, dtype=np.float64), np.square(acted_on.astype(np.float64)).sum(axis=0)]
+    np.testing.assert_allclose(observed.arrays["observed"], expected, rtol=1e-5, atol=1e-3)
+    assert (observed.arrays["observed"].dtype, list(observed.arrays)) == (np.float64, ["observed"])
+    assert "observed" not in recorded.values
+    some = rollout(settings(task, spec, episodes=40, observe=0.3), *arguments)
+    share = some.values["observed"] / sum(some.values["lengths"])
+    assert 0.1 < share < 0.5
+    none = rollout(settings(task, spec, observe=1e-9), *arguments)
+    assert (none.values["observed"], none.arrays) == (0, {})
+
+
+def test_every_episode_of_a_recurrent_policy_begins_without_memory(workspace):
+    task = problem("Pendulum-v1")
+    spec = PolicySpec((3, 16, 1), "tanh", task.action_low, task.action_high, network="lstm", squashing="linear")
+    arguments = {"parameters": initial_policy(spec, (0,))}, (0,), workspace
+    first, second = rollout(settings(task, spec, episodes=2, seeds=(3, 3)), *arguments).values["returns"]
+    assert first == second
+
+
+def test_a_stochastic_policy_draws_in_training_and_acts_its_mode_where_told(workspace):
+    task = problem("Pendulum-v1")
+    spec = PolicySpec((3, 8, 1), "tanh", task.action_low, task.action_high, stochastic=True)
+    inputs = {"parameters": initial_policy(spec, (0,))}
+    returns = [
+        rollout(settings(task, spec, seeds=(3,), mode=mode), inputs, (key,), workspace).values["returns"]
+        for mode in (False, True)
+        for key in (0, 0, 1)
+    ]
+    assert returns[0] == returns[1] != returns[2]
+    assert returns[3] == returns[4] == returns[5]
 
 
 class Broken(gymnasium.Env):

@@ -49,7 +49,7 @@ class Fake:
         else:
             episodes = task.settings["episodes"]
             values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
-            outcome = Outcome(values, self._transitions(length) if task.settings["record"] else {})
+            outcome = Outcome(values, self._transitions(episodes, length) if task.settings["record"] else {})
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
         self.outputs.update({(task.id, name): ref for name, ref in arrays.items()})
         self.algorithm.tell(task, Result(task.id, outcome.values, arrays, 0.0, 1.0, 0))
@@ -62,10 +62,10 @@ class Fake:
         self.store.close()
 
     @staticmethod
-    def _transitions(length):
+    def _transitions(episodes, length):
         return {
-            "observations": np.zeros((length + 1, OBSERVATION), np.float32),
-            "actions": np.zeros((length, ACTION), np.float32),
-            "rewards": np.zeros(length, np.float32),
-            "continues": np.ones(length, np.float32),
+            "observations": np.zeros((episodes * (length + 1), OBSERVATION), np.float32),
+            "actions": np.zeros((episodes * length, ACTION), np.float32),
+            "rewards": np.zeros(episodes * length, np.float32),
+            "continues": np.ones(episodes * length, np.float32),
         }

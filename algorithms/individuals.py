@@ -1,0 +1,99 @@
+"""What the individuals of a search are: their policies, and the episodes that are their fitness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm
+from erlbench.envs.registry import Problem
+from erlbench.errors import UsageError
+from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
+from erlbench.seeding import Key, Purpose, environment_seed
+from erlbench.settings import setting
+from erlbench.tasks import Result
+
+OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"
+START_STATES = ("fresh", "generation", "fixed")
+
+
+class Actor(Protocol):
+    """Settings of a network."""
+
+    @property
+    def hidden(self) -> tuple[int, ...]: ...
+
+    @property
+    def activation(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """Hyper-parameters of a policy that is only searched, not differentiated."""
+
+    hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", GOODAI, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the policy", GOODAI, choices=ACTIVATIONS)
+    network: str = setting("mlp", "kind of the hidden layers; lstm: LSTM cells", GOODAI, choices=NETWORKS)
+    bias: bool = setting(True, "whether layers have biases", OURS)
+    squashing: str = setting(
+        "tanh", "of continuous actions; linear: clipped by the environment only", OURS, choices=SQUASHINGS
+    )
+    bins: int | None = setting(
+        None, "equally spaced values per action dimension; none: continuous", OPENAI_ES, minimum=2
+    )
+    stochastic: bool = setting(False, "draw actions; evaluations act by the mode", OURS)
+    initialisation: str = setting("pytorch", "of the weights; normc is OpenAI-ES's", OURS, choices=INITIALISATIONS)
+
+
+@dataclass(frozen=True)
+class FitnessSettings:
+    """Hyper-parameters of an individual's evaluation."""
+
+    episodes: int = setting(1, "episodes whose mean return is an individual's fitness", OURS, minimum=1)
+    start_states: str = setting(
+        "fresh", "of episodes: fresh, the same within a generation, or fixed for the run", OURS, choices=START_STATES
+    )
+
+
+def policy_of(problem: Problem, settings: Actor) -> PolicySpec:
+    """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say.
+
+    Discrete actions are the argmax of as many outputs, which are squashed for gradients only.
+    """
+    sizes = (problem.observation_size, *settings.hidden, problem.action_size)
+    more: dict[str, Any] = {"actions": "discrete"} if problem.discrete else {}
+    if isinstance(settings, PolicySettings):
+        names = ("network", "bias", "squashing", "stochastic")
+        more = {name: getattr(settings, name) for name in names} | more
+        if problem.discrete:
+            more["squashing"] = "linear"
+        if settings.bins is not None:
+            if problem.discrete:
+                raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
+            more |= {"actions": "bins", "bins": settings.bins}
+    return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
+
+
+def initial_mean(policy: PolicySpec, settings: Actor, key: Key) -> np.ndarray:
+    """Where a search starts, float32 `(policy.size,)`."""
+    return initial_policy(policy, key, settings.initialisation if isinstance(settings, PolicySettings) else "pytorch")
+
+
+def start_states(algorithm: Algorithm, generation: int, episodes: int | None = None) -> list[int]:
+    """The start states that the individuals of a generation share; none where each has its own.
+
+    `episodes` is how many; by default an individual's.
+    """
+    settings = algorithm.settings
+    if settings.start_states == "fresh":
+        return []
+    common = generation if settings.start_states == "generation" else 0
+    count = settings.episodes if episodes is None else episodes
+    return [environment_seed(*algorithm.key(Purpose.EPISODE, common, episode)) for episode in range(count)]
+
+
+def fitness_of(result: Result) -> float:
+    """The mean return of an individual's episodes."""
+    return float(np.mean(result.values["returns"]))

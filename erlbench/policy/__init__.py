@@ -1,0 +1,20 @@
+"""Policies as flat float32 vectors: what they look like, how they start, and their inference by numpy."""
+
+from erlbench.policy.inference import NumpyPolicy
+from erlbench.policy.initial import INITIALISATIONS, initial_parameters, initial_policy
+from erlbench.policy.layout import layer_slices, parameter_count
+from erlbench.policy.spec import ACTIVATIONS, NETWORKS, SQUASHINGS, PolicySpec, save_policy
+
+__all__ = [
+    "ACTIVATIONS",
+    "INITIALISATIONS",
+    "NETWORKS",
+    "SQUASHINGS",
+    "NumpyPolicy",
+    "PolicySpec",
+    "initial_parameters",
+    "initial_policy",
+    "layer_slices",
+    "parameter_count",
+    "save_policy",
+]

@@ -1,0 +1,165 @@
+"""Inference of a policy by numpy, one observation at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from erlbench.policy.spec import PolicySpec
+
+LEVELS = np.float32(6)  # of the floor squashing, on each side of zero
+CLIP = np.float32(5)  # of normalised observations
+LOG_STD = (np.float32(-20), np.float32(2))
+Operation = Callable[[], object]
+
+
+class NumpyPolicy:
+    """Inference at batch size one without allocations; equal to torch's forward to 1e-6."""
+
+    def __init__(self, spec: PolicySpec, parameters: np.ndarray) -> None:
+        """`parameters`: float32 `(spec.size,)`, not copied."""
+        if parameters.shape != (spec.size,):
+            raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
+        self.spec = spec
+        self._random: np.random.Generator | None = None
+        self._memory: list[np.ndarray] = []  # hidden and cell states
+        self._observation = np.empty(spec.sizes[0], np.float32)
+        self._operations: list[Operation] = []  # their arguments bound once
+        outputs = self._build(spec.split(parameters))
+        self._action = self._act(outputs)
+        self.denormalise: Callable[[np.ndarray], Any] = spec.denormaliser()
+
+    def reset(self, random: np.random.Generator | None = None) -> None:
+        """Begin an episode: forget the last one. A stochastic policy draws from `random`; without it acts its mode."""
+        self._random = random
+        for state in self._memory:
+            state.fill(0)
+
+    def normalised(self, observation: np.ndarray) -> np.ndarray:
+        """Normalised action `(action,)` for an observation `(observation,)`; the next call overwrites it."""
+        self._observation[:] = observation
+        for operation in self._operations:
+            operation()
+        return self._action
+
+    # -- the operations, in order -----------------------------------------------------------------------------------
+
+    def _build(self, tensors: dict[str, np.ndarray]) -> np.ndarray:
+        """All layers; the vector of outputs that the last one writes."""
+        spec, layer = self.spec, self._observation
+        if spec.normalisation:
+            self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"])
+        last = len(spec.sizes) - 2
+        for index in range(last):
+            if spec.network == "lstm":
+                layer = self._lstm(index, tensors, layer)
+            else:
+                layer = self._linear(index, tensors, layer)
+                self._operations += _activate(spec.activation, layer)
+        return self._linear(last, tensors, layer)
+
+    def _linear(self, index: int, tensors: dict[str, np.ndarray], below: np.ndarray) -> np.ndarray:
+        matrix, bias = tensors[f"layer.{index}.weight"], tensors.get(f"layer.{index}.bias")
+        layer = np.empty(len(matrix), np.float32)
+        self._operations.append(partial(matrix.dot, below, layer))
+        if bias is not None:
+            self._operations.append(partial(np.add, layer, bias, layer))
+        return layer
+
+    def _lstm(self, index: int, tensors: dict[str, np.ndarray], below: np.ndarray) -> np.ndarray:
+        """An LSTM cell; its output is the hidden state."""
+        inner, outer = tensors[f"lstm.weight_ih_l{index}"], tensors[f"lstm.weight_hh_l{index}"]
+        biases = [tensors[name] for name in (f"lstm.bias_ih_l{index}", f"lstm.bias_hh_l{index}") if name in tensors]
+        units = outer.shape[1]
+        gates, recurrent = np.empty(4 * units, np.float32), np.empty(4 * units, np.float32)
+        hidden, cell = np.zeros(units, np.float32), np.zeros(units, np.float32)
+        self._memory += [hidden, cell]
+        entry, forget, candidate, exit = gates.reshape(4, units)
+        squashed = np.empty(units, np.float32)
+        self._operations += [
+            partial(inner.dot, below, gates),
+            partial(outer.dot, hidden, recurrent),
+            partial(np.add, gates, recurrent, gates),
+            *(partial(np.add, gates, bias, gates) for bias in biases),
+            *_sigmoid(gates[: 2 * units]),
+            partial(np.tanh, candidate, candidate),
+            *_sigmoid(exit),
+            partial(np.multiply, forget, cell, cell),
+            partial(np.multiply, entry, candidate, candidate),
+            partial(np.add, cell, candidate, cell),
+            partial(np.tanh, cell, squashed),
+            partial(np.multiply, exit, squashed, hidden),
+        ]
+        return hidden
+
+    def _act(self, outputs: np.ndarray) -> np.ndarray:
+        """From the outputs to the normalised action, which stands in the vector that this returns."""
+        spec = self.spec
+        if spec.samples_normal:
+            outputs, log_std = outputs.reshape(2, -1)
+            self._operations.append(partial(self._sample_normal, outputs, log_std))
+        elif spec.stochastic:
+            self._operations.append(partial(self._sample_softmax, outputs))
+        if spec.actions == "bins":
+            action = np.empty(spec.sizes[-1], np.float32)
+            self._operations.append(partial(_choose_bins, outputs.reshape(-1, spec.bins), action))
+            return action
+        if spec.squashing != "linear":
+            self._operations.append(partial(np.tanh, outputs, outputs))
+        if spec.squashing == "floor":
+            self._operations += [
+                partial(np.multiply, outputs, LEVELS, outputs),
+                partial(np.floor, outputs, outputs),
+                partial(np.divide, outputs, LEVELS, outputs),
+            ]
+        return outputs
+
+    def _sample_normal(self, mean: np.ndarray, log_std: np.ndarray) -> None:
+        """Replace the mean by a sample."""
+        if self._random is not None:
+            noise = self._random.standard_normal(len(mean), dtype=np.float32)
+            mean += np.exp(np.clip(log_std, *LOG_STD)) * noise
+
+    def _sample_softmax(self, outputs: np.ndarray) -> None:
+        """Add Gumbel noise: then the largest output is distributed as the softmax says (Gumbel-max)."""
+        if self._random is not None:
+            outputs += self._random.gumbel(size=len(outputs))
+
+
+def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray) -> list[Operation]:
+    return [
+        partial(np.subtract, layer, mean, layer),
+        partial(np.divide, layer, std, layer),
+        partial(np.maximum, layer, -CLIP, out=layer),
+        partial(np.minimum, layer, CLIP, out=layer),
+    ]
+
+
+def _choose_bins(logits: np.ndarray, action: np.ndarray) -> None:
+    """`logits` `(action, bins)`; the place of the largest in [-1, 1]."""
+    np.multiply(logits.argmax(axis=1), np.float32(2 / (logits.shape[1] - 1)), out=action, casting="same_kind")
+    np.subtract(action, np.float32(1), out=action)
+
+
+def _sigmoid(layer: np.ndarray) -> list[Operation]:
+    """In place; by tanh, which cannot overflow."""
+    half = np.float32(0.5)
+    return [
+        partial(np.multiply, layer, half, layer),
+        partial(np.tanh, layer, layer),
+        partial(np.multiply, layer, half, layer),
+        partial(np.add, layer, half, layer),
+    ]
+
+
+def _activate(activation: str, layer: np.ndarray) -> list[Operation]:
+    """The operations of an activation in place."""
+    if activation == "tanh":
+        return [partial(np.tanh, layer, layer)]
+    if activation == "relu":
+        return [partial(np.maximum, layer, np.float32(0), out=layer)]
+    scaled = np.empty_like(layer)
+    return [partial(np.multiply, layer, np.float32(0.01), scaled), partial(np.maximum, layer, scaled, out=layer)]

@@ -1,0 +1,142 @@
+"""What a policy is, as plain values: its network, what its outputs mean, and how they become actions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from erlbench.policy.layout import Tensor, network_tensors
+
+ACTIVATIONS = ("tanh", "relu", "leaky-relu")
+NETWORKS = ("mlp", "lstm")
+SQUASHINGS = ("tanh", "linear", "floor")
+ACTIONS = ("continuous", "bins", "discrete")
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """A policy network; what it gives is a normalised action, which `denormalise` turns into the environment's.
+
+    `continuous`: one output u per dimension, squashed. tanh: tanh(u), a normalised action in [-1, 1], which means
+    `centre + half_range * action`. floor (GoodAI): floor(6 tanh(u)) / 6, the same on twelve levels. linear: u itself
+    in the environment's units; the policy does not clip it, the environment does as it does.
+    `bins`: `bins` outputs per dimension, never squashed; the largest one names one of `bins` equally spaced values
+    from low to high.
+    `discrete`: one output per action, squashed; `denormalise` gives the index of the largest. `sizes[-1]` is the
+    number of actions, and the bounds are ().
+
+    A `stochastic` policy has two outputs u, v per continuous dimension and squashes a sample of
+    N(u, exp(clip(v, -20, 2))^2); otherwise it draws from the softmax of its outputs.
+
+    With `normalisation` the vector ends with mean and standard deviation of the observations, which are not learnt;
+    the network then sees clip((observation - mean) / std, -5, 5).
+    """
+
+    sizes: tuple[int, ...]  # observation, hidden widths, action (dimensions; or the number of discrete actions)
+    activation: str  # of hidden layers; LSTM cells have their own
+    action_low: tuple[float, ...]
+    action_high: tuple[float, ...]
+    network: str = "mlp"  # lstm: hidden layers are LSTM cells, whose state is zero at an episode's start
+    bias: bool = True
+    squashing: str = "tanh"
+    actions: str = "continuous"
+    bins: int = 0  # values per dimension where `actions` is bins
+    stochastic: bool = False
+    normalisation: bool = False
+
+    def __post_init__(self) -> None:
+        for value, known in (
+            (self.activation, ACTIVATIONS),
+            (self.network, NETWORKS),
+            (self.squashing, SQUASHINGS),
+            (self.actions, ACTIONS),
+        ):
+            if value not in known:
+                raise ValueError(f"'{value}' is none of {', '.join(known)}")
+        if self.actions == "bins" and self.bins < 2:
+            raise ValueError("a dimension needs two bins at least")
+        if self.stochastic and self.actions == "discrete" and self.squashing != "linear":
+            raise ValueError("a stochastic policy of discrete actions needs linear outputs")
+
+    @property
+    def size(self) -> int:
+        """Length of the whole vector."""
+        return self.learnt_size + (2 * self.sizes[0] if self.normalisation else 0)
+
+    @property
+    def learnt_size(self) -> int:
+        """How many numbers at the vector's beginning a search moves: the network's parameters."""
+        return self.tensors[-1].place.stop
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Layer widths of the network: `sizes` with the number of outputs at the end."""
+        per_action = self.bins if self.actions == "bins" else 2 if self.samples_normal else 1
+        return (*self.sizes[:-1], per_action * self.sizes[-1])
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The network's tensors in the order of the vector."""
+        return _tensors(self.widths, self.bias, self.network == "lstm")
+
+    @property
+    def samples_normal(self) -> bool:
+        """Whether actions are drawn from normal distributions."""
+        return self.stochastic and self.actions == "continuous"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether normalised actions lie in [-1, 1]."""
+        return self.actions == "bins" or self.squashing != "linear"
+
+    @property
+    def half_range(self) -> np.ndarray:
+        """Half the width of the action interval, float32 `(action,)`."""
+        return (np.array(self.action_high, np.float32) - np.array(self.action_low, np.float32)) / 2
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The middle of the action interval, float32 `(action,)`."""
+        return (np.array(self.action_high, np.float32) + np.array(self.action_low, np.float32)) / 2
+
+    def denormaliser(self) -> Callable[[np.ndarray], Any]:
+        """The function from a normalised action `(action,)` to the environment's: a new array, or an integer."""
+        if self.actions == "discrete":
+            return lambda normalised: int(normalised.argmax())
+        if not self.bounded:
+            return np.ndarray.copy
+        half_range, centre = self.half_range, self.centre
+        if not centre.any():  # as mostly
+            return half_range.__mul__
+        return lambda normalised: half_range * normalised + centre
+
+    def random_action(self, random: np.random.Generator) -> np.ndarray:
+        """A normalised action `(action,)` float32 that means a uniformly random action of the environment."""
+        uniform = random.uniform(-1.0, 1.0, self.sizes[-1]).astype(np.float32)
+        return uniform if self.bounded or self.actions == "discrete" else self.half_range * uniform + self.centre
+
+    def split(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """The tensors of a policy's vector by name, as views; with normalisation, the observations' mean and std."""
+        named = {tensor.name: parameters[tensor.place].reshape(tensor.shape) for tensor in self.tensors}
+        if self.normalisation:
+            statistics = parameters[self.learnt_size :].reshape(2, self.sizes[0])
+            named["observation.mean"], named["observation.std"] = statistics
+        return named
+
+
+@lru_cache(maxsize=64)  # outside of the specs, which travel with every task
+def _tensors(widths: tuple[int, ...], bias: bool, lstm: bool) -> list[Tensor]:
+    return network_tensors(widths, bias=bias, lstm=lstm)
+
+
+def save_policy(path: Path, parameters: np.ndarray, spec: PolicySpec) -> None:
+    """Write a policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
+    tensors = {name: np.array(tensor) for name, tensor in spec.split(parameters).items()}
+    save_file(tensors, path, {"policy": json.dumps(asdict(spec))})

@@ -1,0 +1,181 @@
+"""Inference by numpy against torch's own modules, and what actions mean."""
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import Categorical
+
+from erlbench.policy import ACTIVATIONS, SQUASHINGS, NumpyPolicy, PolicySpec, initial_policy
+from erlbench.seeding import generator
+
+TORCH = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": lambda: torch.nn.LeakyReLU(0.01)}
+OBSERVATION, ACTION = 5, 3
+SQUASH = {"tanh": torch.tanh, "linear": lambda x: x, "floor": lambda x: torch.floor(6 * torch.tanh(x)) / 6}
+
+
+class Network(torch.nn.Module):
+    """The same network of torch's modules."""
+
+    def __init__(self, spec):
+        super().__init__()
+        *hidden, last = list(zip(spec.widths, spec.widths[1:]))
+        self.lstm = spec.network == "lstm"
+        make = torch.nn.LSTM if self.lstm else torch.nn.Linear
+        self.hidden = torch.nn.ModuleList(make(*sizes, bias=spec.bias) for sizes in hidden)
+        self.last = torch.nn.Linear(*last, bias=spec.bias)
+        self.activation = TORCH[spec.activation]()
+
+    def forward(self, x):
+        """All observations of an episode `(T, observation)`."""
+        for layer in self.hidden:
+            x = layer(x)[0] if self.lstm else self.activation(layer(x))
+        return self.last(x)
+
+
+def make(hidden=(32, 16), activation="tanh", low=-1.0, high=1.0, **more):
+    size = () if more.get("actions") == "discrete" else (ACTION,)
+    bounds = (low,) * sum(size), (high,) * sum(size)
+    return PolicySpec((OBSERVATION, *hidden, ACTION), activation, *bounds, **more)
+
+
+def torchs(spec, parameters, observations):
+    """What torch gives for an episode's observations, before squashing `(T, outputs)`."""
+    network, x = Network(spec), torch.tensor(observations, dtype=torch.float32)
+    vector = torch.tensor(parameters)
+    assert sum(p.numel() for p in network.parameters()) == spec.learnt_size
+    torch.nn.utils.vector_to_parameters(vector[: spec.learnt_size], network.parameters())
+    if spec.normalisation:
+        mean, std = vector[spec.learnt_size :].view(2, -1)
+        x = ((x - mean) / std).clip(-5, 5)
+    with torch.no_grad():
+        return network(x)
+
+
+def played(policy, observations, random=None):
+    """The normalised actions of an episode `(T, action)`."""
+    policy.reset(random)
+    return np.array([policy.normalised(observation).copy() for observation in observations])
+
+
+OBSERVATIONS = np.random.default_rng(0).normal(size=(40, OBSERVATION))
+
+
+@pytest.mark.parametrize("squashing", SQUASHINGS)
+@pytest.mark.parametrize("normalisation", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    "network", [{"activation": name} for name in ACTIVATIONS]
+    + [{"network": "lstm"}, {"network": "lstm", "hidden": (16,)}, {"hidden": ()}]
+)  # fmt: skip
+def test_actions_equal_torchs(network, bias, normalisation, squashing):
+    spec = make(**network, bias=bias, normalisation=normalisation, squashing=squashing)
+    parameters = initial_policy(spec, (0,))
+    if normalisation:
+        parameters[spec.learnt_size :] = np.random.default_rng(1).uniform(0.1, 2, 2 * OBSERVATION)
+    outputs = torchs(spec, parameters, OBSERVATIONS)
+    policy = NumpyPolicy(spec, parameters)
+    for _ in range(2):  # the second episode begins as the first
+        actions = played(policy, OBSERVATIONS)
+        if squashing == "floor":  # on the edge between two levels, the last bit decides
+            inside = (6 * torch.tanh(outputs) % 1 - 0.5).abs().numpy() < 0.499
+            actions, expected = actions[inside], SQUASH[squashing](outputs).numpy()[inside]
+            assert len(actions) > 100
+        else:
+            expected = SQUASH[squashing](outputs).numpy()
+        np.testing.assert_allclose(actions, expected, atol=1e-6)
+
+
+def test_an_lstm_remembers_within_an_episode_only():
+    spec = make((16,), network="lstm")
+    policy = NumpyPolicy(spec, initial_policy(spec, (0,)))
+    first, second = played(policy, OBSERVATIONS[:1].repeat(2, axis=0))
+    assert np.abs(first - second).max() > 1e-4
+    np.testing.assert_array_equal(played(policy, OBSERVATIONS[:1])[0], first)
+
+
+def test_the_floor_has_twelve_levels():
+    spec = PolicySpec((1, 1), "tanh", (-2.0,), (2.0,), squashing="floor", bias=False)
+    policy = NumpyPolicy(spec, np.ones(1, np.float32))
+    actions = played(policy, np.linspace(-8, 8, 20_001)[:, None])
+    np.testing.assert_allclose(np.unique(actions), np.arange(-6, 6) / 6, atol=1e-7)  # never +1
+    np.testing.assert_allclose(policy.denormalise(actions[0]), [-2.0])
+
+
+def test_actions_are_scaled_to_their_interval():
+    for centre in (0.0, 1.0):  # zero is a special case
+        spec = PolicySpec((2, 1), "tanh", (centre - 2,), (centre + 2,))
+        policy = NumpyPolicy(spec, np.array([0, 0, 50], np.float32))
+        np.testing.assert_allclose(policy.denormalise(policy.normalised(np.zeros(2))), [centre + 2])
+
+
+def test_a_linear_policy_gives_the_environments_units_unclipped():
+    spec = PolicySpec((2, 1), "tanh", (-1.0,), (3.0,), squashing="linear")
+    policy = NumpyPolicy(spec, np.array([1, 0, 50], np.float32))
+    action = policy.denormalise(policy.normalised(np.zeros(2)))
+    assert action.tolist() == [50.0]
+    policy.normalised(np.ones(2))  # writes into the vector of its last action
+    assert action.tolist() == [50.0]
+
+
+def test_bins_are_equally_spaced_and_the_largest_logit_chooses():
+    spec = PolicySpec((OBSERVATION, 16, 2), "tanh", (-1.0, 0.0), (1.0, 3.0), actions="bins", bins=10)
+    assert spec.widths[-1] == 20
+    parameters = initial_policy(spec, (0,))
+    policy = NumpyPolicy(spec, parameters)
+    chosen = torchs(spec, parameters, OBSERVATIONS).view(-1, 2, 10).argmax(dim=2).numpy()
+    values = np.stack([np.linspace(-1, 1, 10)[chosen[:, 0]], np.linspace(0, 3, 10)[chosen[:, 1]]], axis=1)
+    actions = [policy.denormalise(action) for action in played(policy, OBSERVATIONS)]
+    np.testing.assert_allclose(actions, values, atol=1e-6)
+    assert len(np.unique(actions)) > 4
+
+
+@pytest.mark.parametrize("squashing", ["tanh", "linear"])
+def test_discrete_actions_are_the_argmax(squashing):
+    spec = make(actions="discrete", squashing=squashing)
+    parameters = initial_policy(spec, (0,))
+    outputs = torchs(spec, parameters, OBSERVATIONS)
+    policy = NumpyPolicy(spec, parameters)
+    normalised = played(policy, OBSERVATIONS)
+    np.testing.assert_allclose(normalised, SQUASH[squashing](outputs), atol=1e-6)
+    actions = [policy.denormalise(action) for action in normalised]
+    assert actions == outputs.argmax(dim=1).tolist()
+    assert type(actions[0]) is int
+
+
+@pytest.mark.parametrize("squashing", ["tanh", "linear"])
+def test_a_stochastic_policy_samples_its_normal_distribution(squashing):
+    spec = make(stochastic=True, squashing=squashing)
+    parameters = initial_policy(spec, (0,))
+    mean, log_std = torchs(spec, parameters, OBSERVATIONS[:1])[0].chunk(2)
+    policy = NumpyPolicy(spec, parameters)
+    np.testing.assert_allclose(played(policy, OBSERVATIONS[:1])[0], SQUASH[squashing](mean), atol=1e-6)  # its mode
+    drawn = played(policy, OBSERVATIONS[:1].repeat(20_000, axis=0), generator(1)).astype(np.float64)
+    normal = np.arctanh(drawn) if squashing == "tanh" else drawn
+    np.testing.assert_allclose(normal.mean(axis=0), mean, atol=0.04)
+    np.testing.assert_allclose(normal.std(axis=0), log_std.exp(), rtol=0.03)
+    again = played(policy, OBSERVATIONS[:1].repeat(3, axis=0), generator(1))
+    np.testing.assert_array_equal(again, drawn[:3].astype(np.float32))
+
+
+def test_a_stochastic_policy_of_discrete_actions_samples_its_softmax():
+    spec = make(stochastic=True, squashing="linear", actions="discrete")
+    parameters = 3 * initial_policy(spec, (0,))
+    expected = Categorical(logits=torchs(spec, parameters, OBSERVATIONS[:1])[0]).probs
+    drawn = played(NumpyPolicy(spec, parameters), OBSERVATIONS[:1].repeat(20_000, axis=0), generator(1)).argmax(axis=1)
+    np.testing.assert_allclose(np.bincount(drawn, minlength=ACTION) / len(drawn), expected, atol=0.015)
+
+
+def test_a_random_action_is_uniform_in_the_environments_units():
+    for spec in (make(low=-1.0, high=3.0), make(low=-1.0, high=3.0, squashing="linear")):
+        denormalise, random = spec.denormaliser(), generator(0)
+        actions = np.array([denormalise(spec.random_action(random)) for _ in range(3000)])
+        assert (actions.min(), actions.max()) == pytest.approx((-1, 3), abs=0.01)
+        assert actions.mean() == pytest.approx(1, abs=0.05)
+    spec, random = make(actions="discrete"), generator(0)
+    drawn = [spec.denormaliser()(spec.random_action(random)) for _ in range(3000)]
+    np.testing.assert_allclose(np.bincount(drawn) / 3000, 1 / 3, atol=0.03)
+
+
+def test_a_vector_of_the_wrong_size_is_refused():
+    with pytest.raises(ValueError, match="has 3 parameters"):
+        NumpyPolicy(PolicySpec((2, 1), "tanh", (-1.0,), (1.0,)), np.zeros(4, np.float32))

@@ -1,0 +1,51 @@
+"""Where policies start: PyTorch's ranges, OpenAI-ES's norms, keyed numbers."""
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.policy import PolicySpec, initial_parameters, initial_policy, layer_slices
+
+KEY = (0, 1)
+
+
+def test_initialisation_is_torchs_range_and_keyed():
+    first = initial_parameters((17, 400, 6), (0, 1))
+    weight, bias = layer_slices((17, 400, 6))[0]
+    bound = 1 / np.sqrt(17)
+    assert first.dtype == np.float32
+    assert np.abs(first[: bias.stop]).max() <= bound
+    assert np.abs(first[weight]).max() > 0.99 * bound
+    np.testing.assert_array_equal(first, initial_parameters((17, 400, 6), (0, 1)))
+    assert not np.array_equal(first, initial_parameters((17, 400, 6), (1, 1)))
+
+
+def test_a_policy_starts_as_its_mlp():
+    spec = PolicySpec((17, 400, 6), "tanh", (-1.0,) * 6, (1.0,) * 6, normalisation=True)
+    parameters = initial_policy(spec, KEY)
+    np.testing.assert_array_equal(parameters[: spec.learnt_size], initial_parameters(spec.sizes, KEY))
+    np.testing.assert_array_equal(parameters[spec.learnt_size :], [0] * 17 + [1] * 17)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("lstm.weight_ih_l0", torch.nn.LSTM(3, 64)), ("layer.1.weight", torch.nn.Linear(64, 50))]
+)
+def test_tensors_are_drawn_from_torchs_range(name, module):
+    spec = PolicySpec((3, 64, 50), "tanh", (-1.0,) * 50, (1.0,) * 50, network="lstm")
+    ours = np.abs(spec.split(initial_policy(spec, KEY))[name]).max()
+    theirs = max(float(tensor.detach().abs().max()) for tensor in module.parameters())
+    assert theirs == pytest.approx(0.125, rel=0.01)
+    assert ours == pytest.approx(theirs, rel=0.02)
+
+
+def test_normc_scales_what_goes_into_a_unit():
+    spec = PolicySpec((8, 32, 32, 3), "tanh", (-1.0,) * 3, (1.0,) * 3)
+    tensors = spec.split(initial_policy(spec, KEY, "normc"))
+    for name, tensor in tensors.items():
+        if name.endswith("bias"):
+            assert not tensor.any()
+        else:
+            norm = 0.01 if name == "layer.2.weight" else 1.0
+            np.testing.assert_allclose(np.linalg.norm(tensor, axis=1), norm, rtol=1e-6)
+    flat = initial_policy(PolicySpec((200, 200, 1), "tanh", (-1.0,), (1.0,)), KEY, "normc")[:40_000]
+    assert np.mean(flat**4) / np.mean(flat**2) ** 2 == pytest.approx(3, abs=0.1)  # normal, not uniform

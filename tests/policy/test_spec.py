@@ -1,0 +1,84 @@
+"""Policies as plain values: parameter counts, the layout of the vector, what is refused, and their file."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.numpy import load_file
+
+from erlbench.policy import NumpyPolicy, PolicySpec, layer_slices, parameter_count, save_policy
+
+
+def make(sizes, **more):
+    return PolicySpec(tuple(sizes), "tanh", (-1.0,) * sizes[-1], (1.0,) * sizes[-1], **more)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [((17, 400, 300, 6), 129306), ((11, 400, 300, 3), 126003), ((8, 400, 300, 2), 124502), ((8, 2), 18)],
+)
+def test_parameter_counts_of_the_papers(sizes, count):
+    assert parameter_count(sizes) == count
+    assert layer_slices(sizes)[-1][1].stop == count
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more", "count"),
+    [
+        ((8, 2), {"squashing": "linear"}, 18),  # GoodAI: lunar lander
+        ((28, 64, 64, 8), {"squashing": "floor"}, 6536),  # ant
+        ((3, 16, 1), {"network": "lstm", "squashing": "linear"}, 1361),  # partially observable pendulum
+        ((17, 400, 300, 6), {}, 129306),  # CEM-RL: HalfCheetah, Walker2d
+        ((8, 2), {"bias": False}, 16),
+        ((8, 2), {"stochastic": True}, 36),
+        ((8, 2), {"actions": "bins", "bins": 10}, 180),
+    ],
+)
+def test_sizes_of_policies(sizes, more, count):
+    spec = make(sizes, **more)
+    assert spec.size == spec.learnt_size == count
+    assert make(sizes, **more, normalisation=True).size == count + 2 * sizes[0]
+    assert make(sizes, **more, normalisation=True).learnt_size == count
+
+
+def test_an_lstms_tensors_have_torchs_names_and_order():
+    spec = make((3, 16, 1), network="lstm")
+    lstm = torch.nn.LSTM(3, 16)
+    names = [(f"lstm.{name}", tuple(value.shape)) for name, value in lstm.named_parameters()]
+    assert [(tensor.name, tensor.shape) for tensor in spec.tensors][:-2] == names
+
+
+def test_a_spec_travels_light():
+    spec = make((17, 400, 300, 6))
+    before = len(pickle.dumps(spec))
+    NumpyPolicy(spec, np.zeros(spec.size, np.float32))
+    assert len(pickle.dumps(spec)) == before < 500
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"network": "gru"}, "'gru' is none of mlp, lstm"),
+        ({"squashing": "relu"}, "'relu' is none of tanh, linear, floor"),
+        ({"actions": "bins", "bins": 1}, "two bins at least"),
+        ({"actions": "discrete", "stochastic": True}, "needs linear outputs"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(more, message):
+    with pytest.raises(ValueError, match=message):
+        make((2, 1), **more)
+
+
+def test_a_saved_policy_holds_named_tensors(tmp_path):
+    spec = make((2, 3), normalisation=True)
+    save_policy(tmp_path / "p.safetensors", np.arange(13, dtype=np.float32), spec)
+    tensors = load_file(tmp_path / "p.safetensors")
+    np.testing.assert_array_equal(tensors["layer.0.weight"], [[0, 1], [2, 3], [4, 5]])
+    np.testing.assert_array_equal(tensors["layer.0.bias"], [6, 7, 8])
+    np.testing.assert_array_equal(tensors["observation.mean"], [9, 10])
+    np.testing.assert_array_equal(tensors["observation.std"], [11, 12])
+    with safe_open(tmp_path / "p.safetensors", "numpy") as file:
+        assert json.loads(file.metadata()["policy"])["normalisation"] is True
