@@ -7,10 +7,9 @@ where that works. docs/algorithms/esac.md lists the differences.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,9 @@ from erlbench.algorithms.critic import CriticSpec, critic_spec
 from erlbench.algorithms.crossover import EXCHANGE, crossover
 from erlbench.algorithms.episode_tasks import episode_task
 from erlbench.algorithms.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
+from erlbench.algorithms.esac_state import VALIDATED, ESACState, SACPart
 from erlbench.algorithms.evolution_strategy import centred_ranks, gradient, gradient_tasks
+from erlbench.algorithms.individuals import fitness_of, policy_of, start_states
 from erlbench.algorithms.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
@@ -30,48 +31,7 @@ from erlbench.seeding import Key, Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
 
 __all__ = ["ESAC", "PRESETS"]
-VALIDATED = ("es", "sac", "winner")
 SCHEDULE, CROSSOVER = 0, 1  # what a random choice is about, in its key
-
-
-@dataclass
-class SACPart:
-    """The SAC agent and what it last did."""
-
-    learner: ArrayRef  # see sac.initial_learner
-    actor: ArrayRef  # its deterministic policy theta
-    temperature: float
-    due: bool = False  # whether it acts and learns in this generation
-    probability: float = math.nan  # of that, if it is the turn of such a generation
-    timesteps: int = 0
-    intervals: int = 0  # generations in which it acted
-    last_return: float = math.nan  # mean of its latest episodes
-    critic_loss: float = 0.0
-    entropy: float = 0.0
-
-
-@dataclass
-class ESACState:
-    """Everything ESAC needs to go on."""
-
-    sac: SACPart
-    mean: np.ndarray  # theta_es, (P,) float64
-    mean_ref: ArrayRef
-    moments: Moments  # of the ES optimiser
-    sigma: float
-    waiting: int = 0  # tasks of this generation that are not told
-    individuals: list[Perturbed] = field(default_factory=list)  # of this generation
-    fitness: dict[int, float] = field(default_factory=dict)  # by individual, those evaluated so far
-    sums: list[Result] = field(default_factory=list)  # of the gradient's blocks
-    children: list[ArrayRef] = field(default_factory=list)  # centres of the first members, crossed over
-    winner: Perturbed | None = None  # the best individual of the generation before
-    amt_steps: int = 0  # of sigma
-    amt_clipped: int = 0  # of these, at zeta
-    best: float = math.nan  # fitness in the generation before
-    average: float = math.nan
-    winning_children: int = 0
-    winning_copies: int = 0  # of the SAC policy
-    scores: dict[str, float] = field(default_factory=dict)  # by VALIDATED, at the latest validation
 
 
 class ESAC(Algorithm):
@@ -84,14 +44,12 @@ class ESAC(Algorithm):
 
     def __init__(self, settings: ESACSettings, context: Context) -> None:
         super().__init__(settings, context)
-        problem = context.problem
-        sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-        self._policy = policy = PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high)
+        self._policy = policy = policy_of(context.problem, settings)
         self._critic = critic_spec(policy, settings.critic_hidden, settings.critic_activation)
         rate = settings.es_learning_rate
         self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
         learner = initial_learner(policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
-        mean = initial_parameters(sizes, self.key(Purpose.PARAMETERS, 4))  # 0 to 3 are the learner's
+        mean = initial_parameters(policy.sizes, self.key(Purpose.PARAMETERS, 4))  # 0 to 3 are the learner's
         temperature = 1.0 if settings.temperature is None else settings.temperature
         self.state = ESACState(
             SACPart(self.share(learner), self.share(learner[: policy.size]), temperature),
@@ -107,13 +65,7 @@ class ESAC(Algorithm):
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""
-        return self.state.sac.actor if self.reports_sac else self.state.mean_ref
-
-    @property
-    def reports_sac(self) -> bool:
-        """Whether the SAC policy was the better one."""
-        es, sac = (self.state.scores.get(name, -math.inf) for name in VALIDATED[:2])
-        return sac > es
+        return self.state.sac.actor if self.state.reports_sac else self.state.mean_ref
 
     @property
     def generation(self) -> int:
@@ -144,8 +96,9 @@ class ESAC(Algorithm):
     def _evaluations(self) -> list[Task]:
         """Lines 5 to 8: the members' episodes."""
         self.state.individuals = self.population()
+        seeds = start_states(self, self.generation)
         return [
-            self.rollout(z, kind="es", episodes=self.settings.episodes, worker=index)
+            self.rollout(z, kind="es", episodes=self.settings.episodes, worker=index, seeds=seeds)
             for index, z in enumerate(self.state.individuals)
         ]
 
@@ -191,7 +144,7 @@ class ESAC(Algorithm):
             t = 1e6 * self.counters.timesteps / context.total_timesteps
         else:
             t = self.generation * context.problem.env.max_episode_steps
-        return annealed(t, settings.p_start, settings.p_end, settings.p_timesteps)
+        return settings.probability(t)
 
     def _validations(self) -> list[Task]:
         """Episodes of the ES mean, the SAC policy and the winner that only choose and report."""
@@ -229,24 +182,24 @@ class ESAC(Algorithm):
     # -- results --------------------------------------------------------------------------------------------------
 
     def _tell(self, task: Task, result: Result) -> None:
-        state, values = self.state, result.values
+        state = self.state
         state.waiting -= 1
         if task.kind == "rl":
             self._learnt(result)
         elif task.kind == "validation":
-            state.scores[VALIDATED[task.worker]] = float(np.mean(values["returns"]))
+            state.scores[VALIDATED[task.worker]] = fitness_of(result)
         elif task.kind == "gradient":
             state.sums.append(result)
             if not state.waiting:
                 self._update()
         else:
-            state.fitness[task.worker] = float(np.mean(values["returns"]))
+            state.fitness[task.worker] = fitness_of(result)
 
     def _learnt(self, result: Result) -> None:
         sac, values = self.state.sac, result.values
         sac.learner, sac.actor = result.arrays["learner"], result.arrays["actor"]
         sac.critic_loss, sac.entropy = values["critic_loss"], values["entropy"]
-        sac.temperature, sac.last_return = values["temperature"], float(np.mean(values["returns"]))
+        sac.temperature, sac.last_return = values["temperature"], fitness_of(result)
         sac.timesteps += sum(values["lengths"])
         sac.intervals += 1
 
@@ -293,28 +246,4 @@ class ESAC(Algorithm):
         state.winning_copies = sum(index >= copies for index in winners)
 
     def metrics(self) -> dict[str, float]:
-        state, sac = self.state, self.state.sac
-        return {
-            "nominal_timesteps": self.nominal_timesteps,
-            "fitness_best": state.best,
-            "fitness_mean": state.average,
-            "sigma": state.sigma,
-            "amt_steps": state.amt_steps,
-            "amt_clip_rate": state.amt_clipped / state.amt_steps if state.amt_steps else math.nan,
-            "winning_children": state.winning_children,
-            "winning_sac": state.winning_copies,
-            "p_sac": sac.probability,
-            "sac_intervals": sac.intervals,
-            "sac_timesteps": sac.timesteps,
-            "sac_return": sac.last_return,
-            "critic_loss": sac.critic_loss,
-            "entropy": sac.entropy,
-            "temperature": sac.temperature,
-            **{f"score_{name}": state.scores.get(name, math.nan) for name in VALIDATED},
-            "reports_sac": int(self.reports_sac),
-        }
-
-
-def annealed(t: float, start: float, end: float, timesteps: float) -> float:
-    """p(t) = end + (start - end) exp(-t / timesteps)."""
-    return end + (start - end) * math.exp(-t / timesteps)
+        return {"nominal_timesteps": self.nominal_timesteps, **self.state.metrics()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.crossover import CROSSOVERS
+from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.sac import SACSettings
 from erlbench.settings import setting
 
@@ -38,7 +40,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class ESACSettings(SACSettings):
+class ESACSettings(FitnessSettings, SACSettings):
     """Hyper-parameters of ESAC; those of its SAC part are SAC's."""
 
     hidden: tuple[int, ...] = setting((512, 512), "widths of the policies' hidden layers", PAPER, minimum=1)
@@ -88,7 +90,6 @@ class ESACSettings(SACSettings):
         None, "generations between steps of sigma; none: whenever SAC has learnt", PAPER, minimum=1
     )
     amt_rewards: str = setting(RAW, "rewards that tune sigma: raw or centred ranks", PAPER, choices=(RAW, RANK))
-    episodes: int = setting(1, "episodes whose mean return is a member's fitness", CODE, minimum=1)
     validation_every: int = setting(
         10, "generations between validations, which choose the reported policy", OURS, minimum=1
     )
@@ -111,3 +112,7 @@ class ESACSettings(SACSettings):
     def copies(self) -> int:
         """Members k that are copies of the SAC policy."""
         return max(1, round(0.08 * self.population)) if self.sac_members is None else self.sac_members
+
+    def probability(self, t: float) -> float:
+        """p(t) = end + (start - end) exp(-t / timesteps), of taking a chance for SAC to act and learn."""
+        return self.p_end + (self.p_start - self.p_end) * math.exp(-t / self.p_timesteps)
