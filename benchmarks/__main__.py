@@ -19,7 +19,7 @@ import click  # noqa: E402
 from benchmarks.harness import Claim  # noqa: E402
 from erlbench import machine  # noqa: E402
 
-NAMES = ("command_line", "tasks_and_workers", "rollouts", "updates", "td3", "schedule")
+NAMES = ("command_line", "tasks_and_workers", "rollouts", "populations", "updates", "td3", "schedule")
 PEERS = ("stable-baselines3", "evotorch")
 
 
@@ -29,7 +29,7 @@ PEERS = ("stable-baselines3", "evotorch")
 def main(names: tuple[str, ...], out: Path | None) -> None:
     """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
 
-    Modules: command_line, tasks_and_workers, rollouts, updates, td3, schedule.
+    Modules: command_line, tasks_and_workers, rollouts, populations, updates, td3, schedule.
     """
     import torch
 
