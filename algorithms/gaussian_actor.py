@@ -45,7 +45,7 @@ class GaussianActor:
         self._clamped, self._std, self._offset, self._slope, self._terms = self.actions.new_zeros(
             5, *self.actions.shape
         ).unbind()
-        self._log_probability = self.actions.new_zeros(len(observations), 1)
+        self.log_probabilities = self.actions.new_zeros(len(observations), 1)
 
     def sample(self, noise: Tensor) -> Tensor:
         """`actions` = tanh(mean + std * noise), `(batch, action)`; `noise` is standard normal and kept."""
@@ -57,13 +57,18 @@ class GaussianActor:
         torch.mul(self._std, noise, out=self._offset)
         return torch.add(mean, self._offset, out=self.actions).tanh_()
 
+    def draw(self, noise: Tensor) -> None:
+        """Set both `actions` and `log_probabilities`, by `sample` and `log_probability`."""
+        self.sample(noise)
+        self.log_probability()
+
     def log_probability(self) -> Tensor:
         """Of the actions sampled last, `(batch, 1)`: sum of log N(u) - log(1 - tanh(u)^2 + epsilon)."""
         slope, terms, noise = self._slope, self._terms, self._noise
         torch.mul(self.actions, self.actions, out=slope).neg_().add_(1.0)
         torch.add(slope, EPSILON, out=terms).log_().add_(self._clamped).addcmul_(noise, noise, value=0.5)
-        torch.sum(terms, 1, keepdim=True, out=self._log_probability)
-        return self._log_probability.neg_().sub_(0.5 * math.log(2.0 * math.pi) * self.actions.shape[1])
+        torch.sum(terms, 1, keepdim=True, out=self.log_probabilities)
+        return self.log_probabilities.neg_().sub_(0.5 * math.log(2.0 * math.pi) * self.actions.shape[1])
 
     def backward(self, weight: Tensor, action_gradient: Tensor) -> None:
         """The gradients of `weight` * sum of log probabilities + sum of (`action_gradient` * actions).

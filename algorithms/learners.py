@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.mlp import Adam, Mlp
+from erlbench.algorithms.side_by_side import Together, in_turn
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 
@@ -60,7 +62,11 @@ class Minibatches:
 
 
 class CriticLearner:
-    """Twin critics with their targets and Adam moments; the caller fills the minibatch's buffers."""
+    """Twin critics with their targets and Adam moments; the caller fills the minibatch's buffers.
+
+    Given the next state's value the critics have nothing to do with each other: each is a lane, and `together` runs
+    the lanes. Its result does not depend on how.
+    """
 
     def __init__(self, critic: CriticSpec, batch_size: int, state: Tensor, weight: float = 1.0) -> None:
         """`state`: `(4, 2 * size)` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
@@ -73,28 +79,42 @@ class CriticLearner:
         networks = state.view(4, 2, critic.size)
         self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, gradients.view(2, -1))
         self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
-        self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3])
+        lanes = self.online.lanes
+        self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3], len(lanes))
+        self.together: Together = in_turn
         self.next_values = torch.zeros_like(self.rewards)
         self._rows = batch_size / weight
+        self._losses = state.new_zeros(len(lanes))
+        self._errors = [(self.online.outputs[lane], self.online.output_gradient[lane]) for lane in lanes]
 
     def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
         """`fit` with TD3's values: min(Q1', Q2')(next observation, target action)."""
-        torch.amin(self.target.forward(), 0, out=self.next_values)
+        torch.amin(self.target_values(), 0, out=self.next_values)
         self.fit(discount, learning_rate, loss)
+
+    def target_values(self) -> Tensor:
+        """Q1' and Q2' of `next_inputs`, `(2, batch, 1)`."""
+        self.together([partial(self.target.forward_lane, lane) for lane in range(len(self._errors))])
+        return self.target.outputs
 
     def fit(self, discount: float, learning_rate: float, loss: Tensor) -> None:
         """One Adam step on weight * (MSE(Q1, y) + MSE(Q2, y)), whose value goes to the scalar tensor `loss`.
 
         y = reward + discount * continues * `next_values`, which the caller has set and this overwrites.
         """
-        y = self.next_values.mul_(self.continues).mul_(discount).add_(self.rewards)
-        error = torch.sub(self.online.forward(), y, out=self.online.output_gradient)
-        flat = error.view(-1)
-        torch.dot(flat, flat, out=loss)
+        self.next_values.mul_(self.continues).mul_(discount).add_(self.rewards)
+        self.together([partial(self._fit_lane, lane, learning_rate) for lane in range(len(self._errors))])
+        torch.sum(self._losses, 0, out=loss)
         loss.div_(self._rows)
+
+    def _fit_lane(self, lane: int, learning_rate: float) -> None:
+        self.online.forward_lane(lane)
+        values, error = self._errors[lane]
+        flat = torch.sub(values, self.next_values, out=error).view(-1)
+        torch.dot(flat, flat, out=self._losses[lane])
         error.mul_(2.0 / self._rows)
-        self.online.backward()
-        self.adam.step(learning_rate)
+        self.online.backward_lane(lane)
+        self.adam.step_lane(lane, learning_rate)
 
     def track(self, tau: float) -> None:
         """Move the targets: target += tau * (online - target)."""
@@ -102,7 +122,7 @@ class CriticLearner:
 
 
 class ActorLearner:
-    """An actor that climbs Q1(s, pi(s)); `critic` holds Q1's parameters and is only read."""
+    """An actor that climbs Q1(s, pi(s)), which is only read."""
 
     def __init__(
         self,
@@ -133,8 +153,16 @@ class ActorLearner:
 
     def update(self, learning_rate: float) -> None:
         """One Adam step on -mean Q1(s, pi(s)) for the observations in `observations`."""
+        self.act()
+        self.climb(learning_rate)
+
+    def act(self) -> None:
+        """The first part of `update`, which needs no critic: the actions pi(s)."""
         self._inputs[:, : self._split].copy_(self.observations)
         self._inputs[:, self._split :].copy_(self._actor.forward()[0])
+
+    def climb(self, learning_rate: float) -> None:
+        """The rest of `update`."""
         self._q1.forward()
         self._q1.output_gradient.fill_(self._gradient)
         self._q1.backward()

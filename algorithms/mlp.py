@@ -2,7 +2,8 @@
 
 All arguments of every operation are bound once, when a network is built, as views of preallocated buffers. On a CPU
 the matrix products and `tanh` are numpy's, which are faster than torch's for these sizes; they work on the
-same memory. A network may stand for several of the same shape (twin critics): tensors have a leading axis for them.
+same memory. A network may stand for several of the same shape (twin critics): tensors have a leading axis for them. On
+a CPU each of them is a lane, a sequence of operations of its own, so that lanes may run in different threads.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SLOPE = 0.01  # of leaky-relu below zero
 
 
 class Mlp:
-    """`networks` MLPs of the same shape on the same inputs.
+    """`networks` MLPs of the same shape on the same inputs, in `lanes` (on a GPU one lane computes all of them).
 
     `forward` reads `inputs` `(batch, sizes[0])` and writes `outputs` `(networks, batch, sizes[-1])`. `backward`
     reads `output_gradient` (d loss / d outputs, same shape, overwritten) after a `forward` and writes what was asked
@@ -51,63 +52,92 @@ class Mlp:
         self.outputs = layers[-1]
         shared = inputs.expand(networks, *inputs.shape)
         last = len(layers) - 1
+        self.lanes = [slice(k, k + 1) for k in range(networks)] if on_cpu(inputs) else [slice(None)]
 
-        self._forward: list[Operation] = []
-        for index, layer in enumerate(layers):
-            self._forward += products(layers[index - 1] if index else shared, weights[index].mT, layer)
-            self._forward.append(partial(layer.add_, biases[index]))
-            self._forward += _activate(output if index == last else activation, layer)
+        self._forward: list[list[Operation]] = []
+        for lane in self.lanes:
+            operations: list[Operation] = []
+            for index, layer in enumerate(layers):
+                below = layers[index - 1] if index else shared
+                operations += products(below[lane], weights[index][lane].mT, layer[lane])
+                operations.append(partial(layer[lane].add_, biases[index][lane]))
+                operations += _activate(output if index == last else activation, layer[lane])
+            self._forward.append(operations)
 
-        self._backward: list[Operation] = []
+        self._backward: list[list[Operation]] = [[] for _ in self.lanes]
         if gradients is None and input_columns is None:
             return
         deltas = [torch.zeros_like(layer) for layer in layers]
         self.output_gradient = deltas[-1]
         if gradients is not None:
             weight_gradients, bias_gradients = _layers(gradients, shapes)
-        for index in range(last, -1, -1):
-            delta = deltas[index]
-            self._backward += _differentiate(output if index == last else activation, layers[index], delta)
-            if gradients is not None:
-                below = layers[index - 1] if index else shared
-                self._backward += products(delta.mT, below, weight_gradients[index])
-                self._backward.append(partial(torch.sum, delta, 1, keepdim=True, out=bias_gradients[index]))
-            if index:
-                self._backward += products(delta, weights[index], deltas[index - 1])
         if input_columns is not None:
             columns = weights[0][:, :, input_columns]
             self.input_gradient = inputs.new_zeros(networks, batch, columns.shape[2])
-            self._backward += products(deltas[0], columns, self.input_gradient)
+        for lane, operations in zip(self.lanes, self._backward):
+            for index in range(last, -1, -1):
+                delta = deltas[index][lane]
+                operations += _differentiate(output if index == last else activation, layers[index][lane], delta)
+                if gradients is not None:
+                    below = layers[index - 1] if index else shared
+                    operations += products(delta.mT, below[lane], weight_gradients[index][lane])
+                    operations.append(partial(torch.sum, delta, 1, keepdim=True, out=bias_gradients[index][lane]))
+                if index:
+                    operations += products(delta, weights[index][lane], deltas[index - 1][lane])
+            if input_columns is not None:
+                operations += products(deltas[0][lane], columns[lane], self.input_gradient[lane])
 
     def forward(self) -> Tensor:
         """Compute and return `outputs`."""
-        for operation in self._forward:
-            operation()
+        for lane in range(len(self.lanes)):
+            self.forward_lane(lane)
         return self.outputs
+
+    def forward_lane(self, lane: int) -> None:
+        """The part of `forward` that belongs to a lane."""
+        for operation in self._forward[lane]:
+            operation()
 
     def backward(self) -> None:
         """Compute the gradients from `output_gradient`."""
-        for operation in self._backward:
+        for lane in range(len(self.lanes)):
+            self.backward_lane(lane)
+
+    def backward_lane(self, lane: int) -> None:
+        """The part of `backward` that belongs to a lane."""
+        for operation in self._backward[lane]:
             operation()
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass."""
+    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass for each of its lanes."""
 
-    def __init__(self, parameters: Tensor, gradients: Tensor, first: Tensor, second: Tensor) -> None:
-        """All contiguous and of the same length, used in place; `first` and `second` are the moments."""
-        self._steps = torch.zeros((), device=parameters.device)
-        self._arguments = [parameters], [gradients], [first], [second], [], [self._steps]  # type: ignore[var-annotated]
+    def __init__(self, parameters: Tensor, gradients: Tensor, first: Tensor, second: Tensor, lanes: int = 1) -> None:
+        """All contiguous and of the same length, used in place; `first` and `second` are the moments.
+
+        `lanes`: equal parts, in order, each of which makes steps of its own.
+        """
+        self._steps = [torch.zeros((), device=parameters.device) for _ in range(lanes)]
+        parts = zip(*(tensor.chunk(lanes) for tensor in (parameters, gradients, first, second)))
+        self._arguments: list[list[list[Tensor]]] = [
+            [*([tensor] for tensor in part), [], [steps]] for part, steps in zip(parts, self._steps)
+        ]
 
     def reset(self, steps: int) -> None:
         """Go on after `steps` steps."""
-        self._steps.fill_(steps)
+        for counted in self._steps:
+            counted.fill_(steps)
 
     def step(self, learning_rate: float) -> None:
         """One step of descent."""
-        self._steps += 1
+        for lane in range(len(self._steps)):
+            self.step_lane(lane, learning_rate)
+
+    def step_lane(self, lane: int, learning_rate: float) -> None:
+        """The part of `step` that belongs to a lane."""
+        self._steps[lane] += 1
         torch._fused_adam_(
-            *self._arguments,
+            *self._arguments[lane],
             lr=learning_rate,
             beta1=0.9,
             beta2=0.999,

@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
 
 DEFAULT_PRESET = "paper"
+CONTINUOUS, DISCRETE = "continuous", "discrete"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where an algorithm is, and what one counted environment step costs (for estimates only)."""
+    """Where an algorithm is, which actions it can give, and what one counted environment step costs.
+
+    The costs are for estimates only.
+    """
 
     where: str  # module:Class
+    actions: tuple[str, ...] = (CONTINUOUS,)
     critic_updates: float = 0.0  # gradient steps per training step
     actor_updates: float = 0.0
     episodes: float = 1.0  # simulated per counted one
@@ -53,6 +58,17 @@ def find(name: str) -> type[Algorithm]:
     module, _, attribute = entry(name).where.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
     return found
+
+
+def check_actions(name: str, discrete: bool, env: str) -> None:
+    """Raise a `UsageError` that names the algorithms that can when `name` cannot run on such actions."""
+    kind = DISCRETE if discrete else CONTINUOUS
+    if kind not in entry(name).actions:
+        able = ", ".join(other for other, listed in ALGORITHMS.items() if kind in listed.actions)
+        raise UsageError(
+            f"{name} has no {kind} actions, which {env} needs; "
+            + (f"these algorithms have: {able}" if able else "no algorithm here has")
+        )
 
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:

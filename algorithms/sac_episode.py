@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.episode_loop import Memory, learn_episodes
+from erlbench.algorithms.episode_loop import Memory, learn_episodes, side_by_side
 from erlbench.algorithms.gaussian_actor import GaussianActor
 from erlbench.algorithms.learners import CriticLearner, Minibatches, load, saved
 from erlbench.algorithms.mlp import Adam, Mlp
 from erlbench.algorithms.sac import learner_parts, value_sizes
+from erlbench.algorithms.side_by_side import Together, in_turn
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.rollout import transitions
@@ -48,7 +50,8 @@ def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: 
         if not np.isfinite(log_probability):
             raise NumericalError(f"the actions' mean log probability of update {number} is {log_probability:g}")
 
-    episodes, updates = learn_episodes(settings, inputs["replay"], key, workspace, learner.act, update)
+    with side_by_side(workspace) as learner.together:
+        episodes, updates = learn_episodes(settings, inputs["replay"], key, workspace, learner.act, update)
     loss, log_probability = rows[:updates].double().mean(0).tolist() if updates else (0.0, 0.0)
     values = {
         "returns": [episode.total for episode in episodes],
@@ -73,6 +76,7 @@ class Learner:
         sizes = [rows * columns for rows, columns in shapes.values()]
         self.state = torch.zeros(sum(sizes), device=device)
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
+        self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
         self._parameters, *moments = parts["actor"]
         gradients = torch.zeros_like(self._parameters)
@@ -113,59 +117,69 @@ class Learner:
     def update(self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, row: Tensor) -> None:
         """One update of everything on a fresh minibatch: critics, actor, temperature, targets.
 
-        The critics' loss and the mean log probability of the actor's actions go to `row` `(2,)`.
+        The critics' loss and the mean log probability of the actor's actions go to `row` `(2,)`. `together` runs what
+        does not depend on each other.
         """
         self.minibatch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         random.standard_normal(out=self._host_noise.numpy(), dtype=np.float32)
         if self._noise is not self._host_noise:
             self._noise.copy_(self._host_noise)
-        rate = settings["learning_rate"]
         self._update_critic(settings, row[0])
-        log_probability = self._update_actor(rate)
+        log_probability = self._update_actor(settings)
         torch.mean(log_probability, dim=(0, 1), out=row[1])
         if settings["temperature"] is None:
-            self._temperature.update(row[1], settings["target_entropy"], rate)
-        if self._value is None:
-            self.critic.track(settings["tau"])
-        else:
+            self._temperature.update(row[1], settings["target_entropy"], settings["learning_rate"])
+        if self._value is not None:
             self._value.track(settings["tau"])
         self._show_actor()
 
     def _update_critic(self, settings: Mapping[str, Any], loss: Tensor) -> None:
-        """Eq. 5 of v2 (with V from Eq. 3), eq. 7 of v1."""
+        """Eq. 5 of v2 (with V from Eq. 3), eq. 7 of v1; and, beside the next state's value, the actor's actions."""
         batch, critic, split = self.minibatch, self.critic, self._split
+        critic.together = self.together
         critic.inputs[:, :split] = batch.observations
         critic.inputs[:, split:] = batch.actions
         torch.mul(batch.rewards, settings["reward_scale"], out=critic.rewards)
         critic.continues.copy_(batch.continues)
         if self._value is None:
             critic.next_inputs[:, :split] = batch.next_observations
-            critic.next_inputs[:, split:] = self._next_actor.sample(self._noise[0])
-            torch.amin(critic.target.forward(), 0, out=critic.next_values)
-            critic.next_values.addcmul_(self._next_actor.log_probability(), self.alpha, value=-1.0)
+            self.together([partial(self._next_actor.draw, self._noise[0]), partial(self._actor.draw, self._noise[1])])
+            critic.next_inputs[:, split:] = self._next_actor.actions
+            torch.amin(critic.target_values(), 0, out=critic.next_values)
+            critic.next_values.addcmul_(self._next_actor.log_probabilities, self.alpha, value=-1.0)
         else:
-            critic.next_values.copy_(self._value.target.forward()[0])
+            self.together([self._value.target.forward, partial(self._actor.draw, self._noise[1])])
+            critic.next_values.copy_(self._value.target.outputs[0])
         critic.fit(settings["discount"], settings["learning_rate"], loss)
 
-    def _update_actor(self, learning_rate: float) -> Tensor:
+    def _update_actor(self, settings: Mapping[str, Any]) -> Tensor:
         """One Adam step on mean(alpha log pi(a|s) - min Q(s, a)), a from the policy; the log probabilities.
 
-        With a value network that is updated, too: its target is the negative of the term in brackets.
+        With a value network that is updated, too: its target is the negative of the term in brackets. Without one
+        the target critics move.
         """
+        rate = settings["learning_rate"]
         self._q_inputs[:, : self._split] = self.minibatch.observations
-        self._q_inputs[:, self._split :] = self._actor.sample(self._noise[1])
-        log_probability = self._actor.log_probability()
-        first, second = self._q.forward()
+        self._q_inputs[:, self._split :] = self._actor.actions
+        log_probability, lanes = self._actor.log_probabilities, range(len(self._q.lanes))
+        self.together([partial(self._q.forward_lane, lane) for lane in lanes])
+        first, second = self._q.outputs
         smaller = first <= second
         self._q.output_gradient[0].copy_(smaller).div_(-self._batch_size)
         self._q.output_gradient[1].copy_(~smaller).div_(-self._batch_size)
-        if self._value is not None:
+        self.together([partial(self._q.backward_lane, lane) for lane in lanes])
+        if self._value is None:
+            beside = partial(self.critic.track, settings["tau"])
+        else:
             values = torch.minimum(first, second).addcmul_(log_probability, self.alpha, value=-1.0)
-            self._value.update(values, learning_rate)
-        self._q.backward()
+            beside = partial(self._value.update, values, rate)
+        self.together([partial(self._climb, rate), beside])
+        return log_probability
+
+    def _climb(self, learning_rate: float) -> None:
+        """The actor's step, with the gradients of its actions from the critics."""
         self._actor.backward(self.alpha / self._batch_size, self._q.input_gradient.sum(0))
         self._actor_adam.step(learning_rate)
-        return log_probability
 
     def _show_actor(self) -> None:
         if self._host_parameters.data_ptr() != self._parameters.data_ptr():

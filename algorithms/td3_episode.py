@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.episode_loop import Memory, learn
+from erlbench.algorithms.episode_loop import Memory, learn, side_by_side
 from erlbench.algorithms.learners import ActorLearner, CriticLearner, Minibatches, load, saved, smooth
 from erlbench.algorithms.mlp import Mlp
+from erlbench.algorithms.side_by_side import Together, in_turn
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.rollout import transitions
@@ -47,7 +49,8 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
         if not math.isfinite(losses[index]):
             raise NumericalError(f"the critic's loss of update {number} is {losses[index]:g}")
 
-    episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
+    with side_by_side(workspace) as learner.together:
+        episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
     values = {
         "returns": [episode.total],
         "lengths": [episode.length],
@@ -68,6 +71,7 @@ class Learner:
         self.critic = CriticLearner(critic, batch_size, self.state[4 * policy.size :].view(critic.shape))
         q1 = self.critic.state[0, : critic.size]
         self.actor = ActorLearner(policy, critic, batch_size, self._actors[0], self._actors[2], self._actors[3], q1)
+        self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
         self._target = Mlp(
             policy.sizes, policy.activation, "tanh", self._actors[1][None], self.minibatch.next_observations
@@ -88,13 +92,21 @@ class Learner:
     def update(
         self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, loss: Tensor, delayed: bool
     ) -> None:
-        """One critic update on a fresh minibatch; with `delayed` also one of the actor and of all targets."""
+        """One critic update on a fresh minibatch; with `delayed` also one of the actor and of all targets.
+
+        `together` runs what does not depend on each other.
+        """
         batch, critic, split = self.minibatch, self.critic, self._split
         batch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         random.standard_normal(out=self._host_noise.numpy(), dtype=np.float32)
         if self._noise is not self._host_noise:
             self._noise.copy_(self._host_noise)
-        actions = self._target.forward()[0]
+        if delayed:
+            self.actor.observations.copy_(batch.observations)
+            self.together([self._target.forward, self.actor.act])
+        else:
+            self._target.forward()
+        actions = self._target.outputs[0]
         smooth(actions, self._noise, settings["target_noise"], settings["noise_clip"])
         critic.inputs[:, :split] = batch.observations
         critic.inputs[:, split:] = batch.actions
@@ -102,11 +114,11 @@ class Learner:
         critic.next_inputs[:, split:] = actions
         critic.rewards.copy_(batch.rewards)
         critic.continues.copy_(batch.continues)
+        critic.together = self.together
         critic.update(settings["discount"], settings["learning_rate"], loss)
         if delayed:
-            self.actor.observations.copy_(batch.observations)
-            self.actor.update(settings["learning_rate"])
-            critic.track(settings["tau"])
+            climb = partial(self.actor.climb, settings["learning_rate"])
+            self.together([climb, partial(critic.track, settings["tau"])])
             self._actors[1].lerp_(self._actors[0], settings["tau"])
             self._show_actor()
 

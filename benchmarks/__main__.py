@@ -19,7 +19,8 @@ import click  # noqa: E402
 from benchmarks.harness import Claim  # noqa: E402
 from erlbench import machine  # noqa: E402
 
-NAMES = ("command_line", "tasks_and_workers", "rollouts", "populations", "updates", "td3", "schedule")
+NAMES = ("command_line", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule")
+CHOICES = ("OPENBLAS_", "MKL_", "OMP_")  # variables that may change the speed of products
 PEERS = ("stable-baselines3", "evotorch")
 
 
@@ -29,7 +30,7 @@ PEERS = ("stable-baselines3", "evotorch")
 def main(names: tuple[str, ...], out: Path | None) -> None:
     """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
 
-    Modules: command_line, tasks_and_workers, rollouts, populations, updates, td3, schedule.
+    Modules: command_line, tasks_and_workers, rollouts, populations, updates, learning, schedule.
     """
     import torch
 
@@ -48,6 +49,7 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
         "seconds": round(time.monotonic() - began, 1),
         "load_average": load,
         "threads": {"blas": 1, "torch": torch.get_num_threads()},
+        "environment": {name: value for name, value in os.environ.items() if name.startswith(CHOICES)},
         "machine": described,
         "claims": [as_json(claim) for claim in claims],
     }

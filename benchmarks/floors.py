@@ -32,6 +32,13 @@ class Floors:
         self._actor.append(
             partial(np.dot, _random(batch, hidden[0]), _random(hidden[0], action), _random(batch, action))
         )
+        # SAC's actor has twice as many outputs; it draws next actions, and its own go through both critics and back.
+        gaussian = (observation, *hidden, 2 * action)
+        self._sac = 2 * forward(gaussian, batch) + backward(gaussian, batch) + 2 * (
+            3 * forward(critic, batch) + backward(critic, batch) + inputs_backward(critic, batch)
+            + forward((hidden[0], action), batch)
+        )  # fmt: skip
+        self._sac += copy(critics * (ADAM + TRACK)) + copy(parameter_count(gaussian) * ADAM)
         self._optimise_critic, self._track_critic = copy(critics * ADAM), copy(critics * TRACK)
         self._optimise_actor, self._track_actor = copy(actors * ADAM), copy(actors * TRACK)
 
@@ -47,6 +54,10 @@ class Floors:
         """A step of TD3: a critic update, and half an update of actor and targets."""
         both = self._actor + self._optimise_actor + self._track_critic + self._track_actor
         return _seconds(2 * (self._critic + self._optimise_critic) + both) / 2
+
+    def sac(self) -> float:
+        """A step of SAC: an update of critics, actor and the critics' targets."""
+        return _seconds(self._sac)
 
 
 def forward(sizes: Sequence[int], batch: int) -> Operations:

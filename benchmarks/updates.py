@@ -1,4 +1,4 @@
-"""Gradient steps against their floors, one thread: TD3's, and those of the tasks of CEM-RL and its kin."""
+"""Gradient steps against their floors, one thread: TD3's, SAC's, and those of the tasks of CEM-RL and its kin."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import torch
 
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
+from erlbench.algorithms import sac, sac_episode, td3, td3_episode
 from erlbench.algorithms.actor_critic import train_actor, update_critic
 from erlbench.algorithms.critic import critic_spec, initial_critic
+from erlbench.algorithms.episode_loop import Memory
 from erlbench.algorithms.learners import arithmetic
-from erlbench.algorithms.td3 import initial_learner
-from erlbench.algorithms.td3_episode import Learner, Memory
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.replay import Replay
 from erlbench.store import Store
@@ -25,12 +25,14 @@ from erlbench.workspace import Workspace
 
 OBSERVATION, ACTION = 17, 6  # HalfCheetah's and Walker2d's
 SIZES = (((256, 256), 256), ((400, 300), 100))
+LABELS = {"td3": "TD3 step", "sac": "SAC step", "critic": "critic update", "actor": "actor update"}
 TRANSITIONS, UPDATES, REPEATS = 20_000, 48, 7
 TD3 = {"discount": 0.99, "tau": 0.005, "learning_rate": 1e-3, "target_noise": 0.2, "noise_clip": 0.5}
+SAC = {"discount": 0.99, "tau": 0.005, "learning_rate": 3e-4, "reward_scale": 1.0, "temperature": None}
 
 
 def measure() -> Iterator[Claim]:
-    """Three ratios for each size."""
+    """Four ratios for each size."""
     store = Store.create()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -40,9 +42,10 @@ def measure() -> Iterator[Claim]:
                 floors = Floors(OBSERVATION, ACTION, hidden, batch)
                 name = f"{hidden[0]}-{hidden[1]} batch {batch}: time / floor"
                 seconds = take_turns(
-                    {"td3": bench.td3, "td3_floor": floors.td3, "critic": bench.critic, "critic_floor": floors.critic,
+                    {"td3": bench.td3, "td3_floor": floors.td3, "sac": bench.sac,
+                     "sac_floor": floors.sac, "critic": bench.critic, "critic_floor": floors.critic,
                      "actor": bench.actor, "actor_floor": floors.actor}, REPEATS)  # fmt: skip
-                for kind, label in (("td3", "TD3 step"), ("critic", "critic update"), ("actor", "actor update")):
+                for kind, label in LABELS.items():
                     ratio = median(seconds[kind] / seconds[f"{kind}_floor"])
                     samples = {key: seconds[key] for key in (kind, f"{kind}_floor")}
                     yield Claim(f"{label} {name}", ratio, 1.35, at_least=False, samples=samples)
@@ -76,8 +79,10 @@ class Bench:
         self._settings = {**TD3, "policy": self._policy, "critic": self._spec, "batch_size": batch, "step": 0}
         relu = PolicySpec(self._policy.sizes, "relu", self._policy.action_low, self._policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._learner = Learner(relu, critic, batch, "cpu")
-        self._learner.load(initial_learner(relu, critic, (0,)), 0, 0)
+        self._td3 = td3_episode.Learner(relu, critic, batch, "cpu")
+        self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
+        self._sac = sac_episode.Learner(relu, critic, False, batch, "cpu")
+        self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0, None)
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
 
     def td3(self) -> float:
@@ -87,7 +92,18 @@ class Bench:
         def run() -> None:
             for index in range(UPDATES):
                 with arithmetic():
-                    self._learner.update(self._settings, self._memory, rng, losses[index], index % 2 == 1)
+                    self._td3.update(self._settings, self._memory, rng, losses[index], index % 2 == 1)
+
+        return cpu_seconds(run) / UPDATES
+
+    def sac(self) -> float:
+        """SAC's step with its minibatch and noise."""
+        rows, rng, settings = torch.zeros(UPDATES, 2), np.random.default_rng(0), {**SAC, "target_entropy": -ACTION}
+
+        def run() -> None:
+            for row in rows:
+                with arithmetic():
+                    self._sac.update(settings, self._memory, rng, row)
 
         return cpu_seconds(run) / UPDATES
 

@@ -123,23 +123,34 @@ class FastAnt(_Fast, AntEnv):
     def _body(self) -> int:
         return int(self.model.body(self._main_body).id)
 
+    @cached_property
+    def _feels(self) -> bool:
+        """Whether the contact forces matter: in the preset `paper` they do not."""
+        return bool(self._contact_cost_weight or self._include_cfrc_ext_in_observation)
+
+    def _forces(self) -> np.ndarray:
+        """The clipped contact forces (bodies, 6)."""
+        mujoco.mj_rnePostConstraint(self.model, self.data)
+        lowest, highest = self._contact_force_range
+        return np.minimum(np.maximum(self.data.cfrc_ext, lowest), highest)
+
     def step(self, action: np.ndarray) -> Step:
         data, body = self.data, self._body
         x = data.xpos[body, 0]
         data.ctrl[:] = action
         mujoco.mj_step(self.model, data, self.frame_skip)
-        mujoco.mj_rnePostConstraint(self.model, data)
         velocity = (data.xpos[body, 0] - x) / self.dt
-        lowest, highest = self._contact_force_range
-        forces = np.minimum(np.maximum(data.cfrc_ext, lowest), highest)
         state = np.concatenate((data.qpos, data.qvel))
         low, high = self._healthy_z_range
         healthy = low <= state[2] <= high and np.isfinite(state).all()
         control = self._ctrl_cost_weight * np.add.reduce(np.square(action))
-        contact = self._contact_cost_weight * np.add.reduce(np.square(forces), axis=None)
+        contact, forces = np.float64(0.0), None
+        if self._feels:
+            forces = self._forces()
+            contact = self._contact_cost_weight * np.add.reduce(np.square(forces), axis=None)
         reward = velocity * self._forward_reward_weight + healthy * self._healthy_reward - (control + contact)
         observation = state[self._left_out :]
-        if self._include_cfrc_ext_in_observation:
+        if forces is not None and self._include_cfrc_ext_in_observation:
             observation = np.concatenate((observation, forces[1:].ravel()))
         return observation, reward, not healthy and self._terminate_when_unhealthy, False, {}
 
@@ -151,6 +162,11 @@ class FastHumanoid(_Fast, HumanoidEnv):
     def _mass(self) -> np.float64:
         return self.model.body_mass.sum()
 
+    @cached_property
+    def _feels(self) -> bool:
+        """Whether the contact forces matter: in the preset `paper` they do not."""
+        return bool(self._contact_cost_weight or self._include_cfrc_ext_in_observation)
+
     def _centre(self) -> np.float64:
         """Where the centre of mass is along x."""
         return np.einsum("b,bj->j", self.model.body_mass, self.data.xipos)[0] / self._mass
@@ -160,12 +176,15 @@ class FastHumanoid(_Fast, HumanoidEnv):
         x = self._centre()
         data.ctrl[:] = action
         mujoco.mj_step(self.model, data, self.frame_skip)
-        mujoco.mj_rnePostConstraint(self.model, data)
+        if self._feels:
+            mujoco.mj_rnePostConstraint(self.model, data)
         velocity = (self._centre() - x) / self.dt
         low, high = self._healthy_z_range
         healthy = low < data.qpos[2] < high
         control = self._ctrl_cost_weight * np.add.reduce(np.square(data.ctrl))
-        contact = self._contact_cost_weight * np.add.reduce(np.square(data.cfrc_ext), axis=None)
+        contact = np.float64(0.0)
+        if self._contact_cost_weight:
+            contact = self._contact_cost_weight * np.add.reduce(np.square(data.cfrc_ext), axis=None)
         lowest, highest = self._contact_cost_range
         costs = control + min(max(contact, lowest), highest)
         reward = self._forward_reward_weight * velocity + healthy * self._healthy_reward - costs

@@ -1,33 +1,26 @@
-"""The registry that turns an environment id into an environment, and checks that the suite can run it."""
+"""From an environment's name and settings to the environment, and the check that the suite can run it."""
 
 from __future__ import annotations
 
+import importlib
 import logging
+import os
+import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
+from erlbench.envs import catalogue, options
+from erlbench.envs.wrappers import Env, FlatObservation, RepeatAction, TerminalReward
 from erlbench.errors import UsageError, nearest
 
-MUJOCO = (
-    "Ant-v5",
-    "HalfCheetah-v5",
-    "Hopper-v5",
-    "Humanoid-v5",
-    "HumanoidStandup-v5",
-    "InvertedDoublePendulum-v5",
-    "InvertedPendulum-v5",
-    "Pusher-v5",
-    "Reacher-v5",
-    "Swimmer-v5",
-    "Walker2d-v5",
-)
-CLASSIC = ("Pendulum-v1",)
+MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
 
 @dataclass(frozen=True)
@@ -37,6 +30,8 @@ class EnvSpec:
     id: str
     max_episode_steps: int
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    terminal_reward: float = 0.0  # added on the step that terminates an episode
+    action_repeat: int = 1  # where the environment has no frame_skip of its own
 
 
 @dataclass(frozen=True)
@@ -53,19 +48,20 @@ class Problem:
 
 def ids() -> list[str]:
     """The environments that the suite lists; any other Gymnasium id or `module:Id` can be run too."""
-    return sorted(MUJOCO + CLASSIC)
+    return list(catalogue.LISTED)
 
 
-def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
-    """The environment without Gymnasium's outer bookkeeping wrappers, and its time limit in steps.
+def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
+    """The environment without Gymnasium's outer bookkeeping wrappers, and its time limit in steps, if it has one.
 
     The time limit and the order of calls are the rollout loop's business; every other wrapper stays.
     """
     _log_mujoco_warnings()
+    import_module_of(env_id)
     try:
-        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
-    except (gymnasium.error.Error, ImportError, TypeError) as error:
-        hint = "" if env_id in ids() or ":" in env_id else nearest(env_id, ids())
+        env: Env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
+    except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
+        hint = "" if env_id in catalogue.LISTED or ":" in env_id else nearest(env_id, ids())
         reason = str(error).split(" Did you mean")[0].rstrip(".")  # Gymnasium's guess has no version
         raise UsageError(f"environment '{env_id}' cannot be made: {reason}{hint}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
@@ -74,15 +70,38 @@ def make(env_id: str, **kwargs: Any) -> tuple[gymnasium.Env[Any, Any], int]:
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
         env = env.env
-    if limit is None:
-        raise UsageError(f"environment '{env_id}' has no time limit; register it with max_episode_steps")
     from erlbench.envs.mujoco_fast import hasten  # not at the top: it imports MuJoCo
 
     hasten(env)
+    if env_id.startswith(catalogue.DM_CONTROL):
+        limit = catalogue.DM_CONTROL_LIMIT if env_id in catalogue.LISTED else limit
+        env = FlatObservation(env) if isinstance(env.observation_space, Dict) else env
     return env, limit
 
 
-def _log_mujoco_warnings() -> None:
+def build(spec: EnvSpec) -> Env:
+    """The environment of `spec`, wrapped only where something must be changed."""
+    env, _ = make(spec.id, **spec.kwargs)
+    if spec.terminal_reward:
+        env = TerminalReward(env, spec.terminal_reward)
+    return RepeatAction(env, spec.action_repeat) if spec.action_repeat > 1 else env
+
+
+def import_module_of(env_id: str) -> None:
+    """Import what registers the environment, where that is not Gymnasium; a missing extra is a `UsageError`."""
+    catalogue.require(env_id)
+    # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
+    warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
+    if env_id.startswith(catalogue.OWN):
+        importlib.import_module("erlbench.envs.own")
+    elif env_id.startswith(catalogue.DM_CONTROL):
+        os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
+        if "shimmy" not in sys.modules:
+            importlib.import_module("shimmy")
+            _log_mujoco_warnings(anew=True)  # dm_control's import sets its own
+
+
+def _log_mujoco_warnings(anew: bool = False) -> None:
     """Let MuJoCo warn through the logger `mujoco`, not by writing to stderr and to ./MUJOCO_LOG.TXT.
 
     What it deprecates in the models that Gymnasium ships (lately HalfCheetah's `settotalmass`) is no user's
@@ -93,27 +112,61 @@ def _log_mujoco_warnings() -> None:
     def warn(message: str) -> None:  # called from C++, where an exception would end the process; logging raises none
         logging.getLogger("mujoco").log(logging.INFO if "is deprecated" in message else logging.WARNING, message)
 
-    if mujoco.get_mju_user_warning() is None:
+    if anew or mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(warn)
 
 
-def problem(env_id: str, **kwargs: Any) -> Problem:
-    """Make the environment once, check that it fits, and describe it."""
-    env, limit = make(env_id, **kwargs)
+def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
+    """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.
+
+    `settings` are `max_episode_steps`, `frame_skip` and keyword arguments of the environment, which win over those of
+    the preset.
+    """
+    env_id, _ = catalogue.split(name)
+    preset = catalogue.preset_of(name)
+    import_module_of(env_id)
+    chosen = options.check(env_id, {**preset.kwargs, **(settings or {})})
+    env, limit = make(env_id, **chosen.kwargs)
     try:
-        observation, action = env.observation_space, env.action_space
-        if not isinstance(observation, Box) or len(observation.shape) != 1:
-            raise UsageError(f"environment '{env_id}' has observations {observation}; a flat Box is needed")
-        if not isinstance(action, Box) or len(action.shape) != 1 or not action.shape[0]:
-            raise UsageError(f"environment '{env_id}' has actions {action}; the algorithms need a continuous Box")
-        if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
-            raise UsageError(f"environment '{env_id}' has unbounded actions {action}; wrap it with finite bounds")
-        return Problem(
-            EnvSpec(env_id, limit, kwargs),
-            observation.shape[0],
-            action.shape[0],
-            tuple(map(float, action.low)),
-            tuple(map(float, action.high)),
-        )
+        limit = chosen.max_episode_steps or limit
+        if limit is None:
+            raise UsageError(
+                f"environment '{env_id}' has no time limit; register it with max_episode_steps or give "
+                "--env-set max_episode_steps=N"
+            )
+        if catalogue.extra_of(env_id) == "dm-control" and env_id in catalogue.LISTED:
+            limit = _within_dm_control(env_id, limit, chosen)
+        bonus = preset.terminal_reward and float(chosen.kwargs.get("healthy_reward", preset.terminal_reward))
+        spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, chosen.action_repeat)
+        return _described(env, spec)
     finally:
         env.close()
+
+
+def _within_dm_control(env_id: str, limit: int, chosen: options.Chosen) -> int:
+    """The limit of a task that ends by itself, so that memory for an episode is not more than it can need."""
+    own = catalogue.DM_CONTROL_LIMIT
+    if chosen.max_episode_steps is None:
+        return -(-own // chosen.action_repeat)
+    if limit * chosen.action_repeat > own:
+        raise UsageError(
+            f"environment '{env_id}' ends by itself after {own} frames; max_episode_steps cannot be {limit}"
+        )
+    return limit
+
+
+def _described(env: Env, spec: EnvSpec) -> Problem:
+    """The problem that an environment poses; a `UsageError` for spaces that no policy here reads or gives."""
+    observation, action = env.observation_space, env.action_space
+    if not isinstance(observation, Box) or len(observation.shape) != 1:
+        raise UsageError(f"environment '{spec.id}' has observations {observation}; a flat Box is needed")
+    size = observation.shape[0]
+    if isinstance(action, Discrete):
+        if action.start != 0:
+            raise UsageError(f"environment '{spec.id}' has actions {action}; they must be numbered from 0")
+        return Problem(spec, size, int(action.n), (), (), discrete=True)
+    if not isinstance(action, Box) or len(action.shape) != 1 or not action.shape[0]:
+        raise UsageError(f"environment '{spec.id}' has actions {action}; a flat Box or a Discrete is needed")
+    if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
+        raise UsageError(f"environment '{spec.id}' has unbounded actions {action}; wrap it with finite bounds")
+    return Problem(spec, size, action.shape[0], tuple(map(float, action.low)), tuple(map(float, action.high)))

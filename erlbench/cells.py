@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ class Cell:
     algo: str
     preset: str
     name: str  # the folder and the report's key: algorithm, algorithm@preset, or the user's own
-    env: str
+    env: str  # ID, or ID@PRESET for any preset of the environment but the default one
     seed: int
     total_timesteps: int  # training steps
     workers: int  # individuals in flight; 0 for algorithms that have no such number
@@ -32,6 +32,7 @@ class Cell:
     settings: Any  # instance of the algorithm's settings_type
     out: Path
     processes: int | None = None  # where a study pins them; else RunOptions.processes
+    env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
 
     @property
@@ -45,7 +46,7 @@ class Cell:
         return f"{self.name} on {self.env}, seed {self.seed}"
 
     def config(self) -> dict[str, Any]:
-        """What config.toml holds: the tables `run` and `settings`, plain values only."""
+        """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
         run = {
             "env": self.env,
             "algo": self.algo,
@@ -59,7 +60,7 @@ class Cell:
             "evaluate": self.evaluate,
             "simulated_time": self.simulated_time,
         }
-        return {"run": run, "settings": plain(self.settings)}
+        return {"run": run, "settings": plain(self.settings), "env_settings": dict(self.env_settings)}
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def folder_name(env_id: str) -> str:
 def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now"."""
     lines = []
-    for table in ("run", "settings"):
+    for table in ("run", "settings", "env_settings"):
         there, here = saved.get(table, {}), now.get(table, {})
         if not isinstance(there, Mapping):
             there = {}

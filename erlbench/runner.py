@@ -176,7 +176,7 @@ class Run:
         self.cell = cell
         self.directory = directory
         self.runner = runner
-        task = problem(cell.env)
+        task = problem(cell.env, cell.env_settings)
         self.replay = Replay(directory.path / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay)
         algorithm = registry.find(cell.algo)(cell.settings, context)

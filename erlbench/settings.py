@@ -49,8 +49,8 @@ def setting(
 
 
 def environment_name(env_id: str) -> str:
-    """The key of `by_env` for an environment id: "HalfCheetah" for "HalfCheetah-v5" or "module:HalfCheetah-v5"."""
-    return re.sub(r"-v\d+$", "", env_id.rpartition(":")[2])
+    """The key of `by_env` for an environment: "Ant" for "Ant-v5", "Ant-v5@paper" or "module:Ant-v5"."""
+    return re.sub(r"-v\d+$", "", env_id.partition("@")[0].rpartition(":")[2])
 
 
 def resolve(

@@ -40,10 +40,11 @@ class Profile:
 
     seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0)
     total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1)
-    envs: tuple[str, ...] = setting(MISSING, "environment ids")
+    envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
     eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
     eval_episodes: int = setting(10, "episodes per evaluation", minimum=1)
     settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
+    env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
     evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
 
 
@@ -105,10 +106,11 @@ def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
 
 def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
     """Check presets, settings and environments of `studies`, which were loaded from `path`; imports algorithms."""
-    from erlbench.envs.registry import problem
+    from erlbench.envs.catalogue import canonical
+    from erlbench.envs.registry import Problem, problem
 
     reader = _open(path)
-    checked: set[str] = set()
+    cache: dict[str, Problem] = {}
     for study in studies.values():
         types = {entry.algo: registry.find(entry.algo).settings_type for entry in study.entries}
         known = {item.name for settings_type in types.values() for item in fields(settings_type)}
@@ -118,15 +120,19 @@ def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
                 if key not in known:
                     message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
                     reader.fail(message, (*own, "settings", key), (*shared, "settings", key))
+            problems: dict[str, Problem] = {}
             for env in profile.envs:
-                if env not in checked:
-                    with reader.at((*own, "envs"), (*shared, "envs")):
-                        problem(env)
-                    checked.add(env)
+                with reader.at((*own, "envs"), (*shared, "envs")):
+                    if canonical(env) != env:
+                        raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
+                    key = f"{env} {sorted(profile.env_settings.items())}"
+                    problems[env] = cache[key] if key in cache else problem(env, profile.env_settings)
+                    cache[key] = problems[env]
             for index, entry in enumerate(study.entries):
                 with reader.at(("studies", study.name, "entries", index)):
                     preset = registry.preset(entry.algo, entry.preset)
-                    for env in profile.envs:
+                    for env, found in problems.items():
+                        registry.check_actions(entry.algo, found.discrete, env)
                         resolve(types[entry.algo], env, preset, profile_settings(profile, entry), owner=entry.algo)
 
 
@@ -212,7 +218,7 @@ def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
             for index, entry in enumerate(study.entries):
                 known = first.setdefault((profile_name, entry.name), (study.name, entry, profile))
                 differ = _differing(known[1], entry, ("algo", "preset", "workers", "processes", "settings"))
-                budget = ("total_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings")
+                budget = ("total_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings", "env_settings")
                 differ += [f"{key} of profile {profile_name}" for key in _differing(known[2], profile, budget)]
                 if differ:
                     message = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import gymnasium
 
-from erlbench.envs.registry import EnvSpec, make
+from erlbench.envs.registry import EnvSpec, build
 from erlbench.replay import ReplayReader
 from erlbench.store import Store
 from erlbench.tasks import Outcome, ReplayView, Result, Task
@@ -24,15 +24,16 @@ class Workspace:
         self.store = store
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
+        self.threads = 1  # that the present task may use
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
 
     def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """The environment of `spec`, made once."""
-        name = json.dumps([spec.id, dict(spec.kwargs)], sort_keys=True)
+        name = json.dumps({**vars(spec), "max_episode_steps": 0}, sort_keys=True, default=dict)
         if name not in self._environments:
-            self._environments[name] = make(spec.id, **spec.kwargs)[0]
+            self._environments[name] = build(spec)
         return self._environments[name]
 
     def replay(self, view: ReplayView) -> ReplayReader:
@@ -48,6 +49,7 @@ class Workspace:
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
+        self.threads = task.threads
         start = time.monotonic()
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}

@@ -42,7 +42,7 @@ class DictObservation(Broken):
 
 
 class DiscreteAction(Broken):
-    """Actions that no policy here can give."""
+    """Three actions to choose from."""
 
     action_space = Discrete(3)
 

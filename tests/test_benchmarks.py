@@ -4,12 +4,16 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
 from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.cells import Tasks
+from benchmarks.eager import AGENTS, Loop
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, take_turns
+from benchmarks.learning import NO_CORE, _claim
+from erlbench.envs.registry import problem
 
 
 def test_a_claim_is_met_missed_or_not_measured():
@@ -36,6 +40,13 @@ def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
     expected = actor + critic + (critic - (s + a) * h + a * h) + (actor + actor - s * h)
     assert multiplications(floors._actor) == batch * expected
     assert floors.td3() > 0
+    gaussian = s * h + h * k + k * 2 * a
+    expected = gaussian + 4 * critic + 2 * (critic + critic - (s + a) * h)
+    expected += gaussian + 2 * critic + 2 * (critic - (s + a) * h + a * h) + (gaussian + gaussian - s * h)
+    assert multiplications(floors._sac[:-2]) == batch * expected
+    moved = sum(operation.args[0].nbytes + operation.args[1].nbytes for operation in floors._sac[-2:])
+    parameters = critic + h + k + 1, gaussian + h + k + 2 * a
+    assert moved == pytest.approx(2 * parameters[0] * 40 + parameters[1] * 28, abs=16)
 
 
 def multiplications(operations):
@@ -54,6 +65,27 @@ def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_la
     assert tasks.warm == 5.0
     assert tasks.busy_share == (3 + 2) / 8  # of 5 to 9: process 0 until 8, process 1 from 7
     assert tasks.seconds_per_step == 4.0 / 100
+
+
+@pytest.mark.parametrize("algo", AGENTS)
+def test_the_eager_loops_learn_from_their_steps(algo):
+    agent = AGENTS[algo](problem("Pendulum-v1"), (8, 8))
+    loop = Loop("Pendulum-v1", agent, 16, capacity=60)
+    before = [parameter.detach().clone() for parameter in agent._actor.parameters()]
+    loop.explore(50)
+    loop.learn(1)
+    unchanged = all(torch.equal(a, b) for a, b in zip(before, agent._actor.parameters()))
+    assert unchanged == (algo == "td3"), "TD3's actor moves every second time"
+    loop.learn(30)
+    assert not any(torch.equal(a, b) for a, b in zip(before, agent._actor.parameters()))
+    assert loop._length == 81
+    assert all(parameter.isfinite().all() for parameter in agent._critics.parameters())
+
+
+def test_what_was_not_timed_is_not_measured():
+    seconds = {"erlbench": np.array([1.0, 2.0]), "eager": np.array([3.0, 4.0])}
+    assert _claim("c", 2.0, seconds, "eager").measured == 2.5
+    assert _claim("c", 2.0, seconds, "stable_baselines3", NO_CORE).note == NO_CORE
 
 
 def test_an_unknown_benchmark_is_named_beside_the_known():

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from erlbench.envs.catalogue import preset_of
 from erlbench.envs.registry import MUJOCO, make, problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
@@ -62,6 +63,10 @@ def test_episodes_equal_gymnasiums_bit_by_bit(env_id, workspace):
     + [("Ant-v5", {"main_body": "front_left_leg", "contact_force_range": (-0.1, 0.2), "healthy_z_range": (0.4, 1.0)}),
        ("Ant-v5", {"include_cfrc_ext_in_observation": False, "contact_cost_weight": 1.0,
                    "exclude_current_positions_from_observation": False}),
+       ("Ant-v5", dict(preset_of("Ant-v5@paper").kwargs)),
+       ("Ant-v5", {"contact_cost_weight": 0.0}),
+       ("Humanoid-v5", dict(preset_of("Humanoid-v5@paper").kwargs)),
+       ("Humanoid-v5", {"contact_cost_weight": 0.0, "contact_cost_range": (0.2, 0.5)}),
        ("Humanoid-v5", {"contact_cost_weight": 1e-3, "contact_cost_range": (0.2, 0.5), "frame_skip": 3}),
        ("Humanoid-v5", {"include_cfrc_ext_in_observation": False, "include_cinert_in_observation": False,
                         "exclude_current_positions_from_observation": False, "terminate_when_unhealthy": False}),

@@ -96,6 +96,7 @@ def test_later_layers_win():
 def test_environment_names_have_neither_module_nor_version():
     assert environment_name("Ant-v5") == "Ant"
     assert environment_name("my.package:Ant-v12") == "Ant"
+    assert environment_name("Ant-v5@paper") == "Ant"
     assert environment_name("dm_control/walker-run-v0") == "dm_control/walker-run"
 
 

@@ -99,6 +99,8 @@ def test_a_small_file(tmp_path):
          "eval_freq of profile smoke; make them equal or give one another name"),
         ('[{ algo = "td3" }]', '[{ algo = "td3", processes = 1 }]', "line 24: entry 'td3' of study 'two' is not as in "
          "study 'one': it differs in processes; make them equal or give one another name"),
+        ("seeds = [4]", "env_settings = { frame_skip = 2 }", "entry 'td3' of study 'two' is not as in study 'one': it "
+         "differs in env_settings of profile smoke"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
     ],
 )  # fmt: skip
@@ -119,6 +121,11 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
          "did you mean 'linear-fixed'?"),
         ("tau = 0.01", "tua = 0.01", "line 12: unknown setting 'tua' of aes-rl; did you mean 'tau'?"),
         ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
+        ('"Walker2d-v5"]', '"Walker2d-v5@v5"]', "line 28: 'Walker2d-v5@v5' names the default preset; write "
+         "'Walker2d-v5'"),
+        ('"Walker2d-v5"]', '"CartPole-v1"]', "line 24: td3 has no discrete actions, which CartPole-v1 needs; "),
+        ("seeds = 2", "seeds = 2\nenv_settings = { frame_skp = 2 }", "line 20: environment 'Hopper-v5' has no setting "
+         "'frame_skp'; did you mean 'frame_skip'?"),
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
     ],
 )  # fmt: skip

@@ -16,6 +16,7 @@ from erlbench.settings import check, setting
 from erlbench.toml_file import TomlFile
 
 MOST_SEEDS = 10_000
+TABLES = {"set": "settings", "env_set": "env_settings"}  # options of KEY=VALUE, and their tables in a file
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class RunArguments:
     """What the user asked for; None where it is left to the study, the algorithm or the machine."""
 
     algo: tuple[str, ...] = setting((), "algorithms, as NAME or NAME@PRESET; with --study, only these entries")
-    env: tuple[str, ...] = setting((), "environment ids; with --study, only these of its environments")
+    env: tuple[str, ...] = setting((), "environments, as ID or ID@PRESET; with --study, only these of its environments")
     preset: str | None = setting(None, "preset of the algorithms given without one [default: paper]")
     study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
     profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
@@ -34,7 +35,11 @@ class RunArguments:
     set: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, metadata={"help": "a hyper-parameter, see `erlbench list algos -v`"}
     )
-    config: str | None = setting(None, "TOML file with any of these options and a table [settings]")
+    env_set: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict,
+        metadata={"help": "max_episode_steps, frame_skip or a keyword argument of the environments"},
+    )
+    config: str | None = setting(None, "TOML file with any of these options and tables [settings], [env_settings]")
     simulated_time: bool = setting(False, "order results by modelled durations: reproducible when asynchronous")
     eval_freq: int | None = setting(None, "training steps between two evaluations [default: 5000]", minimum=1)
     eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1)
@@ -77,11 +82,9 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
         values = _from_file(Path(given["config"]))
         if "seed" in given or "seeds" in given:
             values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
-    settings = {**values.get("set", {}), **_assignments(given.get("set", ()))}
-    values.update(
-        {key: _checked(key, value, "--" + key.replace("_", "-")) for key, value in given.items() if key != "set"}
-    )
-    return RunArguments(**{**values, "set": settings})
+    tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), _option(key))} for key in TABLES}
+    values.update({key: _checked(key, value, _option(key)) for key, value in given.items() if key not in TABLES})
+    return RunArguments(**{**values, **tables})
 
 
 def option_fields() -> dict[str, dataclasses.Field[Any]]:
@@ -129,22 +132,26 @@ def _checked(key: str, value: Any, what: str) -> Any:
     return check(value, kind, what, option_fields()[key].metadata)
 
 
-def _assignments(texts: tuple[str, ...]) -> dict[str, str]:
-    """`key=value` texts of --set; the last one wins."""
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
+    """`key=value` texts of an option; the last one wins."""
     values = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"--set needs KEY=VALUE, not '{text}'")
+            raise UsageError(f"{option} needs KEY=VALUE, not '{text}'")
         values[key.strip().replace("-", "_")] = value.strip()
     return values
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    """A --config file: options at the top or in [run], hyper-parameters in [settings]; a run's config.toml is one."""
+    """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
-    known = [name for name in option_fields() if name not in ("set", "config")]
-    top = {key: value for key, value in file.data.items() if key not in ("run", "settings")}
+    known = [name for name in option_fields() if name not in (*TABLES, "config")]
+    top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
     for where, table in (((), top), (("run",), file.table(file.data.get("run", {}), ("run",)))):
         for key, value in table.items():
             name = key.replace("-", "_")
@@ -154,4 +161,4 @@ def _from_file(path: Path) -> dict[str, Any]:
                 continue  # what config.toml says of algorithms that have none
             with file.at((*where, key)):
                 values[name] = _checked(name, value, f"'{key}'")
-    return {**values, "set": file.table(file.data.get("settings", {}), ("settings",))}
+    return values | {option: file.table(file.data.get(name, {}), (name,)) for option, name in TABLES.items()}

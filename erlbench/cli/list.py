@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import click
 
@@ -11,7 +12,7 @@ from erlbench.cli.tables import print_table
 
 @click.command()
 @click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
-@click.option("-v", "--verbose", is_flag=True, help="also settings and presets, or entries and profiles")
+@click.option("-v", "--verbose", is_flag=True, help="also settings, presets, entries and profiles")
 def command(what: str, verbose: bool) -> None:
     """List the algorithms, environments or studies.
 
@@ -19,6 +20,7 @@ def command(what: str, verbose: bool) -> None:
     Examples:
       erlbench list algos
       erlbench list algos -v
+      erlbench list envs
       erlbench list studies
     """
     {"algos": _algos, "envs": _envs, "studies": _studies}[what](verbose)
@@ -32,12 +34,13 @@ def _algos(verbose: bool) -> None:
         (
             name,
             getattr(registry.find(name), "default_workers", None) or "-",
+            ", ".join(listed.actions),
             ", ".join(registry.presets(name)),
             registry.summary(name),
         )
-        for name in registry.ALGORITHMS
+        for name, listed in registry.ALGORITHMS.items()
     ]
-    print_table("", ("algorithm", "workers", "presets", "summary"), rows)
+    print_table("", ("algorithm", "workers", "actions", "presets", "summary"), rows)
     if not verbose:
         return
     for name in registry.ALGORITHMS:
@@ -57,14 +60,44 @@ def _algos(verbose: bool) -> None:
 
 
 def _envs(verbose: bool) -> None:
-    from erlbench.envs.registry import ids, problem
+    from erlbench.envs import catalogue
 
-    rows = []
-    for name in ids():
-        found = problem(name)
-        rows.append((name, found.observation_size, found.action_size, found.env.max_episode_steps))
-    print_table("", ("environment", "observation", "action", "time limit"), rows)
-    click.echo("Any other Gymnasium id with a flat observation and a continuous action can be run, as can MODULE:ID.")
+    rows = [
+        (
+            row.id,
+            row.observation,
+            f"{row.action} discrete" if row.discrete else row.action,
+            row.limit,
+            ", ".join(row.presets) or "-",
+            f"{row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}" if row.extra else "-",
+            row.source,
+        )
+        for row in catalogue.LISTED.values()
+    ]
+    print_table("", ("environment", "observation", "action", "time limit", "presets", "extra", "source"), rows)
+    click.echo(
+        "The first preset is the default; another one is ID@PRESET. An extra is installed by: pip install "
+        "'erlbench[EXTRA]'.\nAny other Gymnasium id with a flat observation and bounded or discrete actions "
+        "can be run, as can MODULE:ID."
+    )
+    if verbose:
+        _env_settings()
+
+
+def _env_settings() -> None:
+    """The settings of each environment that can be made here."""
+    from erlbench.envs import catalogue
+    from erlbench.envs.options import OWN, parameters
+    from erlbench.envs.registry import import_module_of
+
+    for row in catalogue.LISTED.values():
+        if row.extra and not catalogue.installed(row.extra):
+            continue
+        import_module_of(row.id)
+        known = dict.fromkeys(OWN, "") | {name: value.default for name, value in parameters(row.id).items()}
+        settings = [(name, "" if value in ("", inspect.Parameter.empty) else value) for name, value in known.items()]
+        click.echo()
+        print_table(f"Settings of {row.id} (--env-set)", ("setting", "default"), settings)
 
 
 def _studies(verbose: bool) -> None:

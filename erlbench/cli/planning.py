@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from erlbench import studies
 from erlbench.algorithms import registry
 from erlbench.cells import Cell, cell_name
 from erlbench.cli.arguments import RunArguments
-from erlbench.envs.registry import problem
+from erlbench.envs.catalogue import canonical
+from erlbench.envs.options import plain_values
+from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.settings import resolve
 
@@ -21,12 +23,20 @@ PROFILE = "smoke"
 def plan(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
     cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
-    for env in dict.fromkeys(cell.env for cell in cells):
-        problem(env)
     distinct: dict[Path, Cell] = {}
     for cell in cells:
         distinct.setdefault(cell.directory, cell)
+    _check_environments(distinct.values())
     return list(distinct.values())
+
+
+def _check_environments(cells: Iterable[Cell]) -> None:
+    """Make each environment once, and refuse algorithms that cannot give its actions."""
+    problems: dict[str, Problem] = {}
+    for cell in cells:
+        if cell.env not in problems:
+            problems[cell.env] = problem(cell.env, cell.env_settings)
+        registry.check_actions(cell.algo, problems[cell.env].discrete, cell.env)
 
 
 def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
@@ -38,7 +48,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
     parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
     _check_workers(arguments, [algo for algo, _ in parts])
-    for env in arguments.env:
+    for env in dict.fromkeys(map(canonical, arguments.env)):
         for algo, own_preset in parts:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
@@ -57,6 +67,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     eval_episodes=arguments.eval_episodes or 10,
                     evaluate=arguments.evaluate or "during",
                     out=Path(arguments.out or RESULTS),
+                    env_settings=plain_values(arguments.env_set),
                     simulated_time=arguments.simulated_time and _asynchronous(algo),
                 )
 
@@ -102,6 +113,7 @@ def _entry_cells(
             evaluate=arguments.evaluate or profile.evaluate,
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
+            env_settings={**profile.env_settings, **plain_values(arguments.env_set)},
             simulated_time=arguments.simulated_time and _asynchronous(entry.algo),
         )
 

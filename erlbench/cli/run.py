@@ -25,6 +25,7 @@ SECTIONS = {
         "total_timesteps",
         "workers",
         "set",
+        "env_set",
         "config",
         "simulated_time",
     ),
@@ -40,6 +41,7 @@ METAVARS = {
     "study": "NAME[,NAME...]",
     "seeds": "N|LIST",
     "set": "KEY=VALUE",
+    "env_set": "KEY=VALUE",
     "config": "FILE",
     "out": "DIR",
     "evaluate": "during|after",
@@ -50,7 +52,7 @@ METAVARS = {
     "name": "NAME",
     "device": "DEVICE",
 }
-REPEATED = ("algo", "env", "study", "set")
+REPEATED = ("algo", "env", "study", "set", "env_set")
 
 
 class RunCommand(click.Command):
@@ -91,6 +93,7 @@ def run(**given: Any) -> None:
       erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000 --workers 5
       erlbench run --algo td3,cem-rl --env HalfCheetah-v5,Hopper-v5 --seeds 10 --jobs 4
       erlbench run --algo cem@no-extra-division --env Swimmer-v5 --set sigma_init=1e-2
+      erlbench run --algo cem --env Walker2d-v5@paper --env-set max_episode_steps=500
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1
     """
@@ -125,7 +128,7 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     from erlbench.settings import plain
 
     per_cell = max(1, options.processes // options.jobs)
-    problems = {env: problem(env) for env in dict.fromkeys(cell.env for cell in cells)}
+    problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
     rows, estimates = [], []
     groups: dict[tuple[Any, ...], list[str]] = {}  # environments with the same settings
     for cell in cells:
@@ -134,7 +137,8 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         estimates.append(found)
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
         rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
-        groups.setdefault((cell.name, *setting_texts(plain(cell.settings))), []).append(cell.env)
+        of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        groups.setdefault((cell.name, *setting_texts({**plain(cell.settings), **of_env})), []).append(cell.env)
     for (name, *values), envs in groups.items():
         print_table(f"Settings of {name} on {', '.join(dict.fromkeys(envs))}", ("setting", "value"), values)
         click.echo()

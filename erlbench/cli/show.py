@@ -53,7 +53,9 @@ def command(run: Path, last: int) -> None:
 
 def _show_run(run: Path, last: int) -> None:
     config, status, meta = _toml(run / "config.toml"), _status(run), _json(run / "meta.json")
-    for table in ("run", "settings"):
+    for table in ("run", "settings", "env_settings"):
+        if table == "env_settings" and not config.get(table):
+            continue
         print_table(table.capitalize(), ("name", "value"), setting_texts(config.get(table, {})))
         click.echo()
     facts: list[tuple[str, Any]] = [("status", status.get("status", "unknown")), ("steps", _steps(status))]

@@ -11,7 +11,7 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from erlbench.pool.handle import WorkerProcess, start_context
 from erlbench.pool.worker import Ready
 from erlbench.store import Store
 from erlbench.tasks import Result, Task
+from erlbench.threads import cores
 
 KILLS = 3  # workers that a task may kill, and gradient workers that may die while they start
 
@@ -182,7 +183,7 @@ class ProcessPool:
         assert worker is not None
         task = self._queue.pop(worker.gradient)
         try:
-            message = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+            message = pickle.dumps(self._with_threads(task), pickle.HIGHEST_PROTOCOL)
         except Exception as error:
             self._queue.drop(task.id)
             self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
@@ -190,6 +191,12 @@ class ProcessPool:
         self._idle.remove(slot)
         slot.task, slot.worker, slot.deadline = task, worker, time.monotonic() + self.task_timeout
         worker.send(message)
+
+    def _with_threads(self, task: Task) -> Task:
+        """The task with as many threads as there are idle slots, its own included; none without a core."""
+        if task.threads == 1:
+            return task
+        return replace(task, threads=min(task.threads, len(self._idle), cores()))
 
     def _start_gradient_workers(self, wanted: int, slots: list[Slot]) -> None:
         """Have up to `wanted` gradient workers of `slots` start in the background."""

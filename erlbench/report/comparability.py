@@ -31,18 +31,40 @@ _DIFFERENCES = (
     ("Reacher", "v5 computes the reward after the step instead of before it and observes 10 instead of 11 numbers"),
     ("Pusher", "v5 has a heavier object and computes the reward after the step: the scores are not comparable"),
 )
+# The preset `paper`: version 5 with the keyword arguments and the terminal reward that undo what can be undone.
+_AS_OLD = ("Hopper", "Walker2d", "InvertedPendulum")
+_PAPER_DIFFERENCES = (
+    (
+        "Ant",
+        "it observes 27 numbers, without the 84 contact forces that were all zero with MuJoCo 2.0, and has no contact "
+        "cost; papers on MuJoCo 1.5 had contact forces",
+    ),
+    (
+        "Humanoid",
+        "it has neither contact cost nor contact forces, but Gym before 0.21 had another humanoid: the scores are not "
+        "comparable",
+    ),
+    ("InvertedDoublePendulum", "it lacks two observations that were always zero"),
+)
 
 
 def environment_note(ours: str, theirs: str) -> str:
     """How our environment differs from the published one; empty when it is the same version."""
     if not theirs or ours == theirs:
         return ""
-    base, version, old = _base(ours), _version(ours), _version(theirs)
+    env, _, settings = ours.partition(" (")
+    env, _, preset = env.partition("@")
+    if settings:
+        return f"{env} was run with settings of its own ({settings} and is compared with {theirs}: not comparable"
+    base, version, old = _base(env), _version(env), _version(theirs)
     if base != _base(theirs) or version != 5 or old not in (1, 2, 3):
         return f"{ours} is compared with numbers for {theirs}, another version of the environment"
     if base in _IDENTICAL:
         return f"{ours} has the dynamics and the reward of {theirs}"
-    difference = next((text for name, text in _DIFFERENCES if name == base), "")
+    if preset == "paper" and base in _AS_OLD:
+        return f"{ours} has the model and the reward of {theirs}"
+    differences = _PAPER_DIFFERENCES if preset == "paper" else _DIFFERENCES
+    difference = next((text for name, text in differences if name == base), "")
     return f"{ours} is not {theirs}: {difference}" if difference else f"{ours} may differ from {theirs}"
 
 

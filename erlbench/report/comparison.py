@@ -11,7 +11,7 @@ import numpy as np
 
 from erlbench.errors import UsageError, nearest
 from erlbench.report.csvfile import Warn
-from erlbench.report.runs import Array, Run
+from erlbench.report.runs import Array, Run, env_label
 from erlbench.report.tables import steps
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) 
     for key, plan in study.profiles.items():
         used = [run for run in runs if profile in (None, key) and _fits(run, study, key, warn)]
         if used:
-            groups = tuple(_group(study, plan, env, [run for run in used if run.env == env]) for env in plan.envs)
+            groups = tuple(_group(study, plan, env, used) for env in plan.envs)
             found.append(Comparison(
                 study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups
             ))  # fmt: skip
@@ -144,7 +144,8 @@ def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) 
 def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     plan = study.profiles[profile]
     entry = next((entry for entry in study.entries if entry.name == run.name), None)
-    if entry is None or run.env not in plan.envs or run.seed not in plan.seeds:
+    envs = [env_label(env, plan.env_settings) for env in plan.envs]
+    if entry is None or run.env not in envs or run.seed not in plan.seeds:
         return False
     if run.total_timesteps != plan.total_timesteps:
         return False
@@ -168,15 +169,16 @@ def _same(value: Any, wanted: Any) -> bool:
 
 
 def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
+    label = env_label(env, plan.env_settings)
     cells = [
         Cell(
-            env, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
-            tuple(run for run in runs if run.name == entry.name),
+            label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
+            tuple(run for run in runs if run.name == entry.name and run.env == label),
         )
         for entry in study.entries
     ]  # fmt: skip
-    cells += [Cell(env, label, label, label, 0, (), exists=False) for label in study.not_run]
-    return Group(env, study.envs_published.get(env, ""), plan.total_timesteps, tuple(cells))
+    cells += [Cell(label, name, name, name, 0, (), exists=False) for name in study.not_run]
+    return Group(label, study.envs_published.get(env, ""), plan.total_timesteps, tuple(cells))
 
 
 def leftovers(runs: Sequence[Run], comparisons: Iterable[Comparison]) -> Comparison | None:

@@ -42,7 +42,7 @@ class Run:
     """One cell: an algorithm with a preset, an environment, a seed."""
 
     path: Path
-    env: str
+    env: str  # with its preset and its settings, see `env_label`
     name: str
     seed: int
     total_timesteps: int  # the budget; 0 when nothing says it
@@ -118,7 +118,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
     return Run(
         path,
-        env,
+        env_label(env, _mapping(config.get("env_settings"))),
         name,
         seed,
         total,
@@ -134,6 +134,12 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         parse_machine(_read(path / "meta.json", warn)),
         _mapping(config.get("settings")),
     )
+
+
+def env_label(env: str, settings: Mapping[str, Any]) -> str:
+    """An environment with what its settings change: "Ant-v5 (frame_skip=2)"; apart from others in every table."""
+    listed = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
+    return f"{env} ({listed})" if listed else env
 
 
 def _run_folders(folder: Path) -> list[Path]:

@@ -46,6 +46,32 @@ def test_passes_equal_autograd(activation, output, networks, numpy_operations, m
             assert (a - b).abs().max() <= 1e-6 * max(1.0, b.abs().max().item())
 
 
+def test_a_lane_touches_nothing_of_the_others():
+    parameters, gradients = torch.randn(2, parameter_count(SIZES)), torch.zeros(2, parameter_count(SIZES))
+    network = Mlp(SIZES, "relu", "linear", parameters, torch.randn(BATCH, SIZES[0]), gradients)
+    expected = network.forward().clone()
+    network.outputs.zero_()
+    network.forward_lane(1)
+    assert not network.outputs[0].any()
+    assert torch.equal(network.outputs[1], expected[1])
+    network.forward_lane(0)
+    network.output_gradient.fill_(1.0)
+    network.backward_lane(0)
+    assert gradients[0].any()
+    assert not gradients[1].any()
+
+
+def test_adams_lanes_step_by_themselves():
+    whole, parts, gradients = torch.ones(10), torch.ones(10), torch.linspace(-1, 1, 10)
+    Adam(whole, gradients, torch.zeros(10), torch.zeros(10)).step(1e-2)
+    lanes = Adam(parts, gradients, torch.zeros(10), torch.zeros(10), 2)
+    lanes.step_lane(1, 1e-2)
+    assert torch.equal(parts[:5], torch.ones(5))
+    assert parts[5:].tolist() == pytest.approx(whole[5:].tolist(), rel=1e-6)
+    lanes.step_lane(0, 1e-2)
+    assert parts.tolist() == pytest.approx(whole.tolist(), rel=1e-6)
+
+
 def test_adam_equals_torch():
     random = torch.Generator().manual_seed(2)
     parameters, gradients = torch.randn(1000, generator=random), torch.zeros(1000)

@@ -295,6 +295,18 @@ def test_episodes_are_pure(variant, context):
         assert again.values["temperature"] == settings.temperature
 
 
+@variants
+def test_two_threads_change_no_bit(variant, context):
+    """An episode of 200 updates with one thread and with two."""
+    settings = replace(SMALL, **{**VARIANTS[variant], "start_timesteps": 0, "batch_size": 64})
+    algorithm, workspace = SAC(settings, context), Workspace(context.store)
+    (task,) = algorithm.ask()
+    assert task.threads == 2
+    one, two = (workspace.run(replace(task, id=90 + threads, threads=threads)) for threads in (1, 2))
+    assert one.values == two.values
+    assert context.store.get(one.arrays["learner"]).tobytes() == context.store.get(two.arrays["learner"]).tobytes()
+
+
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():
     """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
     array = initial_learner(POLICY, CRITIC, False, (4,))

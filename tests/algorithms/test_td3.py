@@ -87,6 +87,19 @@ def test_episodes_are_pure(context):
                 assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
 
 
+def test_two_threads_change_no_bit(context):
+    """An episode of 200 updates with one thread and with two."""
+    settings = replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0)
+    algorithm, workspace = TD3(settings, context), Workspace(context.store)
+    (task,) = algorithm.ask()
+    assert task.threads == 2
+    learners = [
+        context.store.get(workspace.run(replace(task, id=90 + number, threads=threads)).arrays["learner"]).tobytes()
+        for number, threads in enumerate((1, 2, 1, 2))
+    ]
+    assert learners == learners[:1] * 4
+
+
 def test_restored_run_ends_the_same(context):
     """A run that goes on from a snapshot after two episodes gives the same bits."""
     algorithm, workspace = TD3(SMALL, context), Workspace(context.store)

@@ -49,6 +49,7 @@ def test_seeds(given, expected):
         ({"device": "gpu"}, "--device must be auto, cpu, cuda or cuda:N, not 'gpu'"),
         ({"task_timeout": "nan"}, "--task-timeout must be a finite number, not 'nan'"),
         ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
+        ({"env_set": ("frame_skip",)}, "--env-set needs KEY=VALUE, not 'frame_skip'"),
         ({"name": "../up"}, "--name '../up' must be letters"),
         ({"algo": (",",)}, "--algo names nothing"),
         ({"config": "missing.toml"}, "missing.toml cannot be read: No such file or directory"),
@@ -79,14 +80,16 @@ def test_the_command_line_wins_over_the_file(tmp_path):
     config = write(
         tmp_path,
         'algo = "td3"\neval-freq = 100\nseeds = 3\n[run]\ntotal_timesteps = 1e4\n'
-        "[settings]\ntau = 0.1\nbatch_size = 7\n",
+        "[settings]\ntau = 0.1\nbatch_size = 7\n[env_settings]\nframe_skip = 2\nhealthy_reward = 0.5\n",
     )
-    asked = arguments({"config": config, "eval_freq": "5000", "seed": "4", "set": ("tau=0.005", "policy-delay=3")})
+    asked = arguments({"config": config, "eval_freq": "5000", "seed": "4", "set": ("tau=0.005", "policy-delay=3"),
+                       "env_set": ("frame-skip=3",)})  # fmt: skip
     assert asked.algo == ("td3",)
     assert asked.eval_freq == 5000  # as the default, and still it wins
     assert asked.total_timesteps == 10_000
     assert asked.all_seeds == (4,)
     assert asked.set == {"tau": "0.005", "batch_size": 7, "policy_delay": "3"}
+    assert asked.env_set == {"frame_skip": "3", "healthy_reward": 0.5}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ def cells_of(**given) -> list[Cell]:
         ("--algo xyzzy --env Hopper-v5", "unknown algorithm 'xyzzy'; there are td3, sac, cem"),
         ("--algo td3@papr --env Hopper-v5", "unknown preset 'papr' of td3; did you mean 'paper'?"),
         ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
-        ("--algo td3 --env CartPole-v1", "environment 'CartPole-v1' has actions Discrete(2)"),
+        ("--algo td3 --env CartPole-v1", "td3 has no discrete actions, which CartPole-v1 needs; "),
+        ("--algo td3 --env Hopper-v5@papre", "'Hopper-v5' has no preset 'papre'; did you mean 'paper'?"),
+        ("--algo td3 --env Hopper-v5 --env-set frame_skp=2", "no setting 'frame_skp'; did you mean 'frame_skip'?"),
+        ("--algo td3 --env Hopper-v5 --env-set frame_skip=0", "must be an integer of at least 1, not 0"),
         ("--algo td3 --env Hopper-v5 --set tua=1", "unknown setting 'tua' of td3; did you mean 'tau'?"),
         ("--algo td3 --env Hopper-v5 --set tau=2", "setting 'tau' of td3 must be at most 1, not '2'"),
         ("--algo td3 --env Hopper-v5 --workers 2", "--workers means nothing to td3"),
@@ -168,3 +171,38 @@ def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
     for word in ("memory", "disk", "processes", "Nothing was run or written."):
         assert word in result.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
+    given = {"algo": ("cem",), "env": ("Hopper-v5@v5,Hopper-v5,Hopper-v5@paper",), "out": str(tmp_path)}
+    plain, paper = cells_of(**given, env_set=("frame_skip=2", "healthy_z_range=[0.6, 2]"))
+    assert (plain.env, paper.env) == ("Hopper-v5", "Hopper-v5@paper")
+    assert paper.directory == tmp_path / "Hopper-v5@paper" / "cem" / "seed-000"
+    assert paper.config()["env_settings"] == {"frame_skip": 2, "healthy_z_range": [0.6, 2]}
+    assert paper.config()["run"]["env"] == "Hopper-v5@paper"
+
+
+def test_a_run_is_continued_with_the_same_environment_settings_only(tmp_path):
+    words = [
+        "--algo",
+        "cem",
+        "--env",
+        "Pendulum-v1",
+        "--processes",
+        "0",
+        "--eval-episodes",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
+    words += ["--total-timesteps", "100", "--set", "hidden=8", "--quiet", "--env-set", "max_episode_steps=20"]
+    assert invoke(*words).exit_code == 0
+    assert invoke(*words).exit_code == 0
+    other = invoke(*words[:-1], "max_episode_steps=10")
+    assert other.exit_code == 2
+    assert "env_settings.max_episode_steps: 20 there, 10 now" in other.stderr
+    again = invoke(
+        "--config", str(tmp_path / "Pendulum-v1" / "cem" / "seed-000" / "config.toml"), "--out", str(tmp_path)
+    )
+    assert again.exit_code == 0
+    assert "already done" in again.stderr

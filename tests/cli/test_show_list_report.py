@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from erlbench import report
 from erlbench.cli import cli
+from erlbench.envs import catalogue
 
 CONFIG = """\
 [run]
@@ -97,7 +98,7 @@ def test_list_algorithms():
     assert result.exit_code == 0
     rows = {line.split()[0]: line for line in result.stdout.splitlines()}
     assert {"td3", "cem", "cem-rl", "p-cem-rl", "aes-rl"} <= set(rows)
-    assert rows["aes-rl"].split()[1] == "5"
+    assert rows["aes-rl"].split()[1:3] == ["5", "continuous"]
     verbose = invoke("list", "algos", "-v").stdout
     assert "Settings of td3" in verbose
     assert "batch_size" in verbose
@@ -107,7 +108,21 @@ def test_list_algorithms():
 def test_list_environments():
     result = invoke("list", "envs")
     assert result.exit_code == 0
-    assert "Walker2d-v5 17 6 1000" in [" ".join(line.split()) for line in result.stdout.splitlines()]
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "Walker2d-v5 17 6 1000 v5, paper - Gymnasium, MuJoCo" in lines
+    assert "erlbench/CyclicMDP-v0 3 3 discrete 2000 - - ESAC paper" in lines
+    verbose = invoke("list", "envs", "-v").stdout
+    assert "Settings of Hopper-v5 (--env-set)" in verbose
+    assert "healthy_z_range" in verbose
+
+
+def test_a_missing_extra_does_not_keep_environments_from_being_listed(monkeypatch):
+    monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
+    result = invoke("list", "envs", "-v")
+    assert result.exit_code == 0
+    assert "box2d (not installed)" in result.stdout
+    assert "dm-control (not installed)" in result.stdout
+    assert "Settings of dm_control" not in result.stdout
 
 
 def test_list_studies():

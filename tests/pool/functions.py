@@ -27,6 +27,11 @@ def draw(settings, inputs, key, workspace):
     return Outcome({"sum": float(array.sum()), **settings.get("values", {})}, {"array": array})
 
 
+def threads(settings, inputs, key, workspace):
+    time.sleep(settings.get("seconds", 0.0))
+    return Outcome({"threads": workspace.threads})
+
+
 def sleep(settings, inputs, key, workspace):
     time.sleep(settings["seconds"])
     return Outcome({"lengths": [int(settings.get("length", 0))]}, {"array": np.ones(1, np.float32)})

@@ -179,3 +179,12 @@ def test_columns_quotes_and_missing_optionals(tmp_path, warnings):
     assert columns["kind"] == ["x, y", "z"]
     assert columns["none"] == ["", ""]
     assert warnings == [f"{file}:5: row left out: 2 cells instead of 3"]
+
+
+def test_settings_of_the_environment_are_part_of_its_name(tmp_path, warnings):
+    plain = make_run(tmp_path / "a", "Ant-v5@paper", "cem", 0, [1, 2])
+    other = make_run(tmp_path / "b", "Ant-v5@paper", "cem", 0, [1, 2])
+    with open(other / "config.toml", "a") as file:
+        file.write("\n[env_settings]\nmax_episode_steps = 500\nframe_skip = 2\n")
+    runs = find_runs([plain, other], warnings.append)
+    assert [run.env for run in runs] == ["Ant-v5@paper", "Ant-v5@paper (frame_skip=2, max_episode_steps=500)"]

@@ -190,6 +190,14 @@ def test_environment_notes():
     assert environment_note("Swimmer-v5", "Swimmer-v2") == "Swimmer-v5 has the dynamics and the reward of Swimmer-v2"
     assert "another version" in environment_note("Hopper-v4", "Hopper-v2")
     assert environment_note("Hopper-v5", "") == ""
+    assert (
+        environment_note("Hopper-v5@paper", "Hopper-v2") == "Hopper-v5@paper has the model and the reward of Hopper-v2"
+    )
+    assert environment_note("Ant-v5@paper", "Ant-v2").startswith("Ant-v5@paper is not Ant-v2: it observes 27 numbers")
+    assert "not comparable" in environment_note("Humanoid-v5@paper", "Humanoid-v2")
+    assert "frame_skip=2" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
+    assert not comparable("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
+    assert comparable("Ant-v5@paper", "Ant-v2")
     assert comparable("Hopper-v5", "Hopper-v2")
     assert not comparable("Ant-v5", "Ant-v2")
 

@@ -1,0 +1,154 @@
+"""What the suite knows of its environments: sizes, limits, presets, where they come from, and what must be installed.
+
+Plain data, so that listing needs no simulator; a test makes every environment and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any
+
+from erlbench.errors import UsageError, nearest
+
+OWN = "erlbench/"
+DM_CONTROL = "dm_control/"
+DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How an environment differs from the registered one."""
+
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    terminal_reward: float = 0.0  # paid once more on the step that terminates an episode
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One environment of the list."""
+
+    id: str
+    observation: int  # numbers
+    action: int  # dimensions, or the number of actions where they are discrete
+    limit: int  # steps of an episode
+    source: str
+    extra: str = ""  # of erlbench, without which it cannot be made
+    discrete: bool = False
+    presets: Mapping[str, Preset] = field(default_factory=dict)  # the first is the default
+
+
+EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"box2d": ("Box2D",), "dm-control": ("dm_control", "shimmy")}  # extra -> modules that it installs
+)
+
+# Version 4 paid the healthy reward on the terminating step, too (Gymnasium issue 500), as did versions 1 to 3. The
+# other differences that keyword arguments can undo: docs/environments.md.
+_PAPER = {
+    "HalfCheetah": Preset(),
+    "Swimmer": Preset(),
+    "Hopper": Preset(terminal_reward=1.0),
+    "Walker2d": Preset({"xml_file": "walker2d.xml"}, terminal_reward=1.0),
+    "Ant": Preset({"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0.0}, terminal_reward=1.0),
+    "Humanoid": Preset({"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0.0}, terminal_reward=5.0),
+    "InvertedPendulum": Preset(terminal_reward=1.0),
+    "InvertedDoublePendulum": Preset(terminal_reward=10.0),
+}
+# Name: observation of v5 and of v4, action, limit
+_MUJOCO = {
+    "Ant": (105, 27, 8, 1000),
+    "HalfCheetah": (17, 17, 6, 1000),
+    "Hopper": (11, 11, 3, 1000),
+    "Humanoid": (348, 376, 17, 1000),
+    "HumanoidStandup": (348, 376, 17, 1000),
+    "InvertedDoublePendulum": (9, 11, 1, 1000),
+    "InvertedPendulum": (4, 4, 1, 1000),
+    "Pusher": (23, 23, 7, 100),
+    "Reacher": (10, 11, 2, 50),
+    "Swimmer": (8, 8, 2, 1000),
+    "Walker2d": (17, 17, 6, 1000),
+}
+# Domain-task: observation, action
+_DM_CONTROL = {
+    "acrobot-swingup": (6, 1),
+    "cartpole-swingup": (5, 1),
+    "cheetah-run": (17, 6),
+    "fish-swim": (24, 5),
+    "fish-upright": (21, 5),
+    "humanoid-run": (67, 21),
+    "humanoid-stand": (67, 21),
+    "humanoid-walk": (67, 21),
+    "quadruped-run": (78, 12),
+    "quadruped-walk": (78, 12),
+    "walker-run": (24, 6),
+    "walker-walk": (24, 6),
+}
+
+
+def _listed() -> list[Listed]:
+    rows = []
+    for name, (observation, old_observation, action, limit) in _MUJOCO.items():
+        presets = {"v5": Preset()} | ({"paper": _PAPER[name]} if name in _PAPER else {})
+        rows.append(Listed(f"{name}-v5", observation, action, limit, "Gymnasium, MuJoCo", presets=presets))
+        if name != "Pusher":  # Pusher-v4 needs MuJoCo 2
+            rows.append(Listed(f"{name}-v4", old_observation, action, limit, "Gymnasium, MuJoCo"))
+    rows += [
+        Listed("Pendulum-v1", 3, 1, 200, "Gymnasium, classic control"),
+        Listed("LunarLanderContinuous-v3", 8, 2, 1000, "Gymnasium, Box2D", "box2d"),
+        Listed(f"{OWN}CyclicMDP-v0", 3, 3, 2000, "ESAC paper", discrete=True),
+        Listed(f"{OWN}PartiallyObservablePendulum-v0", 3, 1, 200, "Pendulum-v1, velocity hidden"),
+        Listed(f"{OWN}Latency-v0", 17, 6, 1000, "erlbench, for measuring the pool"),
+    ]
+    for name, (observation, action) in _DM_CONTROL.items():
+        env_id = f"{DM_CONTROL}{name}-v0"
+        rows.append(Listed(env_id, observation, action, DM_CONTROL_LIMIT, "dm_control through Shimmy", "dm-control"))
+    return sorted(rows, key=lambda row: (row.id.partition("/")[0].islower(), row.id.lower()))
+
+
+LISTED: Mapping[str, Listed] = MappingProxyType({row.id: row for row in _listed()})
+
+
+def split(name: str) -> tuple[str, str]:
+    """Id and preset of `ID` or `ID@PRESET`; the preset is empty where none or the default one is named.
+
+    A preset that the environment does not have is a `UsageError`.
+    """
+    env_id, at, preset = name.partition("@")
+    presets = LISTED[env_id].presets if env_id in LISTED else {}
+    if at and preset not in presets:
+        hint = nearest(preset, presets) or (f"; it has {', '.join(presets)}" if presets else "; it has none")
+        raise UsageError(f"environment '{env_id}' has no preset '{preset}'{hint}")
+    return env_id, "" if preset == next(iter(presets), "") else preset
+
+
+def canonical(name: str) -> str:
+    """The one name of an environment with its preset: "Hopper-v5" for "Hopper-v5@v5"."""
+    env_id, preset = split(name)
+    return f"{env_id}@{preset}" if preset else env_id
+
+
+def preset_of(name: str) -> Preset:
+    """The preset that `ID` or `ID@PRESET` names."""
+    env_id, preset = split(name)
+    return LISTED[env_id].presets[preset] if preset else Preset()
+
+
+def extra_of(env_id: str) -> str:
+    """The extra that an environment needs, or an empty text."""
+    if env_id in LISTED:
+        return LISTED[env_id].extra
+    return "dm-control" if env_id.startswith(DM_CONTROL) else ""
+
+
+def installed(extra: str) -> bool:
+    """Whether all modules of an extra are there."""
+    return all(find_spec(module) is not None for module in EXTRAS[extra])
+
+
+def require(env_id: str) -> None:
+    """Raise a `UsageError` with the command to type when the environment needs an extra that is not installed."""
+    extra = extra_of(env_id)
+    if extra and not installed(extra):
+        raise UsageError(f"environment '{env_id}' needs an extra; install it by: pip install 'erlbench[{extra}]'")

@@ -1,0 +1,117 @@
+"""Settings of an environment: how long an episode may be, how many frames an action lasts, keyword arguments.
+
+Texts of the command line are read as TOML values, anything else as a text. Keyword arguments are checked against the
+signatures of the environment's class and its bases, before the environment is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import load_env_creator
+
+from erlbench.errors import UsageError, nearest
+
+OWN = ("max_episode_steps", "frame_skip")
+_NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
+_NUMBER = (int, float)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Checked settings."""
+
+    max_episode_steps: int | None
+    action_repeat: int
+    kwargs: dict[str, Any]
+
+
+def check(env_id: str, settings: Mapping[str, Any]) -> Chosen:
+    """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
+    known = parameters(env_id)
+    values = {name: _value(value) for name, value in settings.items()}
+    limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN)
+    if skip is not None and "frame_skip" in known:  # the environment's own
+        values["frame_skip"] = skip
+        skip = None
+    for name, value in values.items():
+        if name not in known:
+            words = (*OWN, *known)
+            hint = nearest(name, words) or f"; there are {', '.join(words)}"
+            raise UsageError(f"environment '{env_id}' has no setting '{name}'{hint}")
+        _check_kind(env_id, name, value, known[name].default)
+    return Chosen(limit, skip or 1, values)
+
+
+def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as the command line gives them, as the plain values that configurations hold."""
+    return {name: _value(value) for name, value in settings.items()}
+
+
+def parameters(env_id: str) -> dict[str, inspect.Parameter]:
+    """The keyword arguments of an environment by name; none where it is unknown or says nothing of them."""
+    try:
+        entry = gymnasium.spec(env_id).entry_point
+        creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
+    except Exception:  # of a name or a module that cannot be found; making the environment says it better
+        return {}
+    bound: set[str] = set()
+    if isinstance(creator, functools.partial):
+        bound, creator = set(creator.keywords), creator.func
+    found: dict[str, inspect.Parameter] = {}
+    functions = [vars(base).get("__init__") for base in creator.__mro__] if inspect.isclass(creator) else [creator]
+    for function in filter(None, functions):
+        own = inspect.signature(function).parameters
+        for name, parameter in own.items():
+            if name not in bound and not name.startswith("_") and name not in _NOT_SETTINGS:
+                found.setdefault(name, parameter)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
+            break
+    return found
+
+
+def _value(value: Any) -> Any:
+    """A text as the TOML value that it is, or else as itself."""
+    if not isinstance(value, str):
+        return value
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        try:
+            return float(value)  # TOML knows no .5 and no 1.
+        except ValueError:
+            return value
+
+
+def _positive(env_id: str, name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, _NUMBER) or not float(value).is_integer() or value < 1:
+        raise UsageError(f"{name} of environment '{env_id}' must be an integer of at least 1, not {value!r}")
+    return int(value)
+
+
+def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
+    """Refuse a value of another kind than the default, where that tells."""
+    of = f"setting '{name}' of environment '{env_id}'"
+    kinds: tuple[tuple[type, tuple[type, ...], str], ...] = (
+        (bool, (bool,), "true or false"),
+        (int, _NUMBER, "a number"),
+        (float, _NUMBER, "a number"),
+        (str, (str,), "a text"),
+        (tuple, (list, tuple), "a list such as [0.1, 0.2]"),
+    )
+    for kind, allowed, words in kinds:
+        fits = isinstance(value, allowed) and isinstance(value, bool) == (kind is bool)
+        if type(default) is kind and not fits:
+            raise UsageError(f"{of} must be {words}, not {value!r}")
+    if isinstance(default, tuple) and len(value) != len(default):
+        raise UsageError(f"{of} must have {len(default)} items, not {value!r}")

@@ -1,0 +1,64 @@
+"""What stands around an environment where its preset or its settings ask for it; nothing else is wrapped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict
+
+Step = tuple[Any, float, bool, bool, dict[str, Any]]
+Env = gymnasium.Env[Any, Any]
+
+
+class TerminalReward(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Adds `bonus` to the reward of the step that terminates an episode, as Gymnasium's MuJoCo v1 to v4 did."""
+
+    def __init__(self, env: Env, bonus: float) -> None:
+        super().__init__(env)
+        self.bonus = bonus
+
+    def step(self, action: np.ndarray) -> Step:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, float(reward) + self.bonus * terminated, terminated, truncated, info
+
+
+class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Takes each action `times` times, or until the episode ends; the rewards are summed."""
+
+    def __init__(self, env: Env, times: int) -> None:
+        super().__init__(env)
+        self.times = times
+
+    def step(self, action: np.ndarray) -> Step:
+        total = 0.0
+        for _ in range(self.times):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            total += float(reward)
+            if terminated or truncated:
+                break
+        return observation, total, terminated, truncated, info
+
+
+class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """A Dict of Boxes as one float32 vector, in the order of the Dict's keys (`gymnasium.spaces.flatten`'s)."""
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        space = env.observation_space
+        assert isinstance(space, Dict)
+        low, high = (np.concatenate([np.ravel(getattr(box, end)) for box in space.values()]) for end in ("low", "high"))
+        self.observation_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+        self._keys = tuple(space)
+
+    def _flat(self, observation: dict[str, np.ndarray]) -> np.ndarray:
+        return np.concatenate([np.ravel(observation[key]) for key in self._keys]).astype(np.float32)
+
+    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        observation, info = self.env.reset(**arguments)
+        return self._flat(observation), info
+
+    def step(self, action: np.ndarray) -> Step:
+        observation, *rest = self.env.step(action)
+        return self._flat(observation), *rest  # type: ignore[return-value]

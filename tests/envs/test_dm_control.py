@@ -1,0 +1,70 @@
+"""dm_control's tasks as the suite sees them, against Shimmy and Gymnasium's flattening."""
+
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+from erlbench.envs.registry import build, problem
+from erlbench.errors import UsageError
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.rollout import play
+
+pytest.importorskip("shimmy")
+pytest.importorskip("dm_control")
+
+
+@pytest.mark.parametrize("task", ["humanoid-walk", "cartpole-swingup", "quadruped-run", "fish-upright"])
+def test_observations_are_gymnasiums_flattening_as_float32(task):
+    env_id = f"dm_control/{task}-v0"
+    ours = build(problem(env_id).env)
+    theirs = gymnasium.wrappers.FlattenObservation(gymnasium.make(env_id, disable_env_checker=True))
+    assert ours.observation_space.dtype == np.float32
+    rng = np.random.default_rng(0)
+    pairs = [(ours.reset(seed=4)[0], theirs.reset(seed=4)[0])]
+    for _ in range(20):
+        action = rng.uniform(ours.action_space.low, ours.action_space.high)
+        (observation, reward, *_), expected = ours.step(action), theirs.step(action)
+        assert reward == expected[1]
+        pairs.append((observation, expected[0]))
+    for observation, expected in pairs:
+        assert observation.dtype == np.float32
+        np.testing.assert_array_equal(observation, expected.astype(np.float32))
+
+
+def test_actions_have_bounds_of_their_own_per_dimension():
+    found = problem("dm_control/quadruped-walk-v0")
+    bounds = set(zip(found.action_low, found.action_high))
+    assert len(bounds) > 1
+    assert max(found.action_high) == pytest.approx(1.1)
+
+
+def test_an_episode_is_cut_after_1000_steps_and_never_terminates():
+    found = problem("dm_control/cartpole-swingup-v0")
+    sizes = (found.observation_size, found.action_size)
+    policy = NumpyPolicy(
+        PolicySpec(sizes, "tanh", found.action_low, found.action_high), initial_parameters(sizes, (1,))
+    )
+    episode = play(build(found.env), policy, found.env.max_episode_steps, 0)
+    assert (episode.length, episode.terminated) == (1000, False)
+    skipping = problem("dm_control/cartpole-swingup-v0", {"frame_skip": 4})
+    assert skipping.env.max_episode_steps == 250
+    assert play(build(skipping.env), policy, 250, 0).length == 250
+
+
+def test_limits():
+    assert problem("dm_control/walker-run-v0", {"max_episode_steps": 100}).env.max_episode_steps == 100
+    with pytest.raises(UsageError, match="ends by itself after 1000 frames; max_episode_steps cannot be 1001"):
+        problem("dm_control/walker-run-v0", {"max_episode_steps": 1001})
+    with pytest.raises(UsageError, match=r"has no time limit; .* --env-set max_episode_steps=N"):
+        problem("dm_control/hopper-hop-v0")
+    assert problem("dm_control/hopper-hop-v0", {"max_episode_steps": 1000}).env.max_episode_steps == 1000
+
+
+def test_nothing_is_printed_and_no_display_is_needed():
+    code = "from erlbench.envs.registry import problem; problem('dm_control/cheetah-run-v0')"
+    code += "; problem('LunarLanderContinuous-v3'); problem('Hopper-v4')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout + done.stderr == ""

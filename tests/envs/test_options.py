@@ -1,0 +1,99 @@
+"""Settings of environments: frame skip, time limit and keyword arguments, as texts and as values."""
+
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+
+from erlbench.checkpoint import decode, encode
+from erlbench.envs.options import plain_values
+from erlbench.envs.registry import EnvSpec, build, problem
+from erlbench.envs.wrappers import RepeatAction
+from erlbench.errors import UsageError
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.rollout import play
+
+
+def test_texts_are_read_as_values():
+    texts = {"a": "3", "b": "0.5", "c": "True", "d": "[0.8, 2]", "e": "walker2d.xml", "f": ".5", "g": 1}
+    assert plain_values(texts) == {
+        "a": 3, "b": 0.5, "c": True, "d": [0.8, 2], "e": "walker2d.xml", "f": 0.5, "g": 1
+    }  # fmt: skip
+
+
+def test_the_environments_own_frame_skip_is_used_where_it_has_one():
+    found = problem("HalfCheetah-v5", {"frame_skip": "2", "max_episode_steps": "30", "ctrl_cost_weight": "0.3"})
+    assert found.env == EnvSpec("HalfCheetah-v5", 30, {"frame_skip": 2, "ctrl_cost_weight": 0.3})
+    ours, theirs = build(found.env), gymnasium.make("HalfCheetah-v5", frame_skip=2, ctrl_cost_weight=0.3).unwrapped
+    assert ours.reset(seed=1)[0].tobytes() == theirs.reset(seed=1)[0].tobytes()
+    for _ in range(20):
+        action = np.full(6, 0.4, np.float32)
+        assert ours.step(action)[1] == theirs.step(action)[1]
+
+
+def test_a_checkpoint_keeps_the_environment():
+    spec = problem("Ant-v5@paper", {"frame_skip": 2, "healthy_z_range": "[0.2, 1.5]"}).env
+    assert spec.kwargs["healthy_z_range"] == [0.2, 1.5]
+    saved = json.loads(json.dumps(encode(spec, {})))
+    assert decode(saved, {}, {"EnvSpec": EnvSpec}) == spec
+
+
+def test_elsewhere_actions_are_repeated_and_rewards_summed():
+    found = problem("Pendulum-v1", {"frame_skip": 3, "g": 9.81})
+    assert found.env == EnvSpec("Pendulum-v1", 200, {"g": 9.81}, action_repeat=3)
+    ours, theirs = build(found.env), gymnasium.make("Pendulum-v1", g=9.81).unwrapped
+    assert isinstance(ours, RepeatAction)
+    ours.reset(seed=1)
+    theirs.reset(seed=1)
+    for torque in (0.5, -1.0, 2.0):
+        action = np.array([torque], np.float32)
+        expected = [theirs.step(action) for _ in range(3)]
+        observation, reward, *_ = ours.step(action)
+        assert reward == sum(step[1] for step in expected)
+        np.testing.assert_array_equal(observation, expected[-1][0])
+
+
+def test_a_repeated_action_stops_at_the_end_of_the_episode():
+    env = build(problem("InvertedPendulum-v5").env)
+    repeated = RepeatAction(build(problem("InvertedPendulum-v5").env), 1000)
+    action, total, over = np.array([3.0], np.float32), 0.0, False
+    env.reset(seed=0)
+    repeated.reset(seed=0)
+    while not over:
+        _, reward, over, *_ = env.step(action)
+        total += reward
+    assert repeated.step(action)[1:3] == (total, True)
+
+
+def test_the_time_limit_is_that_of_the_settings():
+    found = problem("HalfCheetah-v5", {"max_episode_steps": 12})
+    sizes = (found.observation_size, found.action_size)
+    policy = NumpyPolicy(
+        PolicySpec(sizes, "tanh", found.action_low, found.action_high), initial_parameters(sizes, (1,))
+    )
+    episode = play(build(found.env), policy, found.env.max_episode_steps, 0)
+    assert (episode.length, episode.terminated) == (12, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("Hopper-v5", {"helthy_reward": 1}, "has no setting 'helthy_reward'; did you mean 'healthy_reward'?"),
+        ("Hopper-v5", {"max_steps": 1}, "did you mean 'max_episode_steps'?"),
+        ("Hopper-v5", {"render_mode": "human"}, "has no setting 'render_mode'"),
+        ("Hopper-v5", {"healthy_reward": "much"}, "'healthy_reward' of environment 'Hopper-v5' must be a number"),
+        ("Hopper-v5", {"terminate_when_unhealthy": 3}, "must be true or false, not 3"),
+        ("Hopper-v5", {"healthy_angle_range": "[1]"}, r"must have 2 items, not \[1\]"),
+        ("Hopper-v5", {"healthy_angle_range": "1"}, r"must be a list such as \[0.1, 0.2\], not 1"),
+        ("Hopper-v5", {"frame_skip": "0"}, "frame_skip of environment 'Hopper-v5' must be an integer of at least 1"),
+        ("Hopper-v5", {"max_episode_steps": "1.5"}, "must be an integer of at least 1, not 1.5"),
+        ("Hopper-v5", {"max_episode_steps": "inf"}, "must be an integer of at least 1, not inf"),
+        ("Hopper-v5", {"xml_file": "/no/such.xml"}, "cannot be made"),
+        ("Pendulum-v1", {"gravity": 9}, "has no setting 'gravity'"),
+        ("erlbench/CyclicMDP-v0", {"horizon": 9}, "there are max_episode_steps, frame_skip"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named_before_anything_is_made(name, settings, message):
+    with pytest.raises(UsageError, match=message):
+        problem(name, settings)

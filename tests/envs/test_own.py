@@ -1,0 +1,107 @@
+"""The suite's own environments: Gymnasium's checker, and what each is defined by."""
+
+import time
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import erlbench.envs.own  # noqa: F401  registers them
+from erlbench.envs.registry import build, make, problem
+from erlbench.errors import UsageError
+
+IDS = ("erlbench/CyclicMDP-v0", "erlbench/PartiallyObservablePendulum-v0", "erlbench/Latency-v0")
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.filterwarnings(
+    "ignore:.*For Box action spaces:UserWarning", "ignore:.*A Box observation space:UserWarning"
+)
+def test_gymnasiums_checker(env_id):
+    check_env(gymnasium.make(env_id).unwrapped, skip_render_check=True)
+
+
+def test_clockwise_goes_round_for_2000_steps():
+    env = gymnasium.make("erlbench/CyclicMDP-v0")
+    observation, _ = env.reset(seed=0)
+    total, truncated, states = 0.0, False, [observation.argmax()]
+    while not truncated:
+        observation, reward, terminated, truncated, _ = env.step(1)
+        assert (observation.sum(), observation.max(), terminated) == (1, 1, False)
+        states.append(observation.argmax())
+        total += reward
+    assert total == 2000
+    assert states[:7] == [0, 1, 2, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("action", [0, 2])
+def test_any_other_action_costs_1_and_ends_the_episode(action):
+    env = build(problem("erlbench/CyclicMDP-v0").env)
+    env.reset(seed=0)
+    env.step(1)
+    observation, reward, terminated, truncated, _ = env.step(action)
+    assert (observation.tolist(), reward, terminated, truncated) == ([0, 1, 0], -1.0, True, False)
+
+
+def test_random_actions_return_minus_one_half_on_average():
+    env = build(problem("erlbench/CyclicMDP-v0").env)
+    rng, returns, lengths = np.random.default_rng(0), [], []
+    for _ in range(4000):
+        env.reset()
+        over, total, length = False, 0.0, 0
+        while not over:
+            _, reward, over, *_ = env.step(rng.integers(3))
+            total, length = total + reward, length + 1
+        returns.append(total)
+        lengths.append(length)
+    assert np.mean(returns) == pytest.approx(-0.5, abs=0.06)
+    assert np.mean(lengths) == pytest.approx(1.5, abs=0.06)
+
+
+def test_the_pendulum_is_gymnasiums_without_its_speed():
+    ours = build(problem("erlbench/PartiallyObservablePendulum-v0").env)
+    theirs = gymnasium.make("Pendulum-v1").unwrapped
+    observation, expected = ours.reset(seed=3)[0], theirs.reset(seed=3)[0]
+    for torque in np.linspace(-2, 2, 50, dtype=np.float32):
+        assert observation[2] == 0
+        np.testing.assert_array_equal(observation[:2], expected[:2])
+        observation, reward, *_ = ours.step(np.array([torque]))
+        expected, expected_reward, *_ = theirs.step(np.array([torque]))
+        assert reward == expected_reward
+
+
+def lengths(count=300, **kwargs):
+    env, found = make("erlbench/Latency-v0", seconds_per_step=0.0, **kwargs)[0], []
+    for seed in range(count):
+        env.reset(seed=seed)
+        found.append(1)
+        while not env.step(env.action_space.low)[2]:
+            found[-1] += 1
+    return np.array(found)
+
+
+def test_lengths_of_the_latency_environment():
+    assert set(lengths(5, mean_length=7)) == {7}
+    uniform = lengths(lengths="uniform", mean_length=10)
+    assert (uniform.min(), uniform.max()) == (1, 19)
+    assert uniform.mean() == pytest.approx(10, abs=1)
+    assert lengths(lengths="geometric", mean_length=10).mean() == pytest.approx(10, abs=2)
+
+
+def test_an_episode_lasts_its_length():
+    env = make("erlbench/Latency-v0", mean_length=100, seconds_per_step=1e-3)[0]
+    env.reset(seed=0)
+    start = time.perf_counter()
+    for step in range(100):
+        assert env.step(env.action_space.low)[2] == (step == 99)
+    assert 0.099 < time.perf_counter() - start < 0.2  # late only by what the machine is late
+
+
+def test_sizes_are_settings_and_bad_ones_are_named():
+    found = problem("erlbench/Latency-v0", {"observation_size": "348", "action_size": "17", "lengths": "uniform"})
+    assert (found.observation_size, found.action_size) == (348, 17)
+    with pytest.raises(UsageError, match="lengths must be one of constant, uniform, geometric, not 'odd'"):
+        problem("erlbench/Latency-v0", {"lengths": "odd"})
+    with pytest.raises(UsageError, match="must be at least 1"):
+        problem("erlbench/Latency-v0", {"mean_length": 0})
