@@ -135,7 +135,8 @@ class ESAC(Algorithm):
             "start_timesteps": sys.maxsize if self.generation * limit < settings.start_timesteps else 0,
             "start_updates": settings.batch_size,
         }
-        return [replace(episode_task(self, TASK, sac.learner, values), priority=Priority.ROLLOUT)]  # the longest
+        task = episode_task(self, TASK, sac.learner, values)
+        return [replace(task, priority=Priority.ROLLOUT, threads=1)]  # the longest starts first; others use the cores
 
     def probability_of_sac(self) -> float:
         """p(t) of the generation under way, which anneals exponentially."""
