@@ -165,6 +165,7 @@ class AESRL(Algorithm):
             seeds=start_states(self, individual.number),
             record=True,
             random_actions=individual.kind == "random",
+            mode=not self.settings.stochastic,
             worker=worker,
         )
 
@@ -189,7 +190,15 @@ class AESRL(Algorithm):
         assert snapshot is not None
         episodes = self.settings.mean_episodes
         seeds = start_states(self, individual.number, episodes)
-        return self.rollout(snapshot, kind="mean", counts=Counts.FITNESS, episodes=episodes, worker=worker, seeds=seeds)
+        return self.rollout(
+            snapshot,
+            kind="mean",
+            counts=Counts.FITNESS,
+            episodes=episodes,
+            mode=not self.settings.stochastic,
+            worker=worker,
+            seeds=seeds,
+        )
 
     def _critic_block(self) -> list[Task]:
         """The next block of critic updates: one at a time, never more updates than timesteps so far."""

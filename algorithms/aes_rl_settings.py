@@ -95,6 +95,7 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
     replay_size: int = setting(200_000, "latest transitions to learn from", CODE, minimum=1)
 
     def __post_init__(self) -> None:
+        self.check_learner()
         if self.elites > self.ring:
             raise ValueError(f"elites ({self.elites}) cannot exceed ring ({self.ring})")
         if self.mean_update == OLDEST and self.variance_update in (ONLINE_FIXED, ONLINE_ADAPTIVE):

@@ -23,11 +23,15 @@ from erlbench.algorithms.individuals import (
     start_states,
 )
 from erlbench.algorithms.search_distribution import (
+    LOG,
+    RANKS,
+    RECOMBINATIONS,
     SearchDistribution,
     cem_variance,
     decayed,
-    elite_weights,
+    rank_move,
     ranking,
+    recombination_weights,
     weighted_moments,
 )
 from erlbench.policy import ACTIVATIONS, PolicySpec
@@ -45,6 +49,12 @@ class CEMSearchSettings(FitnessSettings):
 
     population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
     elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
+    recombination: str = setting(
+        LOG,
+        "the mean's update: elites with log or equal weights, or all by centred ranks",
+        CEM_RL,
+        choices=RECOMBINATIONS,
+    )
     sigma_init: float = setting(1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0)
     sigma_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
     tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
@@ -92,7 +102,7 @@ class CEM(Algorithm):
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
         self._policy = policy_of(context.problem, settings)
-        self._weights = elite_weights(settings.elites)
+        self._weights = recombination_weights(settings.recombination, settings.elites)
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
 
@@ -141,10 +151,14 @@ class CEM(Algorithm):
         """Eq. 1 to 3; the variance is taken around the old mean."""
         state, settings, load = self.state, self.settings, self.context.store.load
         fitness = [state.fitness[index] for index in range(len(state.individuals))]
-        state.elites = ranking(fitness)[: settings.elites]
+        ranked = ranking(fitness)
+        state.elites = ranked[: settings.elites]
         elites = (np.asarray(load(state.individuals[index])) for index in state.elites)
         state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.sigma_end)
         mean, spread = weighted_moments(state.distribution.mean, elites, self._weights)
+        if settings.recombination == RANKS:
+            everyone = (np.asarray(load(state.individuals[index])) for index in ranked)
+            mean = rank_move(state.distribution.mean, everyone, len(ranked))
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         state.distribution = SearchDistribution.create(mean, variance, self.share)
         state.best, state.average = max(fitness), math.fsum(fitness) / len(fitness)

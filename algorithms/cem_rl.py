@@ -21,6 +21,8 @@ from erlbench.tasks import Input, Output, Perturbed, Result, Task
 AES_CODE = "AES-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
+    "ddpg": {"learner": "ddpg"},  # CEM-DDPG of the paper
+    "sac": {"learner": "sac"},
     "no-extra-division": {"extra_ke_division": False},
     "aes-rl-code": {"tau_cem": 0.90, "random_warmup": True},  # CEM-RL as the authors of AES-RL re-implemented it
 }
@@ -38,6 +40,7 @@ class CEMRLSettings(ActorCriticSettings, CEMSearchSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.check_learner()
         if self.n_grad > self.population:
             raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
 
@@ -52,7 +55,7 @@ class CEMRLState(CEMState):
 
 
 class CEMRL(CEM):
-    """CEM-RL: half of CEM's population trained by TD3 on a shared critic."""
+    """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
     state_types: ClassVar[tuple[type, ...]] = (CEMRLState, CriticState, CriticSpec, SearchDistribution)
@@ -108,6 +111,7 @@ class CEMRL(CEM):
                 seeds=seeds,
                 record=self.settings.n_grad > 0,
                 random_actions=random,
+                mode=not self.settings.stochastic,
                 worker=index,
             )
             for index, z in enumerate(parameters)

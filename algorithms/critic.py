@@ -1,7 +1,8 @@
-"""Twin critics as one float32 array, for the driver, which knows no torch.
+"""Critics as one float32 array, for the driver, which knows no torch.
 
-The array has the shape `(4, 2 * size)`: rows are the online parameters, the target parameters, and Adam's first and
-second moments; each row holds Q1, then Q2. A critic is an MLP of `[observation, action in [-1, 1]]` with one output.
+The array has the shape `(4, count * size)`: rows are the online parameters, the target parameters, and Adam's first
+and second moments; each row holds Q1, then Q2 (DDPG has Q1 only). A critic is an MLP of
+`[observation, action in [-1, 1]]` with one output.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from erlbench.seeding import Key
 
 @dataclass(frozen=True)
 class CriticSpec:
-    """The network of each of the two critics: layer widths `(observation + action, hidden ..., 1)`."""
+    """The network of each of the critics: layer widths `(observation + action, hidden ..., 1)`."""
 
     sizes: tuple[int, ...]
     activation: str  # of the hidden layers: tanh, relu or leaky-relu
+    count: int = 2
 
     @cached_property
     def size(self) -> int:
@@ -30,19 +32,19 @@ class CriticSpec:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of the twin critics' array."""
-        return 4, 2 * self.size
+        """Shape of the critics' array."""
+        return 4, self.count * self.size
 
 
-def critic_spec(policy: PolicySpec, hidden: Sequence[int], activation: str) -> CriticSpec:
+def critic_spec(policy: PolicySpec, hidden: Sequence[int], activation: str, count: int = 2) -> CriticSpec:
     """The critics for actions of `policy`."""
-    return CriticSpec((policy.sizes[0] + policy.sizes[-1], *hidden, 1), activation)
+    return CriticSpec((policy.sizes[0] + policy.sizes[-1], *hidden, 1), activation, count)
 
 
 def initial_critic(spec: CriticSpec, key: Key) -> np.ndarray:
-    """Fresh twin critics: PyTorch's default initialisation, targets equal to the online networks, zero moments."""
+    """Fresh critics: PyTorch's default initialisation, targets equal to the online networks, zero moments."""
     critic = np.zeros(spec.shape, np.float32)
-    for index in range(2):
+    for index in range(spec.count):
         critic[0, index * spec.size : (index + 1) * spec.size] = initial_parameters(spec.sizes, (*key, index))
     critic[1] = critic[0]
     return critic

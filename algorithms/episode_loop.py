@@ -32,6 +32,11 @@ class Memory:
         self._begun = 0
         self.start, self.stop = view.start, view.stop
 
+    @classmethod
+    def of(cls, view: ReplayView, workspace: Workspace) -> Memory:
+        """The past alone, for updates between episodes."""
+        return cls(view, workspace, 0, view.stop - view.start)
+
     def begin(self, observation: np.ndarray) -> None:
         """Begin the next episode with its first observation."""
         steps = self.stop - self._past.stop
@@ -141,7 +146,7 @@ class _Step:
     def __init__(self, settings: Mapping[str, Any], workspace: Workspace) -> None:
         policy: PolicySpec = settings["policy"]
         self.env = workspace.environment(settings["env"])
-        self._centre, self._half_range = policy.centre, policy.half_range
+        self._denormalise = policy.denormaliser()
 
     def __call__(self, episode: Episode, seed: int) -> bool:
         """Whether the episode ended with this step; `seed` is named in errors."""
@@ -149,7 +154,7 @@ class _Step:
         if not np.isfinite(episode.actions[step]).all():
             raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
         try:
-            action = self._centre + self._half_range * episode.actions[step]
+            action = self._denormalise(episode.actions[step])
             observation, reward, terminated, truncated, _ = self.env.step(action)
             episode.observations[step + 1] = observation
             episode.rewards[step] = reward

@@ -1,6 +1,7 @@
-"""The two gradient tasks of the algorithms that mix evolution with TD3: blocks of critic updates, training an actor.
+"""The gradient tasks of the algorithms that mix evolution with gradients: critic updates, and an actor's training.
 
-The updates themselves are in `erlbench.algorithms.actor_critic`, which imports torch; this module names them only.
+The updates themselves are in `erlbench.algorithms.actor_critic` (TD3, DDPG) and `soft_actor_critic` (SAC), which import
+torch; this module names them only.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from erlbench.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 CEM_RL = "CEM-RL, public code"
 TD3 = "TD3"
+LEARNERS = ("td3", "ddpg", "sac")
 
 
 @dataclass(frozen=True)
 class ActorCriticSettings:
-    """Hyper-parameters of the networks and of TD3's updates."""
+    """Hyper-parameters of the networks and of the learner's updates."""
 
+    learner: str = setting(
+        "td3", "what trains: td3, ddpg (one critic) or sac (stochastic individuals)", CEM_RL, choices=LEARNERS
+    )
     hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actor and critics", CEM_RL, minimum=1)
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
     critic_activation: str = setting("leaky-relu", "hidden activation of the critics", CEM_RL, choices=ACTIVATIONS)
@@ -36,6 +41,17 @@ class ActorCriticSettings:
         0.2, "standard deviation of the noise on target actions in [-1, 1]", TD3, by_env={"Humanoid": 0.5}, minimum=0
     )
     noise_clip: float = setting(0.5, "bound of that noise", TD3, by_env={"Humanoid": 1.25}, minimum=0)
+    temperature: float = setting(0.2, "fixed temperature alpha of the learner sac", "ESAC's SAC", minimum=0)
+    stochastic: bool = setting(
+        False, "individuals of the learner sac draw their actions, instead of acting by the mode", "ours"
+    )
+
+    def check_learner(self) -> None:
+        """Raise a `ValueError` where the networks do not fit the learner."""
+        if self.learner != "sac" and self.stochastic:
+            raise ValueError(f"stochastic individuals need learner=sac, not {self.learner}")
+        if self.learner == "sac" and not self.hidden:
+            raise ValueError("learner=sac needs at least one hidden layer")
 
 
 @dataclass
@@ -54,7 +70,9 @@ def new_critic(algorithm: Algorithm) -> CriticState:
 
 def critic_of(algorithm: Algorithm) -> CriticSpec:
     """The critic's network: the actor's hidden widths, and its own activation."""
-    return critic_spec(algorithm.policy_spec, algorithm.settings.hidden, algorithm.settings.critic_activation)
+    settings: ActorCriticSettings = algorithm.settings
+    count = 1 if settings.learner == "ddpg" else 2
+    return critic_spec(algorithm.policy_spec, settings.hidden, settings.critic_activation, count)
 
 
 def critic_task(
@@ -69,7 +87,7 @@ def critic_task(
         "discount": settings.discount,
         "tau": settings.tau,
         "learning_rate": settings.critic_learning_rate,
-        "target_noise": settings.target_noise,
+        "target_noise": settings.target_noise if settings.learner == "td3" else 0.0,
         "noise_clip": settings.noise_clip,
         "step": step,
     }
@@ -80,7 +98,7 @@ def critic_task(
 def actor_task(
     algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, worker: int = 0
 ) -> Task:
-    """`updates` steps of the actor `parameters` up the first critic, with a fresh Adam; output `parameters`."""
+    """`updates` steps of the actor `parameters` up the critic, with a fresh Adam; output `parameters`."""
     more = {"learning_rate": algorithm.settings.actor_learning_rate}
     inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}
     return _gradient_task(algorithm, "actor", "train_actor", updates, more, inputs, Priority.ACTOR, worker)
@@ -102,11 +120,13 @@ def _gradient_task(
         "critic": critic_of(algorithm),
         "updates": updates,
         "batch_size": settings.batch_size,
+        "temperature": settings.temperature,
     }
+    module = "soft_actor_critic" if settings.learner == "sac" else "actor_critic"
     return Task(
         task_id,
         kind,
-        f"erlbench.algorithms.actor_critic:{function}",
+        f"erlbench.algorithms.{module}:{function}",
         algorithm.key(Purpose.MINIBATCH, task_id),
         {**common, **more},
         inputs,

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.algorithms.gradient_tasks import ActorCriticSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
@@ -58,7 +59,7 @@ class FitnessSettings:
 
 
 def policy_of(problem: Problem, settings: Actor) -> PolicySpec:
-    """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say.
+    """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say, or what SAC can train.
 
     Discrete actions are the argmax of as many outputs, which are squashed for gradients only.
     """
@@ -73,6 +74,10 @@ def policy_of(problem: Problem, settings: Actor) -> PolicySpec:
             if problem.discrete:
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
             more |= {"actions": "bins", "bins": settings.bins}
+    if isinstance(settings, ActorCriticSettings) and settings.learner == "sac":
+        if problem.discrete:
+            raise UsageError(f"learner=sac is for continuous actions; {problem.env.id} has discrete ones")
+        more["stochastic"] = True
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
 
 

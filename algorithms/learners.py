@@ -1,4 +1,4 @@
-"""One gradient step of twin critics and of an actor (TD3, Fujimoto et al. 2018), on preallocated buffers.
+"""One gradient step of critics and of an actor (TD3, Fujimoto et al. 2018; DDPG), on preallocated buffers.
 
 Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, and so for the target policy's noise.
 """
@@ -62,22 +62,23 @@ class Minibatches:
 
 
 class CriticLearner:
-    """Twin critics with their targets and Adam moments; the caller fills the minibatch's buffers.
+    """The critics with their targets and Adam moments; the caller fills the minibatch's buffers.
 
     Given the next state's value the critics have nothing to do with each other: each is a lane, and `together` runs
     the lanes. Its result does not depend on how.
     """
 
     def __init__(self, critic: CriticSpec, batch_size: int, state: Tensor, weight: float = 1.0) -> None:
-        """`state`: `(4, 2 * size)` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
+        """`state`: `critic.shape` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
         self.state = state
         self.inputs = state.new_zeros(batch_size, critic.sizes[0])  # observation, action
         self.next_inputs = torch.zeros_like(self.inputs)  # next observation, target action
         self.rewards = state.new_zeros(batch_size, 1)
         self.continues = torch.zeros_like(self.rewards)
         gradients = torch.zeros_like(state[0])
-        networks = state.view(4, 2, critic.size)
-        self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, gradients.view(2, -1))
+        networks = state.view(4, critic.count, critic.size)
+        rows = gradients.view(critic.count, -1)
+        self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, rows)
         self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
         lanes = self.online.lanes
         self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3], len(lanes))
@@ -88,17 +89,17 @@ class CriticLearner:
         self._errors = [(self.online.outputs[lane], self.online.output_gradient[lane]) for lane in lanes]
 
     def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
-        """`fit` with TD3's values: min(Q1', Q2')(next observation, target action)."""
+        """`fit` with TD3's values: min(Q1', Q2')(next observation, target action); with one critic DDPG's: Q1'."""
         torch.amin(self.target_values(), 0, out=self.next_values)
         self.fit(discount, learning_rate, loss)
 
     def target_values(self) -> Tensor:
-        """Q1' and Q2' of `next_inputs`, `(2, batch, 1)`."""
+        """The target critics' values of `next_inputs`, `(critics, batch, 1)`."""
         self.together([partial(self.target.forward_lane, lane) for lane in range(len(self._errors))])
         return self.target.outputs
 
     def fit(self, discount: float, learning_rate: float, loss: Tensor) -> None:
-        """One Adam step on weight * (MSE(Q1, y) + MSE(Q2, y)), whose value goes to the scalar tensor `loss`.
+        """One Adam step on weight * sum over critics of MSE(Q, y), whose value goes to the scalar tensor `loss`.
 
         y = reward + discount * continues * `next_values`, which the caller has set and this overwrites.
         """

@@ -117,6 +117,7 @@ class Adam:
 
         `lanes`: equal parts, in order, each of which makes steps of its own.
         """
+        self.weight_decay = 0.0  # times the parameters is added to the gradients, as in torch.optim.Adam
         self._steps = [torch.zeros((), device=parameters.device) for _ in range(lanes)]
         parts = zip(*(tensor.chunk(lanes) for tensor in (parameters, gradients, first, second)))
         self._arguments: list[list[list[Tensor]]] = [
@@ -141,7 +142,7 @@ class Adam:
             lr=learning_rate,
             beta1=0.9,
             beta2=0.999,
-            weight_decay=0.0,
+            weight_decay=self.weight_decay,
             eps=1e-8,
             amsgrad=False,
             maximize=False,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "paper"
 CONTINUOUS, DISCRETE = "continuous", "discrete"
+BOTH = (CONTINUOUS, DISCRETE)
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,18 @@ class Entry:
 
 ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
     {
-        "td3": Entry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
-        "sac": Entry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
+        "td3": Entry("erlbench.algorithms.td3:TD3", BOTH, critic_updates=1.0, actor_updates=0.5),
+        "ddpg": Entry("erlbench.algorithms.ddpg:DDPG", BOTH, critic_updates=1.0, actor_updates=1.0),
+        "sac": Entry("erlbench.algorithms.sac:SAC", BOTH, critic_updates=1.0, actor_updates=1.0),
         "esac": Entry("erlbench.algorithms.esac:ESAC", critic_updates=0.02, actor_updates=0.02),
-        "cem": Entry("erlbench.algorithms.cem:CEM"),
-        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES"),
-        "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
-        "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
-        "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0),
+        "cem": Entry("erlbench.algorithms.cem:CEM", BOTH),
+        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES", BOTH),
+        "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
+        "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
+        "multi-actor-td3": Entry(
+            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", critic_updates=5.0, actor_updates=2.5
+        ),
+        "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", BOTH, critic_updates=1.0, actor_updates=5.0, episodes=6.0),
     }
 )
 

@@ -17,6 +17,10 @@ import numpy as np
 from erlbench.seeding import Key
 from erlbench.tasks import ArrayRef, Perturbed
 
+BLOCK = 8192  # parameters
+LOG, EQUAL, RANKS = "log", "equal", "ranks"
+RECOMBINATIONS = (LOG, EQUAL, RANKS)
+
 
 @dataclass
 class SearchDistribution:
@@ -69,6 +73,26 @@ def elite_weights(elites: int) -> np.ndarray:
     return weights / weights.sum()
 
 
+def recombination_weights(recombination: str, elites: int) -> np.ndarray:
+    """Of the elites, best first, `(K,)`, sum 1: equal for `equal`, else `elite_weights`."""
+    return np.full(elites, 1.0 / elites) if recombination == EQUAL else elite_weights(elites)
+
+
+def rank_move(mean: np.ndarray, ranked: Iterable[np.ndarray], count: int) -> np.ndarray:
+    """Mean + sum_i w_i (z_(i) - mean) over all `count` individuals, best first; `(P,)` float64.
+
+    w_i are the centred ranks of an evolution strategy (OpenAI-ES), linear from positive for the best to as much
+    below zero for the worst, with positive weights that sum to 1. It climbs the gradient that the displacements
+    z - mean estimate, whatever they come from: noise or training.
+    """
+    weights = np.linspace(1.0, -1.0, count)
+    weights /= weights[weights > 0].sum()
+    move = np.zeros_like(mean)
+    for weight, z in zip(weights, ranked, strict=True):
+        move += weight * (z.astype(np.float64) - mean)
+    return mean + move
+
+
 def ranking(fitness: Sequence[float]) -> list[int]:
     """Indices from best to worst. Ties keep their order; NaN and infinite values are the worst."""
     values = np.array(fitness, np.float64)
@@ -89,12 +113,16 @@ def weighted_moments(
     Eq. 1 and 2; `elites` are vectors `(P,)`, best first, taken one at a time.
     """
     centre, spread = np.zeros_like(mean), np.zeros_like(mean)
+    vector, product = np.empty((2, min(BLOCK, mean.size)))
     for weight, z in zip(weights, elites, strict=True):
-        vector = z.astype(np.float64)
-        centre += weight * vector
-        vector -= mean
-        vector *= vector
-        spread += weight * vector
+        for start in range(0, mean.size, BLOCK):  # small enough for the cache
+            part = slice(start, min(start + BLOCK, mean.size))
+            v, p = vector[: part.stop - start], product[: part.stop - start]
+            v[:] = z[part]
+            centre[part] += np.multiply(weight, v, out=p)
+            v -= mean[part]
+            v *= v
+            spread[part] += np.multiply(weight, v, out=p)
     return centre, spread
 
 

@@ -19,7 +19,9 @@ import click  # noqa: E402
 from benchmarks.harness import Claim  # noqa: E402
 from erlbench import machine  # noqa: E402
 
-NAMES = ("command_line", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule")
+NAMES = (
+    "command_line", "driver", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule",
+)  # fmt: skip
 CHOICES = ("OPENBLAS_", "MKL_", "OMP_")  # variables that may change the speed of products
 PEERS = ("stable-baselines3", "evotorch")
 
@@ -30,7 +32,7 @@ PEERS = ("stable-baselines3", "evotorch")
 def main(names: tuple[str, ...], out: Path | None) -> None:
     """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
 
-    Modules: command_line, tasks_and_workers, rollouts, populations, updates, learning, schedule.
+    Modules: command_line, driver, tasks_and_workers, rollouts, populations, updates, learning, schedule.
     """
     import torch
 

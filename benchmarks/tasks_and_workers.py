@@ -1,4 +1,4 @@
-"""Messages: the driver's time per task, a worker's start and memory, and processes kept busy by sleeping tasks."""
+"""Worker processes: their start and memory, and how busy sleeping tasks keep them."""
 
 from __future__ import annotations
 
@@ -11,58 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cells import drive
-from benchmarks.harness import Claim, cpu_seconds, median, take_turns, wall_seconds
-from erlbench.algorithms.base import Context
-from erlbench.algorithms.cem import CEM, CEMSettings
+from benchmarks.driver import policy
+from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import problem
-from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.policy import initial_parameters
 from erlbench.pool import ProcessPool
 from erlbench.replay import Replay
 from erlbench.rollout import rollout
-from erlbench.settings import resolve
 from erlbench.store import Store
 from erlbench.tasks import Task
 from erlbench.workspace import Workspace
 
-POPULATION, GENERATIONS = 500, 5
 REPEATS = 5
 WORKERS = (5, 9, 24, 64)
 MEAN, TASKS_EACH = 0.1, 30  # seconds of a sleeping episode; episodes per process
 
 
-class Idle(CEM):
-    """CEM whose episodes are no-ops."""
-
-    def rollout(self, *arguments: Any, **more: Any) -> Task:
-        return replace(super().rollout(*arguments, **more), function="benchmarks.tasks:nothing")
-
-
 def measure() -> Iterator[Claim]:
     """Seven numbers."""
-    seconds = take_turns({"first": lambda: driver_seconds(1), "all": lambda: driver_seconds(GENERATIONS)}, REPEATS)
-    cost = median(seconds["all"] - seconds["first"]) / (POPULATION * (GENERATIONS - 1))
-    claim = "driver time per ES task, 400-300 policy"
-    yield Claim(claim, 1e6 * cost, 70.0, at_least=False, unit="µs", samples=seconds)
     yield from _worker()
     yield _replay()
     lengths = walker_lengths()
     for processes in WORKERS:
         claim = f"{processes} processes, sleeping episodes of Walker2d's lengths: busy"
         yield Claim(claim, efficiency(processes, lengths), 0.98)
-
-
-def driver_seconds(generations: int) -> float:
-    """The driver's processor time for a run, with its rows, rankings and updates of the distribution."""
-    task = problem("HalfCheetah-v5")
-    settings = resolve(CEMSettings, "HalfCheetah-v5", {}, {"population": POPULATION, "hidden": (400, 300)})
-    total = POPULATION * generations  # each task counts one step
-    with tempfile.TemporaryDirectory() as folder, ProcessPool(1) as pool:
-        replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
-        algorithm = Idle(settings, Context(task, 0, total, POPULATION, pool.store, replay))
-        seconds = cpu_seconds(lambda: drive(algorithm, pool, Path(folder)))
-        replay.close()
-    return seconds
 
 
 def _worker() -> Iterator[Claim]:
@@ -83,12 +55,9 @@ def _worker() -> Iterator[Claim]:
 
 def _humanoid(pool: ProcessPool) -> Task:
     """A rollout of Humanoid."""
-    task = problem("Humanoid-v5")
-    spec = PolicySpec((task.observation_size, 400, 300, task.action_size), "tanh", task.action_low, task.action_high)
-    settings = {"env": task.env, "policy": spec, "episodes": 10, "record": True, "random_actions": False,
-                "action_noise": 0.0, "seeds": ()}  # fmt: skip
-    parameters = pool.store.put("parameters", initial_parameters(spec.sizes, (0,)))
-    return replace(_task(1, "resident", settings), inputs={"parameters": parameters})
+    settings, vector = policy("Humanoid-v5", (400, 300))
+    settings |= {"episodes": 10, "record": True}
+    return replace(_task(1, "resident", settings), inputs={"parameters": pool.store.put("parameters", vector)})
 
 
 def _replay() -> Claim:
@@ -106,14 +75,12 @@ def _replay() -> Claim:
 
 def walker_lengths() -> np.ndarray:
     """Lengths of Walker2d's episodes, of as many random policies."""
-    task = problem("Walker2d-v5")
-    spec = PolicySpec((task.observation_size, 64, 64, task.action_size), "tanh", task.action_low, task.action_high)
-    settings = {"env": task.env, "policy": spec, "episodes": 1, "record": False, "random_actions": False,
-                "action_noise": 0.0, "seeds": ()}  # fmt: skip
+    settings, _ = policy("Walker2d-v5", (64, 64))
+    sizes = settings["policy"].sizes
     store = Store.create()
     workspace = Workspace(store)
     lengths = [
-        rollout(settings, {"parameters": initial_parameters(spec.sizes, (index,))}, (index,), workspace).values
+        rollout(settings, {"parameters": initial_parameters(sizes, (index,))}, (index,), workspace).values
         for index in range(64)
     ]
     workspace.close()

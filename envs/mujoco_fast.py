@@ -23,7 +23,7 @@ from gymnasium.envs.mujoco.humanoid_v5 import HumanoidEnv
 from gymnasium.envs.mujoco.swimmer_v5 import SwimmerEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
-Step = tuple[np.ndarray, np.float64, bool, bool, dict[str, Any]]
+Step = tuple[np.ndarray, float, bool, bool, dict[str, Any]]
 
 
 class _Fast(MujocoEnv):
@@ -39,26 +39,42 @@ class _Fast(MujocoEnv):
         return self.model.opt.timestep * self.frame_skip
 
     @cached_property
+    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Positions, those of them that are observed, velocities, and controls: views that stay, as `data` does."""
+        positions = self.data.qpos
+        return positions, positions[self._left_out :], self.data.qvel, self.data.ctrl
+
+    @cached_property
     def _left_out(self) -> int:
         """How many of the first positions are not observed."""
         return int(self.observation_structure["skipped_qpos"])
+
+    @cached_property
+    def _control_weight(self) -> Any:
+        """The weight of the cost of control, of the type that it takes beside an action's float32 anyhow."""
+        weight = self._ctrl_cost_weight
+        return np.float32(weight) if isinstance(weight, (int, float)) else weight
+
+    def _control_cost(self, action: np.ndarray) -> float:
+        """The cost of control, in float32 as Gymnasium's: `np.add.reduce` is what `np.sum` comes to in the end."""
+        return float(self._control_weight * np.add.reduce(np.square(action)))
 
 
 class _Runner(_Fast):
     """Rewarded for its speed along x, less the cost of control."""
 
-    def _run(self, action: np.ndarray) -> tuple[np.float64, np.float32]:
-        """Simulate one step; the reward for speed, and the cost of control."""
-        data = self.data
-        x = data.qpos[0]
-        data.ctrl[:] = action
-        mujoco.mj_step(self.model, data, self.frame_skip)
-        velocity = (data.qpos[0] - x) / self.dt
-        # np.add.reduce is what np.sum comes to in the end, and keeps the action's float32.
-        return self._forward_reward_weight * velocity, self._ctrl_cost_weight * np.add.reduce(np.square(action))
+    def _run(self, action: np.ndarray) -> tuple[float, float]:
+        """Simulate one step; the reward for speed, and the cost of control. Numbers of Python are fast, and equal."""
+        positions, _, _, controls = self._state
+        x = positions.item(0)
+        controls[:] = action
+        mujoco.mj_step(self.model, self.data, self.frame_skip)
+        velocity = (positions.item(0) - x) / self.dt
+        return self._forward_reward_weight * velocity, self._control_cost(action)
 
     def _get_obs(self) -> np.ndarray:
-        return np.concatenate((self.data.qpos[self._left_out :], self.data.qvel))
+        _, observed, velocities, _ = self._state
+        return np.concatenate((observed, velocities))
 
     def step(self, action: np.ndarray) -> Step:
         forward, cost = self._run(action)
@@ -76,13 +92,14 @@ class _Walker(_Runner):
     @property
     def is_healthy(self) -> bool:
         """Whether the torso is upright."""
-        z, angle = self.data.qpos[1:3].tolist()
+        positions = self._state[0]
+        z, angle = positions.item(1), positions.item(2)
         (low, high), (least, most) = self._healthy_z_range, self._healthy_angle_range
         return low < z < high and least < angle < most
 
     def _get_obs(self) -> np.ndarray:
-        velocity = np.minimum(np.maximum(self.data.qvel, -10), 10)  # np.clip without its overhead
-        return np.concatenate((self.data.qpos[self._left_out :], velocity))
+        _, observed, velocities, _ = self._state
+        return np.concatenate((observed, np.minimum(np.maximum(velocities, -10), 10)))  # np.clip without its overhead
 
     def step(self, action: np.ndarray) -> Step:
         forward, cost = self._run(action)

@@ -9,11 +9,14 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+PLAIN = frozenset({str, int, bool, float})  # csv writes these as `str` does, floats thus without loss
+
 
 class CsvFile:
     """An append-only CSV file that can go back to a saved length.
 
-    `state()` is the length in bytes and the CRC of those bytes, so that an edited or truncated file is noticed.
+    Rows gather in memory until `flush`. `state()` flushes them; it is the length in bytes and the CRC of those bytes,
+    so that an edited or truncated file is noticed.
     """
 
     def __init__(self, path: Path, columns: Sequence[str] | None, comment: str = "") -> None:
@@ -21,18 +24,19 @@ class CsvFile:
         self.path = path
         self.columns = list(columns) if columns else None
         self._comment = comment
-        self._file = open(path, "ab")
+        self._file = open(path, "ab", buffering=0)
+        self._rows: list[Mapping[str, Any]] = []  # not yet in the file
         self._length = 0
         self._crc = 0
 
     def start(self) -> None:
         """Begin anew with nothing but the header."""
-        self._file.truncate(0)
-        self._length = self._crc = 0
+        self._cut(0)
+        self._crc = 0
         if self._comment:
             self._append(f"#{self._comment}\n".encode())
         if self.columns:
-            self._append(_line(self.columns))
+            self._append(_lines([self.columns]))
 
     def begin(self) -> None:
         """Begin a file that is empty, and leave any other as it is."""
@@ -40,14 +44,23 @@ class CsvFile:
             self.start()
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Append one row; keys beyond the columns are an error, missing ones are left empty."""
+        """Add one row, which must not change any more; keys beyond the columns are left out, missing ones empty."""
+        self._rows.append(row)
+
+    def flush(self) -> None:
+        """Append the rows added so far to the file; they are lost if that fails."""
+        if not self._rows:
+            return
+        rows, self._rows = self._rows, []
+        header = []
         if self.columns is None:
-            self.columns = list(row)
-            self._append(_line(self.columns))
-        self._append(_line([_text(row.get(column)) for column in self.columns]))
+            self.columns = list(rows[0])
+            header = [self.columns]
+        self._append(_lines(header + [self._cells(row) for row in rows]))
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs."""
+        """What `restore` needs; all rows are in the file."""
+        self.flush()
         return {"length": self._length, "crc": self._crc, "columns": self.columns}
 
     def matches(self, state: Mapping[str, Any]) -> bool:
@@ -57,16 +70,29 @@ class CsvFile:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Cut the file back to a state that it matches."""
-        self._file.truncate(state["length"])
-        self._length, self._crc, self.columns = state["length"], state["crc"], state["columns"]
+        self._cut(state["length"])
+        self._crc, self.columns = state["crc"], state["columns"]
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, with all rows in it."""
+        try:
+            self.flush()
+        finally:
+            self._file.close()
+
+    def _cut(self, length: int) -> None:
+        self._rows.clear()
+        self._file.truncate(length)
+        self._length = length
+
+    def _cells(self, row: Mapping[str, Any]) -> list[Any]:
+        assert self.columns is not None
+        return [value if type(value) in PLAIN else _text(value) for value in map(row.get, self.columns)]
 
     def _append(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]  # a disk that fills up takes a part first, then raises
         self._length += len(data)
         self._crc = zlib.crc32(data, self._crc)
 
@@ -81,7 +107,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _line(cells: Sequence[str]) -> bytes:
+def _lines(rows: Sequence[Sequence[Any]]) -> bytes:
     buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue().encode()

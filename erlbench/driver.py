@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +23,11 @@ from erlbench.policy import PolicySpec, save_policy
 from erlbench.pool import Pool
 from erlbench.recorder import Recorder
 from erlbench.results import RunDirectory
-from erlbench.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task
+from erlbench.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
+FLUSH_EVERY = 1.0  # seconds between two writes of the rows
+SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 CORE_TYPES = (
     ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
 )  # fmt: skip
@@ -65,11 +69,13 @@ class Driver:
         self.last_return: float | None = None
         self._stop = stop
         self._watch = watch
-        self._outstanding: dict[int, Task] = {}  # submitted and not yet told
+        self._outstanding: OrderedDict[int, Task] = OrderedDict()  # submitted and not yet told
         self._dependents: dict[int, list[int]] = {}
         self._arrived: dict[int, Result] = {}  # synchronous: waiting for their turn
         self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
-        self._saved = time.monotonic()
+        self._sweep_at = SWEEP_FROM
+        self._evaluating: set[int] = set()  # evaluations in the pool
+        self._saved = self._flushed = time.monotonic()
         self.warnings: list[str] = []
 
     # -- the loop -------------------------------------------------------------------------------------------------
@@ -82,6 +88,8 @@ class Driver:
             self._finish()
         except BaseException:
             self.pool.reset()
+            with suppress(OSError):
+                self.recorder.flush()
             raise
 
     def _begin(self) -> None:
@@ -101,31 +109,42 @@ class Driver:
     def _finish(self) -> None:
         """Write the rows of the evaluations that are left."""
         if self.options.evaluate_after:
-            self.pool.submit(self._unevaluated())
+            self._submit_evaluations(self._unevaluated())
         while self.evaluator.state.pending:
             self._step()
+        self.recorder.flush()
         policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
         save_policy(self.directory.path / "policy.safetensors", policy, self.algorithm.policy_spec)
 
     def _step(self) -> None:
         """Wait for one result and take it in; save from time to time."""
-        self.clock.tick(self.pool.running().values())
         try:
             result = self.pool.next_result(PATIENCE)
         except CellError:
             self._take_events()  # they tell how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
-        self.clock.tick(self.pool.running().values())
+        self._tick()
         self._take_events()
         if result is not None:
             self._receive(result)
         if self._stop.is_set():
             self.save()
             raise Interrupted("interrupted; everything is saved, the same command continues")
-        if time.monotonic() - self._saved >= self.options.checkpoint_every:
+        now = time.monotonic()
+        if now - self._saved >= self.options.checkpoint_every:
             self.save()
+        if now - self._flushed >= FLUSH_EVERY:
+            self._flush()
         self._watch(self)
+
+    def _tick(self) -> None:
+        """Tell the clock, whenever that may have changed, what the processes do from now on."""
+        self.clock.tick(self.pool.running().values() if self._evaluating else ())
+
+    def _flush(self) -> None:
+        self.recorder.flush()
+        self._flushed = time.monotonic()
 
     def _take_events(self) -> None:
         for event in self.pool.events():
@@ -140,16 +159,20 @@ class Driver:
             for value in task.inputs.values():
                 if isinstance(value, Output):
                     self._dependents.setdefault(value.task, []).append(task.id)
-                self._known.update({ref.name: ref for ref in references(value)})
+                for ref in arrays_of(value):
+                    self._known[ref.name] = ref
         if tasks:
             self.pool.submit(tasks)
+            self._tick()
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding:
+            self._evaluating.discard(result.task)
             self.recorder.task(result, "evaluation", 0, self.clock)
             for row in self.evaluator.finish(result):
                 self.recorder.eval.write(row)
                 self.last_return = row["return_mean"]
+            self._flush()
             return
         if not self.algorithm.synchronous:
             self._deliver(result)
@@ -164,7 +187,8 @@ class Driver:
         for dependent in self._dependents.pop(result.task, ()):
             if dependent in self._outstanding:
                 self._outstanding[dependent] = _filled(self._outstanding[dependent], result)
-        self._known.update({ref.name: ref for ref in result.arrays.values()})
+        for ref in result.arrays.values():
+            self._known[ref.name] = ref
         counters = self.algorithm.counters
         generation = counters.generation
         self.algorithm.tell(task, result)
@@ -181,21 +205,27 @@ class Driver:
         if task is not None:
             self._known.update({ref.name: ref for ref in references(task)})
             if not self.options.evaluate_after:
-                self.pool.submit([task])
+                self._submit_evaluations([task])
+
+    def _submit_evaluations(self, tasks: list[Task]) -> None:
+        self._evaluating.update(task.id for task in tasks)
+        self.pool.submit(tasks)
+        self._tick()
 
     def _unevaluated(self) -> list[Task]:
         return [pending.task for pending in self.evaluator.state.pending if pending.values is None]
 
     def _sweep(self) -> None:
         """Free the arrays that neither the algorithm nor a task refers to any more."""
-        if len(self._known) < 64 + 2 * len(self._outstanding):
+        if len(self._known) < self._sweep_at:
             return
         holders = (self.algorithm.snapshot(), self._outstanding, self.evaluator.state, self._arrived)
-        live = {ref.name for ref in references(holders)}
-        dead = [name for name in self._known if name not in live]
+        live = [ref.name for ref in references(holders)]
+        dead = self._known.keys() - live
         self.pool.store.free(dead)
         for name in dead:
             del self._known[name]
+        self._sweep_at = len(self._known) + max(SWEEP_FROM, len(live) // 2)  # the search costs as much as it finds
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
@@ -253,7 +283,7 @@ class Driver:
         folder = str(self.algorithm.context.replay.folder)
         self._submit(_relocated(task, folder) for task in payload["outstanding"])
         if not self.options.evaluate_after:
-            self.pool.submit(self._unevaluated())
+            self._submit_evaluations(self._unevaluated())
 
 
 def _filled(task: Task, result: Result) -> Task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ EVENT_COLUMNS = ("time_s", "event", "message")
 
 
 class Recorder:
-    """The CSV files of one run."""
+    """The CSV files of one run. Rows gather in memory until `flush`, `state` or `close`; events do not."""
 
     def __init__(self, folder: Path, env_id: str) -> None:
         comment = json.dumps({"env_id": env_id, "t_start": datetime.now(UTC).timestamp()})
@@ -76,6 +77,7 @@ class Recorder:
 
     def task(self, result: Result, kind: str, worker: int, clock: Clock) -> None:
         """A finished task, to tasks.csv."""
+        values = result.values
         self.tasks.write(
             {
                 "task": result.task,
@@ -84,9 +86,9 @@ class Recorder:
                 "worker": worker,
                 "start_s": clock.since_start(result.start),
                 "end_s": clock.since_start(result.end),
-                "timesteps": sum(result.values.get("lengths", ())),
-                "critic_updates": result.values.get("critic_updates", 0),
-                "actor_updates": result.values.get("actor_updates", 0),
+                "timesteps": sum(values.get("lengths", ())),
+                "critic_updates": values.get("critic_updates", 0),
+                "actor_updates": values.get("actor_updates", 0),
             }
         )
 
@@ -112,10 +114,19 @@ class Recorder:
         )
 
     def event(self, event: str, message: str, seconds: float) -> None:
-        """Something out of the ordinary, to events.csv."""
+        """Something out of the ordinary, to events.csv, at once."""
         self.events.write({"time_s": seconds, "event": event, "message": message})
+        self.events.flush()
+
+    # -- when they reach the disk ---------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write all rows to their files."""
+        for file in self.files.values():
+            file.flush()
 
     def close(self) -> None:
-        """Close all files."""
+        """Close all files; a full disk, at which the run has failed before, is not told again."""
         for file in (*self.files.values(), self.events):
-            file.close()
+            with suppress(OSError):
+                file.close()

@@ -125,3 +125,10 @@ class Result:
 def dependencies(task: Task) -> set[int]:
     """Ids of the tasks whose outputs `task` needs."""
     return {value.task for value in task.inputs.values() if isinstance(value, Output)}
+
+
+def arrays_of(value: Input) -> list[ArrayRef]:
+    """The arrays of the store that an input refers to."""
+    if isinstance(value, ArrayRef):
+        return [value]
+    return [part for part in vars(value).values() if isinstance(part, ArrayRef)]

@@ -48,9 +48,9 @@ class Workspace:
 
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
-        inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         self.threads = task.threads
         start = time.monotonic()
+        inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
         return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process)

@@ -114,7 +114,7 @@ class PolicySpec:
             return np.ndarray.copy
         half_range, centre = self.half_range, self.centre
         if not centre.any():  # as mostly
-            return half_range.__mul__
+            return half_range.__mul__ if (half_range != 1).any() else np.ndarray.copy
         return lambda normalised: half_range * normalised + centre
 
     def random_action(self, random: np.random.Generator) -> np.ndarray:

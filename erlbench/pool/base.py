@@ -43,7 +43,7 @@ class Pool(Protocol):
         """
 
     def running(self) -> Mapping[int, Task]:
-        """Slot -> the task that it runs now."""
+        """Slot -> the task that it runs now; of tasks sent together, the first that has not come back."""
 
     def events(self) -> list[PoolEvent]:
         """What happened since the last call."""

@@ -8,14 +8,16 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
-from erlbench.pool import worker
+from erlbench.pool import messages, worker
+from erlbench.pool.failures import Failure
+from erlbench.tasks import Task
 from erlbench.threads import limit_threads
 
 PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.rollout"]
@@ -73,6 +75,8 @@ class WorkerProcess:
         self.closed = False
         self.ready = device is None  # a gradient worker says so when it has imported torch
         self.connection, theirs = context.Pipe()
+        self._descriptor = self.connection.fileno()
+        self._tasks = messages.TaskWriter()
         self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
         with worker_surroundings():
             self._start()
@@ -88,10 +92,24 @@ class WorkerProcess:
                 time.sleep(0.1)  # the fork server is being killed: the next attempt finds it dead and starts another
         return self._process.start()
 
-    def send(self, message: bytes) -> None:
-        """Send a task; that the worker has died is found out elsewhere."""
+    def write(self, task: Task) -> bytes:
+        """The message of a task, to be sent in turn; raises what pickle raises."""
+        return self._tasks.write(task)
+
+    def send(self, written: Iterable[bytes]) -> None:
+        """Send tasks; that the worker has died is found out elsewhere."""
         with suppress(OSError):
-            self.connection.send_bytes(message)
+            messages.send(self._descriptor, written)
+
+    def receive(self) -> list[Any]:
+        """What the worker has to say: each a `Result`, a `Failure` or that it is `Ready`.
+
+        EOFError or OSError: it is gone.
+        """
+        answers = [messages.read_answer(message, self.slot) for message in messages.receive(self._descriptor)]
+        if any(isinstance(answer, Failure) for answer in answers):
+            self._tasks.forget()  # it may not even have understood the message
+        return answers
 
     def kill(self) -> None:
         """End the process in whatever it does."""

@@ -1,22 +1,24 @@
 """The pool of worker processes on this machine.
 
 A pool of N processes has N slots, each with up to two workers: one for rollouts, which never sees torch, and one
-for gradient tasks, started when there is such a task. A slot runs one task at a time.
+for gradient tasks, started when there is such a task. A slot runs one task at a time, but gets several short ones at
+once (`chunks.py`).
 """
 
 from __future__ import annotations
 
-import pickle
 import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
+from types import MappingProxyType
 from typing import Any, Self
 
 from erlbench.errors import ErlbenchError, TaskError
 from erlbench.pool.base import PoolEvent, Queue, name
+from erlbench.pool.chunks import GRAIN, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
 from erlbench.pool.handle import WorkerProcess, start_context
 from erlbench.pool.worker import Ready
@@ -34,14 +36,14 @@ class Slot:
     index: int
     rollout: WorkerProcess | None = None
     gradient: WorkerProcess | None = None
-    task: Task | None = None
-    worker: WorkerProcess | None = None  # that runs the task
+    tasks: deque[Task] = field(default_factory=deque)  # sent and not come back; the first one runs
+    worker: WorkerProcess | None = None  # that runs them
     deadline: float = inf
 
     @property
-    def reluctance(self) -> tuple[bool, bool]:
-        """Order in which idle slots take rollouts: keep gradient workers free, and start few new workers."""
-        return self.gradient is not None, self.rollout is None
+    def willingness(self) -> tuple[bool, bool]:
+        """Which of the idle slots takes a rollout: keep gradient workers free, and start few new workers."""
+        return self.gradient is None, self.rollout is not None
 
 
 class ProcessPool:
@@ -63,6 +65,8 @@ class ProcessPool:
         self.store = store or Store.create()
         self._slots = [Slot(index) for index in range(processes)]
         self._idle = list(self._slots)
+        self._running: dict[int, Task] = {}  # by slot
+        self._chunks = Chunks(processes)
         self._queue = Queue(lambda task: task.gradient)
         self._selector = selectors.DefaultSelector()
         self._finished: deque[Result | ErlbenchError] = deque()
@@ -79,40 +83,17 @@ class ProcessPool:
         self._start()
 
     def next_result(self, timeout: float | None = None) -> Result | None:
-        end = inf if timeout is None else time.monotonic() + timeout
-        while not self._finished:
-            if not len(self._queue):
-                return None
-            if self._broken is not None:
-                raise self._broken
-            self._start()
-            if self._finished:  # a task that could not be sent
-                break
-            now = time.monotonic()
-            pause = min(1.0, self.task_timeout / 4)
-            ready = self._selector.select(max(0.0, min(end - now, pause)))
-            for key, _ in ready:
-                worker: WorkerProcess = key.data
-                if worker.closed:
-                    continue  # found dead by its other descriptor
-                if key.fileobj is worker.connection:
-                    self._receive(worker)
-                elif not worker.connection.poll():  # its last message comes first
-                    self._died(self._slots[worker.slot], worker)
-            now = time.monotonic()
-            if now >= self._next_check:
-                self._next_check = now + pause
-                self._stop_hung(now)
-            if now >= end and not self._finished:
-                return None
-        self._start()
+        if not self._finished:
+            self._wait_for_result(inf if timeout is None else time.monotonic() + timeout)
+        if not self._finished:
+            return None
         item = self._finished.popleft()
         if isinstance(item, ErlbenchError):
             raise item
         return item
 
     def running(self) -> Mapping[int, Task]:
-        return {slot.index: slot.task for slot in self._slots if slot.task is not None}
+        return MappingProxyType(self._running)
 
     def events(self) -> list[PoolEvent]:
         events, self._events = self._events, []
@@ -164,6 +145,8 @@ class ProcessPool:
         rollouts, gradients = self._queue.ready(False), self._queue.ready(True)
         if self._queue.unfinished(True) and not any(slot.gradient for slot in self._slots):
             self._start_gradient_workers(1, self._idle or self._slots)  # importing torch takes seconds: begin now
+        if rollouts and len(self._idle) > 1:
+            self._idle.sort(key=lambda slot: slot.willingness)
         while self._idle and (rollouts or gradients):
             if gradients and not (rollouts and rollouts[0] < gradients[0]):
                 slot = next((slot for slot in self._idle if slot.gradient and slot.gradient.ready), None)
@@ -173,24 +156,41 @@ class ProcessPool:
                 self._start_gradient_workers(len(gradients), self._idle)
                 if not rollouts:
                     return
-            slot = min(self._idle, key=lambda slot: slot.reluctance)
+            slot = self._idle[-1]
             if slot.rollout is None:
                 slot.rollout = self._new_worker(slot, None)
             self._assign(slot, slot.rollout)
 
     def _assign(self, slot: Slot, worker: WorkerProcess | None) -> None:
-        """Give the first ready task of the worker's lane to an idle slot."""
+        """Give the first ready tasks of the worker's lane to an idle slot."""
         assert worker is not None
-        task = self._queue.pop(worker.gradient)
-        try:
-            message = pickle.dumps(self._with_threads(task), pickle.HIGHEST_PROTOCOL)
-        except Exception as error:
-            self._queue.drop(task.id)
-            self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
-            return
-        self._idle.remove(slot)
-        slot.task, slot.worker, slot.deadline = task, worker, time.monotonic() + self.task_timeout
-        worker.send(message)
+        messages = []
+        for task in self._chunk(worker.gradient):
+            try:
+                messages.append(worker.write(self._with_threads(task)))
+            except Exception as error:
+                self._queue.drop(task.id)
+                self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
+            else:
+                slot.tasks.append(task)
+        if slot.tasks:
+            self._idle.remove(slot)
+            self._running[slot.index] = slot.tasks[0]
+            slot.worker, slot.deadline = worker, time.monotonic() + GRAIN + self.task_timeout
+            worker.send(messages)
+
+    def _chunk(self, gradient: bool) -> list[Task]:
+        """The tasks to send now. One that was with a worker that died goes alone, so that the next time tells."""
+        queue = self._queue
+        chunk = [queue.pop(gradient)]
+        if chunk[0].id in self._kills:
+            return chunk
+        for _ in range(1, self._chunks.size(chunk[0], 1 + len(queue.ready(gradient)))):
+            following = queue.first(gradient)
+            if following is None or following.id in self._kills or not alike(chunk[0], following):
+                break
+            chunk.append(queue.pop(gradient))
+        return chunk
 
     def _with_threads(self, task: Task) -> Task:
         """The task with as many threads as there are idle slots, its own included; none without a core."""
@@ -214,60 +214,109 @@ class ProcessPool:
 
     # -- what comes back ------------------------------------------------------------------------------------------
 
+    def _wait_for_result(self, end: float) -> None:
+        """Have something in `_finished`, unless `end` comes first or there is nothing to do."""
+        while not self._finished:
+            if not len(self._queue):
+                return
+            if self._broken is not None:
+                raise self._broken
+            self._start()
+            if self._finished:  # a task that could not be sent
+                break
+            self._wait(end)
+            self._start()
+            if not self._finished and time.monotonic() >= end:
+                return
+
+    def _wait(self, end: float) -> None:
+        """Wait until workers have something to say, at most until `end`, and take it in."""
+        pause = min(1.0, self.task_timeout / 4)
+        for key, _ in self._selector.select(max(0.0, min(end - time.monotonic(), pause))):
+            worker: WorkerProcess = key.data
+            if worker.closed:
+                continue  # found dead by its other descriptor
+            if key.fileobj is worker.connection:
+                self._receive(worker)
+            elif not worker.connection.poll():  # its last message comes first
+                self._died(self._slots[worker.slot], worker)
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + pause
+            self._stop_hung(now)
+
     def _receive(self, worker: WorkerProcess) -> None:
-        """Take one message of a worker in, or its death."""
+        """Take in what a worker has to say, or its death."""
         slot = self._slots[worker.slot]
         try:
-            message = pickle.loads(worker.connection.recv_bytes())
+            answers = worker.receive()
         except (EOFError, OSError):
             self._died(slot, worker)
             return
-        if isinstance(message, Ready):
-            worker.ready, self.device = True, message.device if self.device == "auto" else self.device
-            self._failed_starts = 0
-        elif not worker.ready:
-            self._broken = as_error("gradient worker", message)
-            self._end(worker)
-        else:
-            task = self._release(slot)
-            self._kills.pop(task.id, None)
-            if isinstance(message, Failure):
-                self._queue.drop(task.id)
-                self._finished.append(as_error(name(task), message))
+        for answer in answers:
+            if isinstance(answer, Ready):
+                worker.ready, self.device = True, answer.device if self.device == "auto" else self.device
+                self._failed_starts = 0
+            elif not worker.ready:
+                self._broken = as_error("gradient worker", answer)
+                self._end(worker)
             else:
-                self._queue.finish(message)
-                self._finished.append(message)
+                self._returned(slot, answer)
 
-    def _release(self, slot: Slot) -> Task:
-        """Make a slot idle again; the task that it ran."""
-        task = slot.task
-        assert task is not None
-        slot.task, slot.worker, slot.deadline = None, None, inf
+    def _returned(self, slot: Slot, answer: Result | Failure) -> None:
+        """Take in the first of a slot's tasks."""
+        task = slot.tasks.popleft()
+        if slot.tasks:
+            self._running[slot.index] = slot.tasks[0]
+            slot.deadline = time.monotonic() + GRAIN + self.task_timeout
+        else:
+            self._release(slot)
+        self._kills.pop(task.id, None)
+        if isinstance(answer, Failure):
+            self._queue.drop(task.id)
+            self._finished.append(as_error(name(task), answer))
+        else:
+            self._queue.finish(answer)
+            self._chunks.note(task, answer)
+            self._finished.append(answer)
+
+    def _release(self, slot: Slot) -> list[Task]:
+        """Make a slot idle again; the tasks that it held."""
+        tasks = list(slot.tasks)
+        slot.tasks.clear()
+        slot.worker, slot.deadline = None, inf
+        del self._running[slot.index]
         self._idle.append(slot)
-        return task
+        return tasks
 
     def _died(self, slot: Slot, worker: WorkerProcess, event: str = "worker died", reason: str = "") -> None:
-        """Replace a worker that is gone, and run its task again."""
+        """Replace a worker that is gone, and run its tasks again."""
         busy, pid = slot.worker is worker, worker.pid
         how = self._end(worker)
         how = reason or how
         where = f"worker process {pid} of slot {slot.index}: {how}"
         if busy:
-            task = self._release(slot)
-            kills = self._kills.setdefault(task.id, [])
-            kills.append(where)
-            if len(kills) < KILLS:
-                self._queue.again(task)
-            else:
-                self._queue.drop(task.id)
-                message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
-                self._finished.append(TaskError(message, "\n".join(kills)))
-            where = f"{name(task)}, {where}"
+            tasks = self._release(slot)
+            for task in tasks:
+                self._suspect(task, where, how)
+            others = f" or one of the {len(tasks) - 1} sent with it" if len(tasks) > 1 else ""
+            where = f"{name(tasks[0])}{others}, {where}"
         elif not worker.ready:
             self._failed_starts += 1
             if self._failed_starts == KILLS:
                 self._broken = TaskError(f"{KILLS} gradient workers ended while they started, the last by {how}")
         self._events.append(PoolEvent(time.monotonic(), event, where))
+
+    def _suspect(self, task: Task, where: str, how: str) -> None:
+        """Run a task again whose worker has died, unless that has happened too often."""
+        kills = self._kills.setdefault(task.id, [])
+        kills.append(where)
+        if len(kills) < KILLS:
+            self._queue.again(task)
+        else:
+            self._queue.drop(task.id)
+            message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
+            self._finished.append(TaskError(message, "\n".join(kills)))
 
     def _end(self, worker: WorkerProcess) -> str:
         """Free all that belongs to a worker, and return how it ended."""

@@ -6,15 +6,17 @@ This module is preloaded by the fork server, so it must import neither torch nor
 from __future__ import annotations
 
 import os
-import pickle
 import select
 import signal
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
+from erlbench.pool.chunks import GRAIN
 from erlbench.pool.failures import failure
+from erlbench.pool.messages import TaskReader, receive, send, write_other, write_result
 from erlbench.store import Store
 from erlbench.threads import limit_threads
 from erlbench.workspace import Workspace
@@ -32,30 +34,43 @@ def main(connection: Any, folder: str, slot: int, device: str | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
     limit_threads()
-    threading.Thread(target=die_with_driver, args=(connection.fileno(),), daemon=True).start()
+    descriptor = connection.fileno()
+    threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
     if device is None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     else:
         try:
             device = prepare_torch(device, slot)
         except Exception as error:
-            connection.send_bytes(pickle.dumps(failure(error), pickle.HIGHEST_PROTOCOL))
+            send(descriptor, [write_other(failure(error))])
             os._exit(0)
-        connection.send_bytes(pickle.dumps(Ready(device), pickle.HIGHEST_PROTOCOL))
-    workspace = Workspace(Store(folder), slot, device or "cpu")
+        send(descriptor, [write_other(Ready(device))])
+    workspace, tasks = Workspace(Store(folder), slot, device or "cpu"), TaskReader()
     try:
         while True:
-            connection.send_bytes(perform(workspace, connection.recv_bytes()))
+            serve(workspace, tasks, descriptor)
     except (EOFError, OSError):
         os._exit(0)  # the driver has closed its end
 
 
-def perform(workspace: Workspace, message: bytes) -> bytes:
-    """Run a pickled task; the pickled `Result`, or the `Failure` of whatever went wrong on the way."""
+def serve(workspace: Workspace, tasks: TaskReader, descriptor: int) -> None:
+    """Receive tasks and run them; their results go back together, but at once where that takes long."""
+    answers, begun = [], time.monotonic()
+    for message in receive(descriptor):
+        answers.append(perform(workspace, tasks, message))
+        if (now := time.monotonic()) - begun > GRAIN:
+            send(descriptor, answers)
+            answers, begun = [], now
+    if answers:
+        send(descriptor, answers)
+
+
+def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> bytes:
+    """Run the task of a message; the message of its `Result`, or of the `Failure` of whatever went wrong on the way."""
     try:
-        return pickle.dumps(workspace.run(pickle.loads(message)), pickle.HIGHEST_PROTOCOL)
+        return write_result(workspace.run(tasks.read(message)))
     except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
-        return pickle.dumps(failure(error), pickle.HIGHEST_PROTOCOL)
+        return write_other(failure(error))
 
 
 def die_with_driver(descriptor: int) -> None:

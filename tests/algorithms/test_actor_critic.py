@@ -113,6 +113,31 @@ def test_critic_updates_equal_autograd(activation, replay, workspace):
         close(rows[row], np.concatenate([s[name].flatten().numpy() for s in optimiser.state.values()]))
 
 
+def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
+    """One critic, target actions without noise."""
+    policy, _ = specs()
+    critic = critic_spec(policy, (16, 12), "relu", 1)
+    given = inputs(policy, critic, replay)
+    online, target = (oracle.network(critic.sizes, "relu", row) for row in given["critic"][:2])
+    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
+    losses = []
+    for (observation, transition, following), _ in minibatches(workspace, given["replay"], 30, 32, False):
+        action, reward, goes_on = transition[:, :-2], transition[:, -2:-1], transition[:, -1:]
+        with torch.no_grad():
+            y = reward + 0.99 * goes_on * target(torch.cat([following, actor(following)], 1))
+        loss = torch.nn.functional.mse_loss(online(torch.cat([observation, action], 1)), y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+        oracle.soft_update(target, online, 0.005)
+    outcome = update_critic(settings(policy, critic, target_noise=0.0), given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
+    assert outcome.arrays["critic"].shape == (4, critic.size)
+    close(outcome.arrays["critic"][0], oracle.vector(online))
+    close(outcome.arrays["critic"][1], oracle.vector(target))
+
+
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_actor_updates_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)

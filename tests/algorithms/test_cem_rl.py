@@ -70,6 +70,31 @@ def test_cem_refits_the_distribution_to_the_elites(make):
     ]
 
 
+@pytest.mark.parametrize("recombination", ["equal", "ranks"])
+def test_other_updates_of_the_mean(recombination, make):
+    """Equal weights; centred ranks 1, 1/3, -1/3, -1 whose positive part sums to one; of trained individuals, too."""
+    fake = make(CEMRL, CEMRLSettings(**SMALL_RL, recombination=recombination), total=1000)
+    generation(fake)
+    state = fake.algorithm.state
+    mean, tasks = state.distribution.mean, fake.ask()
+    by_worker, order = {}, (1.0, 7.0, 7.5, -2.0)
+    for task in sorted(tasks, key=lambda task: task.id):
+        if task.kind in ("es", "rl"):
+            by_worker[task.worker] = fake.input(task, "parameters").astype(float)
+        fake.finish(task, order[task.worker])
+    z = [by_worker[worker] for worker in (2, 1, 0, 3)]
+    assert state.trained == 2
+    epsilon = 0.95 * (0.95 * 1e-3 + 0.05 * 1e-5) + 0.05 * 1e-5
+    if recombination == "equal":
+        weights, expected = (0.5, 0.5), (z[0] + z[1]) / 2
+    else:
+        weights = elite_weights(2)
+        expected = mean + 0.75 * (z[0] - mean) + 0.25 * (z[1] - z[2]) - 0.75 * (z[3] - mean)
+    np.testing.assert_allclose(state.distribution.mean, expected, atol=1e-12)
+    spread = weights[0] * (z[0] - mean) ** 2 + weights[1] * (z[1] - mean) ** 2
+    np.testing.assert_allclose(state.distribution.variance, spread / 2 + epsilon)
+
+
 def test_cem_stops_after_the_generation_that_uses_up_the_budget(make):
     fake = make(CEM, CEMSettings(**SMALL), total=50)
     generation(fake)

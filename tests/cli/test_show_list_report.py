@@ -98,7 +98,7 @@ def test_list_algorithms():
     assert result.exit_code == 0
     rows = {line.split()[0]: line for line in result.stdout.splitlines()}
     assert {"td3", "cem", "cem-rl", "p-cem-rl", "aes-rl"} <= set(rows)
-    assert rows["aes-rl"].split()[1:3] == ["5", "continuous"]
+    assert rows["aes-rl"].split()[1:4] == ["5", "continuous,", "discrete"]
     verbose = invoke("list", "algos", "-v").stdout
     assert "Settings of td3" in verbose
     assert "batch_size" in verbose

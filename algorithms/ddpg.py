@@ -1,0 +1,152 @@
+"""DDPG: deep deterministic policy gradients, the gradient-based parent of ERL and the grandparent of TD3.
+
+Lillicrap, Hunt, Pritzel, Heess, Erez, Tassa, Silver and Wierstra, "Continuous control with deep reinforcement
+learning", ICLR 2016 (arXiv:1509.02971), algorithm 1 with the constants of its section 7: one update of the critic, of
+the actor and of both targets after every environment step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.individuals import policy_of
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
+from erlbench.seeding import Key, Purpose, generator
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Result, Task
+
+PAPER = "DDPG, section 7"
+OU, GAUSSIAN = "ou", "gaussian"
+
+_TUNED: Mapping[str, Any] = {
+    "actor_learning_rate": 1e-3,
+    "critic_weight_decay": 0.0,
+    "batch_size": 100,
+    "tau": 0.005,
+    "final_init": None,
+    "noise": GAUSSIAN,
+    "exploration_noise": 0.1,
+    "start_timesteps": 10_000,
+}
+# tuned: "our DDPG" of the TD3 paper, which has TD3's first constants. cem-rl: the same with the networks of CEM-RL.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "tuned": _TUNED,
+    "cem-rl": {**_TUNED, "activation": "tanh", "critic_activation": "leaky-relu"},
+}
+
+
+@dataclass(frozen=True)
+class DDPGSettings:
+    """Hyper-parameters of DDPG. Noise is in units of the action normalised to [-1, 1]."""
+
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", PAPER, minimum=1)
+    activation: str = setting("relu", "hidden activation of the actor", PAPER, choices=ACTIVATIONS)
+    critic_hidden: tuple[int, ...] = setting((400, 300), "widths of the critic's hidden layers", PAPER, minimum=1)
+    critic_activation: str = setting("relu", "hidden activation of the critic", PAPER, choices=ACTIVATIONS)
+    final_init: float | None = setting(
+        3e-3, "bound of the last layers' uniform initial weights; none: as the other layers'", PAPER, minimum=0
+    )
+    actor_learning_rate: float = setting(1e-4, "Adam's step size for the actor", PAPER, minimum=0)
+    critic_learning_rate: float = setting(1e-3, "Adam's step size for the critic", PAPER, minimum=0)
+    critic_weight_decay: float = setting(1e-2, "L2 penalty of the critic, added to its gradient", PAPER, minimum=0)
+    batch_size: int = setting(64, "transitions per update", PAPER, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", PAPER, minimum=0, maximum=1)
+    tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
+    start_timesteps: int = setting(
+        1000, "random actions and no updates before this step", "ours; the paper does not say", minimum=0
+    )
+    noise: str = setting(
+        OU, "exploration: ou (correlated, Ornstein-Uhlenbeck) or gaussian", PAPER, choices=(OU, GAUSSIAN)
+    )
+    exploration_noise: float = setting(0.2, "sigma of the exploration noise, per step", PAPER, minimum=0)
+    ou_theta: float = setting(0.15, "how much of the noise `ou` decays per step", PAPER, minimum=0, maximum=1)
+    replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
+
+
+@dataclass
+class DDPGState:
+    """Everything DDPG needs to go on."""
+
+    learner: ArrayRef  # see initial_learner
+    actor: ArrayRef  # the learner's actor alone
+    running: bool = False  # whether an episode is under way
+    critic_loss: float = 0.0  # mean over the last episode
+
+
+class DDPG(Algorithm):
+    """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
+
+    settings_type: ClassVar[type] = DDPGSettings
+    state_types: ClassVar[tuple[type, ...]] = (DDPGState, CriticSpec)
+    settings: DDPGSettings
+    state: DDPGState
+
+    def __init__(self, settings: DDPGSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        self._policy = policy_of(context.problem, settings)
+        self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
+        learner = initial_learner(self._policy, self._critic, settings.final_init, self.key(Purpose.PARAMETERS))
+        self.state = DDPGState(self.share(learner), self.share(learner[: self._policy.size]))
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        return self.state.actor
+
+    def _ask(self) -> list[Task]:
+        """One episode with its updates; the last one ends with the budget."""
+        if self.state.running or self.exhausted:
+            return []
+        self.state.running = True
+        settings = self.settings
+        values = {
+            **update_values(settings, self._critic),
+            "exploration_noise": settings.exploration_noise,
+            "theta": settings.ou_theta if settings.noise == OU else 1.0,  # white noise forgets all at once
+        }
+        return [episode_task(self, "erlbench.algorithms.ddpg_tasks:train_episode", self.state.learner, values)]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        state = self.state
+        state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
+        state.critic_loss, state.running = result.values["critic_loss"], False
+        self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        return {"critic_loss": self.state.critic_loss}
+
+
+def update_values(settings: Any, critic: CriticSpec) -> dict[str, Any]:
+    """The task settings that DDPG's updates read, of `DDPGSettings` or others with these fields."""
+    names = ("actor_learning_rate", "critic_learning_rate", "critic_weight_decay", "batch_size", "discount", "tau")
+    return {"critic": critic, **{name: getattr(settings, name) for name in names}}
+
+
+def initial_learner(policy: PolicySpec, critic: CriticSpec, final_init: float | None, key: Key) -> np.ndarray:
+    """A fresh learner, float32 `(4 * policy.size + 4 * critic.size,)`.
+
+    The actor, the target actor, Adam's first and second moments of the actor, then the rows of `initial_critic`.
+    Weights and biases of both last layers are from U(-final_init, final_init); None: PyTorch's default.
+    """
+    actors, critics = np.zeros((4, policy.size), np.float32), initial_critic(critic, (*key, 1))
+    actors[0] = initial_parameters(policy.sizes, (*key, 0))
+    if final_init is not None:
+        _bound_last_layer(actors[0], policy.sizes, final_init, (*key, 2))
+        _bound_last_layer(critics[0], critic.sizes, final_init, (*key, 3))
+    actors[1], critics[1] = actors[0], critics[0]
+    return np.concatenate([actors.ravel(), critics.ravel()])
+
+
+def _bound_last_layer(parameters: np.ndarray, sizes: tuple[int, ...], bound: float, key: Key) -> None:
+    weight, bias = layer_slices(sizes)[-1]
+    parameters[weight.start : bias.stop] = generator(*key).uniform(-bound, bound, bias.stop - weight.start)

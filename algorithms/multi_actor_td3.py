@@ -1,0 +1,178 @@
+"""Multi-actor TD3: several TD3 actors that share one critic and one replay, without evolution.
+
+The control experiment of Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy
+search", ICLR 2019, with the schedule of its public code (github.com/apourchot/CEM-RL, distributed.py): in each round
+every actor plays one noisy episode, then every actor in turn makes a block of TD3 updates on the shared critic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.individuals import policy_of
+from erlbench.algorithms.search_distribution import ranking
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.seeding import Purpose
+from erlbench.settings import setting
+from erlbench.tasks import ArrayRef, Input, Output, Priority, Result, Task
+
+CODE = "CEM-RL, public code"
+# one-update: as many critic updates as environment steps, CEM-RL's ratio
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "one-update": {"update_ratio": 0.2}}
+
+
+@dataclass(frozen=True)
+class MultiActorTD3Settings:
+    """Hyper-parameters of multi-actor TD3. Noise is in units of the action normalised to [-1, 1]."""
+
+    actors: int = setting(
+        5, "actors that share the critics", "as many as CEM-RL trains; the code leaves it open", minimum=1
+    )
+    update_ratio: float = setting(
+        1.0, "updates that each actor makes per environment step of the round", CODE, minimum=0
+    )
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actors and critics", CODE, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the actors", "CEM-RL", choices=ACTIVATIONS)
+    critic_activation: str = setting("leaky-relu", "hidden activation of the critics", "CEM-RL", choices=ACTIVATIONS)
+    learning_rate: float = setting(1e-3, "Adam's step size, actors and critics", CODE, minimum=0)
+    batch_size: int = setting(100, "transitions per update", CODE, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", CODE, minimum=0, maximum=1)
+    tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
+    start_timesteps: int = setting(10_000, "random actions in rounds that start before this step", CODE, minimum=0)
+    exploration_noise: float = setting(0.1, "standard deviation of the actions' noise", CODE, minimum=0)
+    target_noise: float = setting(0.2, "standard deviation of the target actions' noise", CODE, minimum=0)
+    noise_clip: float = setting(0.5, "the target actions' noise is cut to +- this", CODE, minimum=0)
+    policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1)
+    replay_size: int = setting(1_000_000, "latest transitions to learn from", CODE, minimum=1)
+
+
+@dataclass
+class Actor:
+    """One actor of the group."""
+
+    learner: ArrayRef  # `(4, policy.size)`: online, target, Adam's moments
+    policy: ArrayRef  # the first row
+    updates: int = 0  # Adam steps so far
+    score: float = 0.0  # return of its episode in the round under way, once known
+
+
+@dataclass
+class MultiActorTD3State:
+    """Everything multi-actor TD3 needs to go on."""
+
+    actors: list[Actor]
+    critic: ArrayRef  # see algorithms.critic
+    critic_updates: int = 0  # those in flight included
+    best: int = 0  # the actor with the best episode of the last complete round
+    playing: int = 0  # episodes of the round under way that are still out
+    steps: int = 0  # of that round so far, when it is complete of the last one
+    critic_loss: float = 0.0  # of the last block
+    scores: list[float] = field(default_factory=list)  # of the last complete round, by actor
+
+
+class MultiActorTD3(Algorithm):
+    """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
+
+    settings_type: ClassVar[type] = MultiActorTD3Settings
+    state_types: ClassVar[tuple[type, ...]] = (MultiActorTD3State, Actor, CriticSpec)
+    settings: MultiActorTD3Settings
+    state: MultiActorTD3State
+
+    def __init__(self, settings: MultiActorTD3Settings, context: Context) -> None:
+        super().__init__(settings, context)
+        self._policy = policy_of(context.problem, settings)
+        self._critic = critic_spec(self._policy, settings.hidden, settings.critic_activation)
+        critic = initial_critic(self._critic, self.key(Purpose.PARAMETERS, 1))
+        self.state = MultiActorTD3State([self._actor(index) for index in range(settings.actors)], self.share(critic))
+
+    def _actor(self, index: int) -> Actor:
+        learner = np.zeros((4, self._policy.size), np.float32)
+        learner[:2] = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS, 0, index))
+        return Actor(self.share(learner), self.share(learner[0]))
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        return self.state.actors[self.state.best].policy
+
+    def _ask(self) -> list[Task]:
+        """A round: the blocks of updates on what the rounds before have seen, and each actor's episode after its own.
+
+        The blocks are a chain, as the critic is shared; actor i plays while those after it learn.
+        """
+        state, settings = self.state, self.settings
+        if state.playing or self.exhausted:
+            return []
+        random = self.counters.timesteps < settings.start_timesteps
+        updates = int(settings.update_ratio * state.steps)
+        critic: Input = state.critic
+        tasks = []
+        for index, actor in enumerate(state.actors):
+            parameters: Input = actor.policy
+            if updates:
+                tasks.append(self._block(index, actor, critic, updates))
+                critic, parameters = Output(tasks[-1].id, "critic"), Output(tasks[-1].id, "policy")
+            noise = settings.exploration_noise
+            kind = "random" if random else "rl"
+            tasks.append(
+                self.rollout(
+                    parameters, kind=kind, record=True, random_actions=random, action_noise=noise, worker=index
+                )
+            )
+        state.playing, state.steps = settings.actors, 0
+        return tasks
+
+    def _block(self, index: int, actor: Actor, critic: Input, updates: int) -> Task:
+        """`updates` TD3 updates of one actor and the critic."""
+        task_id, settings = self.new_id(), self.settings
+        names = ("learning_rate", "batch_size", "discount", "tau", "target_noise", "noise_clip", "policy_delay")
+        values = {
+            "policy": self._policy,
+            "critic": self._critic,
+            "updates": updates,
+            "critic_updates": self.state.critic_updates,
+            "actor_updates": actor.updates,
+            **{name: getattr(settings, name) for name in names},
+        }
+        view = self.context.replay.view(settings.replay_size)
+        self.state.critic_updates += updates
+        return Task(
+            task_id,
+            "critic",
+            "erlbench.algorithms.multi_actor_tasks:update_td3",
+            self.key(Purpose.MINIBATCH, task_id),
+            values,
+            {"actor": actor.learner, "critic": critic, "replay": view},
+            Priority.CRITIC,
+            gradient=True,
+            worker=index,
+            threads=2,
+        )
+
+    def _tell(self, task: Task, result: Result) -> None:
+        state, actor = self.state, self.state.actors[task.worker]
+        if task.kind == "critic":
+            state.critic, state.critic_loss = result.arrays["critic"], result.values["critic_loss"]
+            actor.learner, actor.policy = result.arrays["actor"], result.arrays["policy"]
+            actor.updates += result.values["actor_updates"]
+            return
+        actor.score = result.values["returns"][0]
+        state.steps += result.values["lengths"][0]
+        state.playing -= 1
+        if not state.playing:
+            state.scores = [actor.score for actor in state.actors]
+            state.best = ranking(state.scores)[0]
+            self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        state = self.state
+        scores = {f"return_{index}": score for index, score in enumerate(state.scores or [0.0] * len(state.actors))}
+        return {"critic_loss": state.critic_loss, "best": state.best, "steps": state.steps, **scores}

@@ -1,0 +1,63 @@
+"""The driver: its processor time per task."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cells import drive
+from benchmarks.harness import Claim, cpu_seconds, median, take_turns
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.cem import CEM, CEMSettings
+from erlbench.envs.registry import problem
+from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.pool import ProcessPool
+from erlbench.replay import Replay
+from erlbench.settings import resolve
+from erlbench.tasks import Task
+
+POPULATION, GENERATIONS = 500, 5
+REPEATS = 5
+
+
+class Idle(CEM):
+    """CEM whose episodes are no-ops."""
+
+    def rollout(self, *arguments: Any, **more: Any) -> Task:
+        task = super().rollout(*arguments, **more)
+        vars(task)["function"] = "benchmarks.tasks:nothing"  # `replace` would take longer than all of the above
+        return task
+
+
+def measure() -> Iterator[Claim]:
+    """One number."""
+    seconds = take_turns({"first": lambda: driver_seconds(1), "all": lambda: driver_seconds(GENERATIONS)}, REPEATS)
+    cost = median(seconds["all"] - seconds["first"]) / (POPULATION * (GENERATIONS - 1))
+    claim = "driver time per ES task, 400-300 policy"
+    yield Claim(claim, 1e6 * cost, 70.0, at_least=False, unit="µs", samples=seconds)
+
+
+def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[dict[str, Any], np.ndarray]:
+    """Settings and parameters of one episode."""
+    task = problem(env_id)
+    spec = PolicySpec((task.observation_size, *hidden, task.action_size), "tanh", task.action_low, task.action_high)
+    settings = {"env": task.env, "policy": spec, "episodes": 1, "record": False, "random_actions": False,
+                "action_noise": 0.0, "seeds": ()}  # fmt: skip
+    return settings, initial_parameters(spec.sizes, (0,))
+
+
+def driver_seconds(generations: int) -> float:
+    """The driver's processor time for a run, with its rows, rankings and updates of the distribution."""
+    task = problem("HalfCheetah-v5")
+    settings = resolve(CEMSettings, "HalfCheetah-v5", {}, {"population": POPULATION, "hidden": (400, 300)})
+    total = POPULATION * generations  # each task counts one step
+    with tempfile.TemporaryDirectory() as folder, ProcessPool(1) as pool:
+        replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
+        algorithm = Idle(settings, Context(task, 0, total, POPULATION, pool.store, replay))
+        seconds = cpu_seconds(lambda: drive(algorithm, pool, Path(folder)))
+        replay.close()
+    return seconds

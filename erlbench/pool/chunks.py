@@ -1,0 +1,41 @@
+"""How many tasks go to a worker at once: several short ones, so that neither side waits for messages; one long one.
+
+What is sent together is started by nobody else, so a chunk must be small in two ways: short against what a user or an
+algorithm could notice, and a small part of what is ready (guided self-scheduling: Polychronopoulos and Kuck, "Guided
+self-scheduling", IEEE Transactions on Computers 36, 1987), so that no process idles while another has tasks to spare.
+"""
+
+from __future__ import annotations
+
+from erlbench.tasks import Result, Task
+
+GRAIN = 0.05  # seconds that a chunk may take; an episode of a robot usually takes longer than that alone
+SHARE = 2  # chunks per process into which what is ready is divided
+RATE = 0.1  # weight of the last task in the mean duration of its kind
+
+
+class Chunks:
+    """Sizes of chunks, from the mean duration of the last tasks of each kind."""
+
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+        self._seconds: dict[tuple[str, str], float] = {}  # by kind and function
+
+    def note(self, task: Task, result: Result) -> None:
+        """Learn how long a task took."""
+        kind, seconds = (task.kind, task.function), result.end - result.start
+        mean = self._seconds.get(kind, seconds)
+        self._seconds[kind] = mean + RATE * (seconds - mean)
+
+    def size(self, task: Task, ready: int) -> int:
+        """How many tasks like `task`, itself included, may go together when `ready` tasks are; one if unknown."""
+        share = ready // (SHARE * self._processes)
+        if share < 2:
+            return 1
+        seconds = self._seconds.get((task.kind, task.function), GRAIN)
+        return max(1, min(share, int(GRAIN / max(seconds, 1e-6))))
+
+
+def alike(first: Task, second: Task) -> bool:
+    """Whether the one may be sent with the other."""
+    return (first.kind, first.function, first.priority) == (second.kind, second.function, second.priority)

@@ -1,0 +1,237 @@
+"""DDPG: its updates against Stable-Baselines3's, its noise, its episodes, and its block of updates."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.critic import critic_spec
+from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
+from erlbench.algorithms.ddpg_learner import Learner
+from erlbench.algorithms.ddpg_tasks import Noise, train_episode, update_ddpg
+from erlbench.algorithms.episode_loop import Memory
+from erlbench.envs.registry import problem
+from erlbench.errors import NumericalError
+from erlbench.policy import PolicySpec, layer_slices
+from erlbench.replay import Replay
+from erlbench.seeding import Purpose, generator
+from erlbench.settings import resolve
+from erlbench.store import Store
+from erlbench.tasks import ReplayView
+from erlbench.workspace import Workspace
+
+from . import oracle
+
+SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
+
+
+@pytest.fixture
+def context(tmp_path):
+    pendulum = problem("Pendulum-v1")
+    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
+    store = Store.create()
+    yield Context(pendulum, 3, 650, 1, store, replay)
+    store.close()
+    replay.close()
+
+
+def run(algorithm, workspace):
+    """Run to the end of the budget; the tasks and their results."""
+    done = []
+    while tasks := algorithm.ask():
+        (task,) = tasks
+        done.append((task, workspace.run(task)))
+        algorithm.tell(*done[-1])
+    return done
+
+
+@pytest.mark.parametrize("decay", [0.0, 1e-2])
+def test_updates_equal_stable_baselines3(decay, context):
+    """Twenty updates of critic, actor and targets, from the same weights on the same batches."""
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    from stable_baselines3.common.type_aliases import ReplayBufferSamples
+
+    updates, batch = 20, 32
+    model = stable_baselines3.DDPG("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [24, 16]}, device="cpu")
+    model.set_logger(stable_baselines3.common.logger.Logger(None, []))
+    for optimiser, rate in ((model.actor.optimizer, 1e-4), (model.critic.optimizer, 1e-3)):
+        optimiser.param_groups[0]["lr"] = rate
+    model._update_learning_rate = lambda optimisers: None
+    model.critic.optimizer.param_groups[0]["weight_decay"] = decay
+    policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
+    critic = critic_spec(policy, (24, 16), "relu", 1)
+    mine = Learner(policy, critic, batch, "cpu")
+    actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
+    zeros = np.zeros_like
+    mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
+    settings = {
+        "actor_learning_rate": 1e-4,
+        "critic_learning_rate": 1e-3,
+        "critic_weight_decay": decay,
+        "discount": model.gamma,
+        "tau": model.tau,
+    }
+    random = np.random.default_rng(0)
+    memory = Memory(ReplayView("", 3, 1, 0, 0), Workspace(context.store), 100, 1000)
+    memory.observations[:] = random.standard_normal((101, 3))
+    memory._transitions[:] = np.c_[random.uniform(-1, 1, 100), random.standard_normal(100), np.arange(100) % 7 > 0]
+    memory.stop = 100
+    losses, theirs, drawn = torch.zeros(updates), [], {}
+
+    class Recorded:
+        """Draws what the generator draws, and keeps it for the other side."""
+
+        def integers(self, *arguments):
+            drawn["indices"] = random.integers(*arguments)
+            return drawn["indices"]
+
+    class Buffer:
+        def sample(self, *arguments, **more):
+            rows, transitions = drawn["indices"], torch.from_numpy(memory._transitions)
+            observations = torch.from_numpy(memory.observations)
+            part = transitions[rows]
+            return ReplayBufferSamples(
+                observations[rows], part[:, :1], observations[rows + 1], 1 - part[:, 2:], part[:, 1:2]
+            )
+
+    model.replay_buffer = Buffer()
+    model.logger.record = lambda name, value, **more: theirs.append(value) if "critic" in name else None
+    for update in range(updates):
+        mine.update(settings, memory, Recorded(), losses[update])
+        model.train(1, batch)
+    assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
+    expected = [model.actor, model.actor_target, model.critic, model.critic_target]
+    actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critic.state
+    for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):
+        vector = oracle.vector(module)
+        assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
+
+
+def test_run_keeps_the_schedule_and_ends_on_budget(context):
+    algorithm = DDPG(SMALL, context)
+    first = context.store.get(algorithm.policy()).copy()
+    done = run(algorithm, Workspace(context.store))
+    assert [result.values["lengths"] for _, result in done] == [[200], [200], [200], [50]]
+    assert [result.values["critic_updates"] for _, result in done] == [0, 150, 200, 50]
+    assert [result.values["actor_updates"] for _, result in done] == [0, 150, 200, 50]
+    counters = algorithm.counters
+    assert (counters.timesteps, counters.episodes, counters.generation) == (650, 4, 4)
+    assert (counters.critic_updates, counters.actor_updates) == (400, 400)
+    assert context.replay.length == 650
+    assert np.array_equal(context.store.get(done[0][1].arrays["actor"]), first)
+    learner = context.store.get(algorithm.state.learner)
+    assert np.array_equal(context.store.get(algorithm.policy()), learner[: algorithm.policy_spec.size])
+
+
+@pytest.mark.parametrize("noise", ["ou", "gaussian"])
+def test_episodes_are_pure_and_their_noise_is_the_one_asked_for(noise, context):
+    """The same task gives the same bits in a used workspace; the steps of the replay less the policy are the noise."""
+    settings = replace(SMALL, noise=noise, start_timesteps=0, exploration_noise=0.01, actor_learning_rate=0.0)
+    algorithm = DDPG(settings, context)
+    policy = context.store.get(algorithm.policy()).copy()
+    done = run(algorithm, Workspace(context.store))
+    used = Workspace(context.store)
+    used.run(done[3][0])
+    for workspace in (Workspace(context.store), used):
+        task, result = done[1]
+        inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
+        outcome = train_episode(task.settings, inputs, task.key, workspace)
+        assert outcome.values == result.values
+        for name, ref in result.arrays.items():
+            assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
+    reader = Workspace(context.store).replay(context.replay.view())
+    observations = torch.from_numpy(np.array(reader.observations[reader.rows]))
+    means = oracle.actor(algorithm.policy_spec, policy)(observations).detach().numpy()
+    left = (reader.transitions[:, :1] - means)[:600].reshape(3, 200).astype(float)
+    theta = 0.15 if noise == "ou" else 1.0
+    shocks = (left[:, 1:] - (1 - theta) * left[:, :-1]).ravel()
+    assert shocks.std() == pytest.approx(0.01, rel=0.1)
+    assert abs(np.corrcoef(shocks[:-1], shocks[1:])[0, 1]) < 0.1
+    assert np.abs(left[:, 0]).max() < 0.04, "it starts from zero at each episode"
+
+
+def test_noise_by_hand():
+    random = generator(5)
+    drawn = random.standard_normal((3, 2), dtype=np.float32)
+    noise, random = Noise(2, 0.15, 0.2), generator(5)
+    x = np.zeros(2)
+    for row in drawn:
+        x = 0.85 * x + 0.2 * row
+        assert noise.step(random) == pytest.approx(x, rel=1e-5)
+
+
+def test_a_block_is_so_many_updates_from_the_replay(context):
+    """`update_ddpg` equals the learner's own updates on the replay, in two blocks or one, and is pure."""
+    algorithm, workspace = DDPG(SMALL, context), Workspace(context.store)
+    run(algorithm, workspace)
+    task = DDPG(SMALL, context).ask()[0]
+    policy, critic = algorithm.policy_spec, algorithm._critic
+    view = context.replay.view(500)
+    given = {"learner": context.store.get(algorithm.state.learner).copy(), "replay": view}
+    settings = {**task.settings, "updates": 7, "critic_updates": 400, "actor_updates": 400}
+    outcome = update_ddpg(settings, given, (1, 2), workspace)
+    used = update_ddpg(settings, given, (1, 2), workspace)
+    assert outcome.arrays["learner"].tobytes() == used.arrays["learner"].tobytes()
+    mine, random = Learner(policy, critic, 8, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
+    mine.load(given["learner"], 400, 400)
+    losses = torch.zeros(7)
+    memory = Memory.of(view, workspace)
+    assert (memory.start, memory.stop) == (150, 650)
+    for loss in losses:
+        mine.update(settings, memory, random, loss)
+    assert outcome.arrays["learner"] == pytest.approx(mine.state.numpy(), rel=1e-6, abs=1e-30)
+    assert np.array_equal(outcome.arrays["actor"], outcome.arrays["learner"][: policy.size])
+    expected = {"critic_updates": 7, "actor_updates": 7, "critic_loss": pytest.approx(losses.mean().item())}
+    assert outcome.values == expected
+    nothing = update_ddpg({**settings, "updates": 0}, given, (1, 2), workspace)
+    assert nothing.arrays["learner"].tobytes() == given["learner"].tobytes()
+    given["learner"][-3 * critic.size - 1] = np.nan  # the last parameter of the online critic
+    with pytest.raises(NumericalError, match="loss of update 401 is nan"):
+        update_ddpg(settings, given, (1, 2), workspace)
+    with pytest.raises(ValueError, match="the replay holds no transitions"):
+        update_ddpg(settings, {**given, "replay": replace(view, start=0, stop=0)}, (1, 2), workspace)
+
+
+def test_not_a_number_is_an_error(context):
+    algorithm = DDPG(replace(SMALL, start_timesteps=0), context)
+    (task,) = algorithm.ask()
+    inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
+    inputs["learner"] = inputs["learner"].copy()
+    inputs["learner"][-3 * algorithm._critic.size - 1] = np.inf
+    with pytest.raises(NumericalError, match="loss of update 1 is"):
+        train_episode(task.settings, inputs, task.key, Workspace(context.store))
+
+
+@pytest.mark.parametrize("final_init", [None, 3e-3])
+def test_initial_learner(final_init):
+    policy = PolicySpec((3, 8, 2), "relu", (-1.0,) * 2, (1.0,) * 2)
+    critic = critic_spec(policy, (8,), "relu", 1)
+    learner = initial_learner(policy, critic, final_init, (1, 2))
+    actors, critics = learner[: 4 * policy.size].reshape(4, -1), learner[4 * policy.size :].reshape(4, critic.size)
+    for rows, sizes in ((actors, policy.sizes), (critics, critic.sizes)):
+        assert np.array_equal(rows[0], rows[1])
+        assert not rows[2:].any()
+        weight, bias = layer_slices(sizes)[-1]
+        last, first = np.abs(rows[0][weight.start : bias.stop]).max(), np.abs(rows[0][: weight.start]).max()
+        assert last <= (final_init or 8**-0.5)
+        assert last > 0.8 * (final_init or 8**-0.5)
+        assert first > 0.3
+    assert not np.array_equal(learner, initial_learner(policy, critic, final_init, (1, 3)))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_resolve(name):
+    settings = resolve(DDPGSettings, "Hopper-v5", PRESETS[name])
+    assert settings.hidden == settings.critic_hidden == (400, 300)
+    assert (settings.final_init is None) == (name != "paper")
+
+
+def test_driver_side_knows_no_torch():
+    code = "import sys, erlbench.algorithms.ddpg; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,51 @@
+"""Gradient-based algorithms on discrete actions: a vector in [-1, 1], of which the largest element is executed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.ddpg import DDPG, DDPGSettings
+from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.envs.registry import problem
+from erlbench.replay import Replay
+from erlbench.store import Store
+from erlbench.workspace import Workspace
+from tests.runs import make_cell, rows, run
+
+CYCLE, CLOCKWISE = "erlbench/CyclicMDP-v0", 1
+GRADIENTS = [name for name, listed in ALGORITHMS.items() if "discrete" in listed.actions and listed.critic_updates]
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_runs(name, tmp_path):
+    settings = {"start_timesteps": 60}
+    cell = make_cell(name, tmp_path, env=CYCLE, steps=200, seed=1, eval_freq=200, eval_episodes=1, settings=settings)
+    assert run(cell) == 0
+    last = rows(cell.directory, "eval.csv")[-1]
+    assert int(last["timesteps"]) >= 200
+    # An individual of a first generation may solve the task, and use up the budget before anything is trained.
+    assert int(last["critic_updates"]) > 0 or "cem" in name
+
+
+def test_the_replay_has_the_vector_and_the_environment_its_argmax(tmp_path):
+    """Random and learnt actions; DDPG solves the cycle."""
+    cycle = problem(CYCLE)
+    store, replay = Store.create(), Replay(tmp_path / "replay", 3, 3)
+    settings = DDPGSettings(
+        hidden=(16,), critic_hidden=(16,), batch_size=32, start_timesteps=200, critic_weight_decay=0.0,
+        actor_learning_rate=1e-2, critic_learning_rate=1e-2, tau=0.01, noise="gaussian", final_init=None,
+    )  # fmt: skip
+    algorithm, workspace = DDPG(settings, Context(cycle, 1, 900, 1, store, replay)), Workspace(store)
+    assert algorithm.policy_spec.actions == "discrete"
+    while tasks := algorithm.ask():
+        algorithm.tell(tasks[0], workspace.run(tasks[0]))
+    transitions = workspace.replay(replay.view()).transitions
+    actions, rewards = transitions[:, :3], transitions[:, 3]
+    assert np.abs(actions).max() <= 1
+    assert np.array_equal(rewards == 1, actions.argmax(axis=1) == CLOCKWISE)
+    assert 0.2 < (rewards[:200] == 1).mean() < 0.47, "random actions are uniform"
+    assert (rewards[-200:] == 1).all()
+    store.close()
+    replay.close()

@@ -1,0 +1,117 @@
+"""The learner as a setting of CEM-RL, P-CEM-RL and AES-RL: what their tasks are, and whole runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError
+from erlbench.replay import Replay
+from erlbench.settings import resolve
+from erlbench.store import Store
+from tests.runs import all_rows, make_cell, run
+
+from .test_conformance import check_counts, interrupt_after
+
+POPULATION = ("cem-rl", "p-cem-rl", "aes-rl")
+
+
+@pytest.fixture
+def algorithm(tmp_path):
+    """Makes an algorithm on Pendulum with settings."""
+    pendulum, store = problem("Pendulum-v1"), Store.create()
+    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
+
+    def make(name, **settings):
+        kind = registry.find(name)
+        values = resolve(kind.settings_type, "Pendulum-v1", {}, {"hidden": "16-12", **settings})
+        return kind(values, Context(pendulum, 0, 1000, 5, store, replay))
+
+    yield make
+    replay.close()
+    store.close()
+
+
+@pytest.mark.parametrize("name", POPULATION)
+def test_networks_and_tasks_of_each_learner(name, algorithm):
+    from erlbench.algorithms.gradient_tasks import actor_task, critic_of, critic_task
+
+    deterministic = 4 * 16 + 17 * 12 + 13 * 1
+    found = {}
+    for learner in ("td3", "ddpg", "sac"):
+        it = algorithm(name, learner=learner)
+        view = it.context.replay.view()
+        critic, actor = it.state.critic.parameters, it.policy()
+        tasks = [critic_task(it, critic, actor, 10, 0, view), actor_task(it, actor, critic, 10, view)]
+        assert it.policy_spec.size == deterministic + (13 if learner == "sac" else 0)
+        assert it.context.store.get(actor).shape == (it.policy_spec.size,)
+        assert critic.shape == critic_of(it).shape
+        found[learner] = critic_of(it).count, tasks[0].settings["target_noise"], [task.function for task in tasks]
+        (first, *_) = (task for task in it.ask() if task.kind in ("es", "random"))
+        assert first.settings["mode"] is True
+    plain = [f"erlbench.algorithms.actor_critic:{name}" for name in ("update_critic", "train_actor")]
+    soft = [f"erlbench.algorithms.soft_actor_critic:{name}" for name in ("update_critic", "train_actor")]
+    assert found == {"td3": (2, 0.2, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, soft)}
+    assert isinstance(critic_of(it), CriticSpec)
+    drawing = algorithm(name, learner="sac", stochastic=True)
+    assert not any(task.settings["mode"] for task in drawing.ask() if task.kind in ("es", "random"))
+
+
+@pytest.mark.parametrize("name", POPULATION)
+def test_settings_that_do_not_fit(name, algorithm):
+    with pytest.raises(UsageError, match="stochastic individuals need learner=sac, not td3"):
+        algorithm(name, stochastic=True)
+    with pytest.raises(UsageError, match="learner=sac needs at least one hidden layer"):
+        algorithm(name, learner="sac", hidden="")
+    with pytest.raises(UsageError, match="must be one of td3, ddpg, sac"):
+        algorithm(name, learner="ppo")
+
+
+@pytest.mark.parametrize(("name", "learner"), [("cem-rl", "sac"), ("cem-rl", "ddpg"), ("p-cem-rl", "sac")])
+def test_synchronous_runs_repeat(name, learner, tmp_path, monkeypatch):
+    """Resumed, and with three processes: the same numbers; both kinds of updates are made."""
+    settings = {"learner": learner, "stochastic": learner == "sac" and name == "cem-rl"}
+    whole, parts, three = (make_cell(name, tmp_path / folder, settings=settings) for folder in ("0", "parts", "3"))
+    assert run(whole) == 0
+    check_counts(whole)
+    found = all_rows(whole.directory)
+    assert int(found["eval.csv"][-1]["critic_updates"]) > 100
+    assert int(found["eval.csv"][-1]["actor_updates"]) > 100
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 40)
+        assert run(parts) == 130
+    assert run(parts) == 0
+    assert all_rows(parts.directory) == found
+    assert run(three, processes=3) == 0
+    assert all_rows(three.directory) == found
+
+
+@pytest.mark.parametrize("learner", ["ddpg", "sac"])
+def test_asynchronous_runs_go_on(learner, tmp_path, monkeypatch):
+    """Interrupted in simulated time and resumed: the same numbers."""
+    cells = [
+        make_cell("aes-rl", tmp_path / folder, simulated_time=True, settings={"learner": learner})
+        for folder in ("whole", "parts")
+    ]
+    assert run(cells[0]) == 0
+    check_counts(cells[0])
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 60)
+        assert run(cells[1]) == 130
+    assert run(cells[1]) == 0
+    assert all_rows(cells[1].directory) == all_rows(cells[0].directory)
+
+
+def test_individuals_of_sac_need_continuous_actions():
+    from dataclasses import replace
+
+    from erlbench.algorithms.individuals import policy_of
+
+    settings = resolve(registry.find("cem-rl").settings_type, "Pendulum-v1", {}, {"learner": "sac"})
+    discrete = replace(problem("Pendulum-v1"), discrete=True, action_size=3, action_low=(), action_high=())
+    with pytest.raises(UsageError, match="learner=sac is for continuous actions; Pendulum-v1 has discrete ones"):
+        policy_of(discrete, settings)
+    assert policy_of(discrete, replace(settings, learner="ddpg")).actions == "discrete"

@@ -1,0 +1,129 @@
+"""Multi-actor TD3: its schedule, its blocks against TD3's updates, and its reported actor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.episode_loop import Memory
+from erlbench.algorithms.multi_actor_tasks import update_td3
+from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
+from erlbench.algorithms.td3_episode import Learner
+from erlbench.envs.registry import problem
+from erlbench.errors import NumericalError, UsageError
+from erlbench.replay import Replay
+from erlbench.seeding import Purpose, generator
+from erlbench.settings import resolve
+from erlbench.store import Store
+from erlbench.tasks import Output
+from erlbench.workspace import Workspace
+
+SMALL = MultiActorTD3Settings(actors=3, hidden=(16, 16), batch_size=8, start_timesteps=600, update_ratio=0.1)
+
+
+@pytest.fixture
+def context(tmp_path):
+    pendulum = problem("Pendulum-v1")
+    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
+    store = Store.create()
+    yield Context(pendulum, 3, 1800, 1, store, replay)
+    store.close()
+    replay.close()
+
+
+def finish(algorithm, workspace, tasks):
+    """Run tasks in order, with the outputs of those before; their results by id."""
+    results = {}
+    for task in tasks:
+        inputs = {
+            name: results[value.task].arrays[value.name] if isinstance(value, Output) else value
+            for name, value in task.inputs.items()
+        }
+        results[task.id] = workspace.run(replace(task, inputs=inputs))
+    for task in tasks:
+        algorithm.tell(task, results[task.id])
+    return results
+
+
+def test_rounds(context):
+    """Random episodes first, then a chain of blocks with an episode after each, of so many updates as there were
+    steps times the ratio; the reported actor is that with the best episode."""
+    algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
+    first = algorithm.ask()
+    assert [(task.kind, task.worker) for task in first] == [("random", 0), ("random", 1), ("random", 2)]
+    assert algorithm.ask() == []
+    started = [context.store.get(actor.policy).copy() for actor in algorithm.state.actors]
+    assert not np.array_equal(started[0], started[1])
+    finish(algorithm, workspace, first)
+    assert (algorithm.counters.timesteps, algorithm.counters.generation, context.replay.length) == (600, 1, 600)
+    scores = algorithm.state.scores
+    assert algorithm.policy() == algorithm.state.actors[int(np.argmax(scores))].policy
+    second = algorithm.ask()
+    assert [(task.kind, task.worker) for task in second] == [
+        (kind, worker) for worker in range(3) for kind in ("critic", "rl")
+    ]
+    blocks, episodes = second[::2], second[1::2]
+    assert [task.settings["updates"] for task in blocks] == [60, 60, 60]
+    assert [task.settings["critic_updates"] for task in blocks] == [0, 60, 120]
+    assert [task.inputs["critic"] for task in blocks[1:]] == [Output(task.id, "critic") for task in blocks[:2]]
+    assert [task.inputs["parameters"] for task in episodes] == [Output(task.id, "policy") for task in blocks]
+    assert {task.inputs["replay"].stop for task in blocks} == {600}
+    finish(algorithm, workspace, second)
+    counters = algorithm.counters
+    assert (counters.timesteps, counters.critic_updates, counters.actor_updates) == (1200, 180, 90)
+    assert [actor.updates for actor in algorithm.state.actors] == [30, 30, 30]
+    assert algorithm.state.critic_updates == 180
+    assert not np.array_equal(context.store.get(algorithm.state.actors[0].policy), started[0])
+    metrics = algorithm.metrics()
+    assert metrics["best"] == np.argmax([metrics[f"return_{index}"] for index in range(3)])
+    finish(algorithm, workspace, algorithm.ask())
+    assert algorithm.exhausted
+    assert algorithm.ask() == []
+
+
+def test_blocks_are_td3s_updates_on_a_shared_critic(context):
+    """Two blocks in a row equal `Learner.update` with the second actor on the first one's critic; and are pure."""
+    algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
+    finish(algorithm, workspace, algorithm.ask())
+    blocks = algorithm.ask()[::2]
+    policy, critic, store = algorithm.policy_spec, algorithm._critic, context.store
+    shared = store.get(algorithm.state.critic)
+    for task, actor, before in zip(blocks[:2], algorithm.state.actors, (0, 60)):
+        given = {"actor": store.get(actor.learner), "critic": shared, "replay": task.inputs["replay"]}
+        outcome = update_td3(task.settings, given, task.key, workspace)
+        mine, losses = Learner(policy, critic, 8, "cpu"), torch.zeros(60)
+        mine.load(np.concatenate([given["actor"].ravel(), shared.ravel()]), before, 0)
+        random, memory = generator(*task.key, int(Purpose.MINIBATCH)), Memory.of(given["replay"], workspace)
+        for index, loss in enumerate(losses):
+            mine.update(task.settings, memory, random, loss, index % 2 == 0)
+        found = np.concatenate([outcome.arrays["actor"].ravel(), outcome.arrays["critic"].ravel()])
+        assert found == pytest.approx(mine.state.numpy(), rel=1e-5, abs=1e-12)
+        assert np.array_equal(outcome.arrays["policy"], outcome.arrays["actor"][0])
+        again = update_td3(task.settings, given, task.key, workspace)
+        assert again.arrays["critic"].tobytes() == outcome.arrays["critic"].tobytes()
+        shared = outcome.arrays["critic"]
+    odd = update_td3({**task.settings, "updates": 5, "policy_delay": 2}, given, task.key, workspace)
+    assert (odd.values["critic_updates"], odd.values["actor_updates"]) == (5, 3)
+    wrong = shared.copy()
+    wrong[0, 0] = np.nan
+    with pytest.raises(NumericalError, match="loss of update 61 is nan"):
+        update_td3(task.settings, {**given, "critic": wrong}, task.key, workspace)
+
+
+def test_settings():
+    settings = resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["paper"])
+    assert (settings.actors, settings.update_ratio, settings.batch_size) == (5, 1.0, 100)
+    assert resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["one-update"]).update_ratio == 0.2
+    with pytest.raises(UsageError, match="setting 'actors' must be at least 1"):
+        resolve(MultiActorTD3Settings, "Hopper-v5", {}, {"actors": "0"})
+
+
+def test_driver_side_knows_no_torch():
+    code = "import sys, erlbench.algorithms.multi_actor_td3; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
