@@ -19,7 +19,7 @@ from erlbench.policy import PolicySpec
 from erlbench.replay import Replay
 from erlbench.seeding import Key, Purpose
 from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
 
 
 @dataclass
@@ -45,6 +45,7 @@ class Context:
     workers: int  # individuals in flight
     store: Store
     replay: Replay
+    total_generations: int | None = None  # where a run ends if its steps are not used up before
 
 
 class Algorithm(ABC):
@@ -73,12 +74,11 @@ class Algorithm(ABC):
     def tell(self, task: Task, result: Result) -> None:
         """Take one finished task in: count it, append what it recorded to the replay, and learn from it."""
         values, counters = result.values, self.counters
-        steps = sum(values.get("lengths", ()))
         if task.counts == Counts.TRAINING:
-            counters.timesteps += steps
+            counters.timesteps += steps(values)
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
-            counters.fitness_timesteps += steps
+            counters.fitness_timesteps += steps(values)
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)
         if "observations" in result.arrays:
@@ -110,8 +110,12 @@ class Algorithm(ABC):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget of training steps is used up."""
-        return self.counters.timesteps >= self.context.total_timesteps
+        """Whether the budget of training steps, or of generations, is used up."""
+        counters, context = self.counters, self.context
+        generations = context.total_generations
+        return counters.timesteps >= context.total_timesteps or (
+            generations is not None and counters.generation >= generations
+        )
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 
@@ -138,6 +142,7 @@ class Algorithm(ABC):
         record: bool = False,
         random_actions: bool = False,
         action_noise: float = 0.0,
+        noise_decay: float = 1.0,
         worker: int = 0,
         seeds: Sequence[int] = (),
         limit: int | None = None,
@@ -146,6 +151,7 @@ class Algorithm(ABC):
     ) -> Task:
         """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
 
+        `action_noise` and `noise_decay` are sigma and theta of `erlbench.exploration.Noise`.
         `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
         shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
         and with `mode` a stochastic policy acts by its mode.
@@ -159,6 +165,7 @@ class Algorithm(ABC):
             "record": record,
             "random_actions": random_actions,
             "action_noise": action_noise,
+            "noise_decay": noise_decay,
             "seeds": tuple(seeds),
             "limit": limit,
             "observe": observe,

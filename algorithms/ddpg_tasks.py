@@ -13,6 +13,7 @@ from erlbench.algorithms.ddpg_learner import learner as learner_of
 from erlbench.algorithms.episode_loop import Memory, learn, side_by_side
 from erlbench.algorithms.learners import arithmetic, check_losses, saved
 from erlbench.errors import NumericalError
+from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec
 from erlbench.rollout import transitions
 from erlbench.seeding import Key, Purpose, generator
@@ -83,20 +84,3 @@ def update_ddpg(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     }
     state = saved(learner.state, "the learner")
     return Outcome(values, {"learner": state, "actor": state[: policy.size]})
-
-
-class Noise:
-    """Exploration noise, zero before an episode: x <- (1 - theta) x + sigma N(0, I).
-
-    An Ornstein-Uhlenbeck process with mean 0 in steps of time 1 (DDPG, section 7); white noise for theta = 1.
-    """
-
-    def __init__(self, size: int, theta: float, sigma: float) -> None:
-        self._x = np.zeros(size, np.float32)
-        self._theta, self._sigma = np.float32(theta), np.float32(sigma)
-
-    def step(self, random: np.random.Generator) -> np.ndarray:
-        """The noise of the next step, `(size,)` float32; the next call overwrites it."""
-        self._x -= self._theta * self._x
-        self._x += self._sigma * random.standard_normal(len(self._x), dtype=np.float32)
-        return self._x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -30,6 +31,7 @@ class Entry:
     critic_updates: float = 0.0  # gradient steps per training step
     actor_updates: float = 0.0
     episodes: float = 1.0  # simulated per counted one
+    extra: tuple[str, str] | None = None  # of erlbench that it needs, and the module that comes with it
 
 
 ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
@@ -38,6 +40,14 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "ddpg": Entry("erlbench.algorithms.ddpg:DDPG", BOTH, critic_updates=1.0, actor_updates=1.0),
         "sac": Entry("erlbench.algorithms.sac:SAC", BOTH, critic_updates=1.0, actor_updates=1.0),
         "esac": Entry("erlbench.algorithms.esac:ESAC", BOTH, critic_updates=0.02, actor_updates=0.02),
+        "ppo": Entry(
+            "erlbench.algorithms.ppo:PPO",
+            BOTH,
+            critic_updates=0.16,
+            actor_updates=0.16,
+            extra=("ppo", "stable_baselines3"),
+        ),
+        "nevergrad": Entry("erlbench.algorithms.nevergrad:Nevergrad", BOTH, extra=("nevergrad", "nevergrad")),
         "cem": Entry("erlbench.algorithms.cem:CEM", BOTH),
         "cma-es": Entry("erlbench.algorithms.cma_es:CMAES", BOTH),
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
@@ -45,6 +55,7 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "multi-actor-td3": Entry(
             "erlbench.algorithms.multi_actor_td3:MultiActorTD3", critic_updates=5.0, actor_updates=2.5
         ),
+        "erl": Entry("erlbench.algorithms.erl:ERL", BOTH, critic_updates=1.0, actor_updates=1.0),
         "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", BOTH, critic_updates=1.0, actor_updates=5.0, episodes=6.0),
     }
 )
@@ -63,6 +74,18 @@ def find(name: str) -> type[Algorithm]:
     module, _, attribute = entry(name).where.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
     return found
+
+
+def missing(name: str) -> str:
+    """The command that installs what the algorithm `name` needs and this Python lacks; empty where all is there."""
+    extra = entry(name).extra
+    return "" if extra is None or importlib.util.find_spec(extra[1]) else f"pip install 'erlbench[{extra[0]}]'"
+
+
+def require(name: str) -> None:
+    """Raise `UsageError` where the algorithm `name` needs a package that is not installed."""
+    if command := missing(name):
+        raise UsageError(f"{name} needs a package that is not installed; type: {command}")
 
 
 def check_actions(name: str, discrete: bool, env: str) -> None:

@@ -13,7 +13,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.clock import Clock
 from erlbench.csv_file import CsvFile
 from erlbench.errors import CellError
-from erlbench.tasks import Counts, Result, Task
+from erlbench.tasks import Counts, Result, Task, steps
 
 EVAL_COLUMNS = (
     "evaluation",
@@ -86,7 +86,7 @@ class Recorder:
                 "worker": worker,
                 "start_s": clock.since_start(result.start),
                 "end_s": clock.since_start(result.end),
-                "timesteps": sum(values.get("lengths", ())),
+                "timesteps": steps(values),
                 "critic_updates": values.get("critic_updates", 0),
                 "actor_updates": values.get("actor_updates", 0),
             }

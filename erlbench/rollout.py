@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 from erlbench.errors import NumericalError, TaskError
+from erlbench.exploration import Noise
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.seeding import Key, Purpose, environment_seed, generator
 from erlbench.tasks import Outcome
@@ -60,14 +61,14 @@ def play(
     limit: int,
     seed: int,
     random: np.random.Generator | None = None,
-    action_noise: float = 0.0,
+    noise: Noise | None = None,
     random_actions: bool = False,
     mode: bool = False,
 ) -> Episode:
     """One episode of at most `limit` steps.
 
-    `action_noise` is the standard deviation of Gaussian noise on the normalised action, which is then clipped to
-    [-1, 1] if the policy is bounded (a linear policy's actions are in the environment's units, and are not clipped);
+    `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
+    policy's actions are in the environment's units, and are not clipped);
     with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
     the latter acts by its mode.
     """
@@ -76,7 +77,7 @@ def play(
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
     policy.reset(None if mode else random)
-    step, total, size = 0, 0.0, spec.sizes[-1]
+    step, total = 0, 0.0
     try:
         while step < limit:
             if random_actions:
@@ -84,9 +85,9 @@ def play(
                 action = spec.random_action(random)
             else:
                 action = policy.normalised(observation)
-                if action_noise:
+                if noise is not None:
                     assert random is not None
-                    action += action_noise * random.standard_normal(size, dtype=np.float32)
+                    action += noise.step(random)
                     if spec.bounded:
                         np.clip(action, -1.0, 1.0, out=action)
             actions[step] = action
@@ -130,11 +131,14 @@ def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: 
     limit = min(limit, settings.get("limit") or limit)
     seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
     random = generator(*key, int(Purpose.EXPLORATION))
+    sigma, decay = settings["action_noise"], settings.get("noise_decay", 1.0)
     episodes, observed = [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
-        noise, random_actions = settings["action_noise"], settings["random_actions"]
-        episodes.append(play(env, policy, limit, seed, random, noise, random_actions, settings.get("mode", False)))
+        noise = Noise(spec.sizes[-1], decay, sigma) if sigma else None
+        episodes.append(
+            play(env, policy, limit, seed, random, noise, settings["random_actions"], settings.get("mode", False))
+        )
         if contributes:
             observed.append(episodes[-1].observations[: episodes[-1].length])
     values = {"returns": [episode.total for episode in episodes], "lengths": [e.length for e in episodes]}

@@ -178,7 +178,9 @@ class Run:
         self.runner = runner
         task = problem(cell.env, cell.env_settings)
         self.replay = Replay(directory.path / "replay", task.observation_size, task.action_size)
-        context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay)
+        context = Context(
+            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
+        )
         algorithm = registry.find(cell.algo)(cell.settings, context)
         self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
         directory.write_config(cell.config())

@@ -122,6 +122,15 @@ class Result:
     process: int  # the pool's slot
 
 
+def steps(values: Mapping[str, Any]) -> int:
+    """Environment steps of a task with these values: `steps`, or else those of its episodes.
+
+    They differ where an episode goes on in another task: it is reported where it ends.
+    """
+    found: int = values.get("steps", sum(values.get("lengths", ())))
+    return found
+
+
 def dependencies(task: Task) -> set[int]:
     """Ids of the tasks whose outputs `task` needs."""
     return {value.task for value in task.inputs.values() if isinstance(value, Output)}

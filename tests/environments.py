@@ -35,6 +35,14 @@ class Broken(gymnasium.Env):
         return observation, reward, False, False, {}
 
 
+class Drifting(Broken):
+    """Observations that depend on how often it was reset."""
+
+    def step(self, action):
+        observation, *rest = super().step(action)
+        return observation + type(self).episodes, *rest
+
+
 class DictObservation(Broken):
     """Observations that no policy here can read."""
 
@@ -68,5 +76,5 @@ class Unmakeable(Broken):
 
 for how in ("reward", "observation", "raise"):
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=20, kwargs={"how": how})
-for cls in (DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
+for cls in (Drifting, DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

@@ -13,6 +13,7 @@ from erlbench.settings import resolve
 
 SMALL = {
     "hidden": (16, 16), "batch_size": 16, "start_timesteps": 300, "critic_block": 50, "replay_size": 5000,
+    "rollout_steps": 50,
 }  # fmt: skip
 SMALL_OF = {
     "esac": {

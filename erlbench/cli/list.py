@@ -36,7 +36,7 @@ def _algos(verbose: bool) -> None:
             getattr(registry.find(name), "default_workers", None) or "-",
             ", ".join(listed.actions),
             ", ".join(registry.presets(name)),
-            registry.summary(name),
+            registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else ""),
         )
         for name, listed in registry.ALGORITHMS.items()
     ]

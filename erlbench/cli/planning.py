@@ -23,6 +23,8 @@ PROFILE = "smoke"
 def plan(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
     cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
+    for algo in dict.fromkeys(cell.algo for cell in cells):
+        registry.require(algo)
     distinct: dict[Path, Cell] = {}
     for cell in cells:
         distinct.setdefault(cell.directory, cell)
@@ -68,14 +70,16 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     evaluate=arguments.evaluate or "during",
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
+                    total_generations=arguments.total_generations,
                     simulated_time=arguments.simulated_time and _asynchronous(algo),
                 )
 
 
 def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers"):
+    for option in ("preset", "name", "workers", "total_generations"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} cannot be given with --study, which decides it; run --algo and --env instead")
+            given = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
     known = studies.load_studies()
     chosen = {name: studies.find(known, name) for name in arguments.study}
     profile_name = arguments.profile or PROFILE

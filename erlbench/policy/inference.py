@@ -11,7 +11,6 @@ import numpy as np
 from erlbench.policy.spec import PolicySpec
 
 LEVELS = np.float32(6)  # of the floor squashing, on each side of zero
-CLIP = np.float32(5)  # of normalised observations
 LOG_STD = (np.float32(-20), np.float32(2))
 Operation = Callable[[], object]
 
@@ -51,7 +50,8 @@ class NumpyPolicy:
         """All layers; the vector of outputs that the last one writes."""
         spec, layer = self.spec, self._observation
         if spec.normalisation:
-            self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"])
+            clip = np.float32(spec.observation_clip)
+            self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"], clip)
         last = len(spec.sizes) - 2
         for index in range(last):
             if spec.network == "lstm":
@@ -107,7 +107,7 @@ class NumpyPolicy:
             action = np.empty(spec.sizes[-1], np.float32)
             self._operations.append(partial(_choose_bins, outputs.reshape(-1, spec.bins), action))
             return action
-        if spec.squashing != "linear":
+        if spec.squashing in ("tanh", "floor"):
             self._operations.append(partial(np.tanh, outputs, outputs))
         if spec.squashing == "floor":
             self._operations += [
@@ -129,12 +129,12 @@ class NumpyPolicy:
             outputs += self._random.gumbel(size=len(outputs))
 
 
-def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray) -> list[Operation]:
+def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray, clip: np.float32) -> list[Operation]:
     return [
         partial(np.subtract, layer, mean, layer),
         partial(np.divide, layer, std, layer),
-        partial(np.maximum, layer, -CLIP, out=layer),
-        partial(np.minimum, layer, CLIP, out=layer),
+        partial(np.maximum, layer, -clip, out=layer),
+        partial(np.minimum, layer, clip, out=layer),
     ]
 
 

@@ -11,7 +11,7 @@ from erlbench.policy.layout import Tensor, network_tensors
 from erlbench.policy.spec import PolicySpec
 from erlbench.seeding import Key, generator
 
-INITIALISATIONS = ("pytorch", "normc")
+INITIALISATIONS = ("pytorch", "normc", "zero")
 LAST_NORM = 0.01  # of the weights of an output, OpenAI-ES
 
 
@@ -25,9 +25,12 @@ def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") 
 
     `pytorch`: the defaults of `torch.nn.Linear` and `torch.nn.LSTM`, U(-1/sqrt(k), 1/sqrt(k)) with k the layer's
     inputs and the LSTM's units, respectively. `normc`: as OpenAI-ES's public code, normal weights, those into one
-    unit scaled to norm 1, those into one output to norm 0.01; biases 0.
+    unit scaled to norm 1, those into one output to norm 0.01; biases 0. `zero`: all parameters are 0.
     """
-    network = _normc(spec.tensors, key) if initialisation == "normc" else _uniform(spec.tensors, key)
+    if initialisation == "zero":
+        network = np.zeros(spec.learnt_size, np.float32)
+    else:
+        network = _normc(spec.tensors, key) if initialisation == "normc" else _uniform(spec.tensors, key)
     if not spec.normalisation:
         return network
     zeros = np.zeros(spec.sizes[0], np.float32)

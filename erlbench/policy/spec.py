@@ -16,7 +16,7 @@ from erlbench.policy.layout import Tensor, network_tensors
 
 ACTIVATIONS = ("tanh", "relu", "leaky-relu")
 NETWORKS = ("mlp", "lstm")
-SQUASHINGS = ("tanh", "linear", "floor")
+SQUASHINGS = ("tanh", "linear", "clip", "floor")
 ACTIONS = ("continuous", "bins", "discrete")
 
 
@@ -26,7 +26,8 @@ class PolicySpec:
 
     `continuous`: one output u per dimension, squashed. tanh: tanh(u), a normalised action in [-1, 1], which means
     `centre + half_range * action`. floor (GoodAI): floor(6 tanh(u)) / 6, the same on twelve levels. linear: u itself
-    in the environment's units; the policy does not clip it, the environment does as it does.
+    in the environment's units; the policy does not clip it, the environment does as it does. clip: u in the
+    environment's units, clipped to its bounds.
     `bins`: `bins` outputs per dimension, never squashed; the largest one names one of `bins` equally spaced values
     from low to high.
     `discrete`: one output per action, squashed; `denormalise` gives the index of the largest. `sizes[-1]` is the
@@ -36,7 +37,7 @@ class PolicySpec:
     N(u, exp(clip(v, -20, 2))^2); otherwise it draws from the softmax of its outputs.
 
     With `normalisation` the vector ends with mean and standard deviation of the observations, which are not learnt;
-    the network then sees clip((observation - mean) / std, -5, 5).
+    the network then sees clip((observation - mean) / std, -observation_clip, observation_clip).
     """
 
     sizes: tuple[int, ...]  # observation, hidden widths, action (dimensions; or the number of discrete actions)
@@ -50,6 +51,7 @@ class PolicySpec:
     bins: int = 0  # values per dimension where `actions` is bins
     stochastic: bool = False
     normalisation: bool = False
+    observation_clip: float = 5.0  # of normalised observations
 
     def __post_init__(self) -> None:
         for value, known in (
@@ -94,7 +96,7 @@ class PolicySpec:
     @property
     def bounded(self) -> bool:
         """Whether normalised actions lie in [-1, 1]."""
-        return self.actions == "bins" or self.squashing != "linear"
+        return self.actions == "bins" or self.squashing in ("tanh", "floor")
 
     @property
     def half_range(self) -> np.ndarray:
@@ -110,6 +112,9 @@ class PolicySpec:
         """The function from a normalised action `(action,)` to the environment's: a new array, or an integer."""
         if self.actions == "discrete":
             return lambda normalised: int(normalised.argmax())
+        if self.squashing == "clip" and self.actions == "continuous":
+            low, high = np.array(self.action_low, np.float32), np.array(self.action_high, np.float32)
+            return lambda normalised: np.clip(normalised, low, high)
         if not self.bounded:
             return np.ndarray.copy
         half_range, centre = self.half_range, self.centre

@@ -14,10 +14,11 @@ from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
 from erlbench.algorithms.ddpg_learner import Learner
-from erlbench.algorithms.ddpg_tasks import Noise, train_episode, update_ddpg
+from erlbench.algorithms.ddpg_tasks import train_episode, update_ddpg
 from erlbench.algorithms.episode_loop import Memory
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError
+from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec, layer_slices
 from erlbench.replay import Replay
 from erlbench.seeding import Purpose, generator

@@ -17,9 +17,7 @@ def table(settings_type):
         yield f"| `{row.name}` | {default} | {row.help} | {row.source} |"
 
 
-@pytest.mark.parametrize(
-    "name", ["ddpg", "multi-actor-td3", "sac", "esac", "cem", "cma-es", "cem-rl", "p-cem-rl", "aes-rl"]
-)
+@pytest.mark.parametrize("name", list(registry.ALGORITHMS))
 def test_page_lists_every_setting_and_preset(name):
     lines = (PAGES / f"{name}.md").read_text().splitlines()
     assert [line for line in table(registry.find(name).settings_type) if line not in lines] == []

@@ -107,11 +107,12 @@ def test_an_aes_rl_individual_and_its_mean_play_the_same_start_states(fake):
 
 def test_registered_settings_offer_what_makes_sense():
     fields = {name: set(registry.find(name).settings_type.__dataclass_fields__) for name in registry.ALGORITHMS}
-    assert [name for name in fields if "network" in fields[name]] == ["cem", "cma-es"]
+    assert [name for name in fields if "network" in fields[name]] == ["cem", "cma-es", "nevergrad"]
     assert [name for name in fields if "start_states" in fields[name]] == [
         "cem",
         "cma-es",
         "cem-rl",
         "p-cem-rl",
         "aes-rl",
+        "nevergrad",
     ]

@@ -10,7 +10,12 @@ from erlbench.seeding import generator
 
 TORCH = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": lambda: torch.nn.LeakyReLU(0.01)}
 OBSERVATION, ACTION = 5, 3
-SQUASH = {"tanh": torch.tanh, "linear": lambda x: x, "floor": lambda x: torch.floor(6 * torch.tanh(x)) / 6}
+SQUASH = {
+    "tanh": torch.tanh,
+    "linear": lambda x: x,
+    "clip": lambda x: x,
+    "floor": lambda x: torch.floor(6 * torch.tanh(x)) / 6,
+}
 
 
 class Network(torch.nn.Module):
@@ -117,6 +122,23 @@ def test_a_linear_policy_gives_the_environments_units_unclipped():
     assert action.tolist() == [50.0]
 
 
+def test_a_clipped_policy_gives_the_environments_units_within_its_bounds():
+    spec = PolicySpec((1, 2), "tanh", (-1.0, 0.0), (3.0, 9.0), squashing="clip", bias=False)
+    policy = NumpyPolicy(spec, np.ones(2, np.float32))
+    actions = [policy.denormalise(policy.normalised(np.array([x]))).tolist() for x in (-5.0, 2.5, 50.0)]
+    assert actions == [[-1.0, 0.0], [2.5, 2.5], [3.0, 9.0]]
+
+
+def test_normalised_observations_are_clipped_where_the_spec_says():
+    for clip in (5.0, 10.0):
+        spec = PolicySpec(
+            (1, 1), "tanh", (-1.0,), (1.0,), squashing="linear", normalisation=True, observation_clip=clip
+        )
+        policy = NumpyPolicy(spec, np.array([1, 0, 2, 0.5], np.float32))
+        outputs = [float(policy.normalised(np.array([x]))[0]) for x in (-100.0, 3.0, 100.0)]
+        assert outputs == [-clip, 2.0, clip]
+
+
 def test_bins_are_equally_spaced_and_the_largest_logit_chooses():
     spec = PolicySpec((OBSERVATION, 16, 2), "tanh", (-1.0, 0.0), (1.0, 3.0), actions="bins", bins=10)
     assert spec.widths[-1] == 20
@@ -166,7 +188,11 @@ def test_a_stochastic_policy_of_discrete_actions_samples_its_softmax():
 
 
 def test_a_random_action_is_uniform_in_the_environments_units():
-    for spec in (make(low=-1.0, high=3.0), make(low=-1.0, high=3.0, squashing="linear")):
+    for spec in (
+        make(low=-1.0, high=3.0),
+        make(low=-1.0, high=3.0, squashing="linear"),
+        make(low=-1.0, high=3.0, squashing="clip"),
+    ):
         denormalise, random = spec.denormaliser(), generator(0)
         actions = np.array([denormalise(spec.random_action(random)) for _ in range(3000)])
         assert (actions.min(), actions.max()) == pytest.approx((-1, 3), abs=0.01)

@@ -49,3 +49,8 @@ def test_normc_scales_what_goes_into_a_unit():
             np.testing.assert_allclose(np.linalg.norm(tensor, axis=1), norm, rtol=1e-6)
     flat = initial_policy(PolicySpec((200, 200, 1), "tanh", (-1.0,), (1.0,)), KEY, "normc")[:40_000]
     assert np.mean(flat**4) / np.mean(flat**2) ** 2 == pytest.approx(3, abs=0.1)  # normal, not uniform
+
+
+def test_zero_is_zero():
+    spec = PolicySpec((2, 3, 1), "tanh", (-1.0,), (1.0,), normalisation=True)
+    assert initial_policy(spec, KEY, "zero").tolist() == [0.0] * spec.learnt_size + [0, 0, 1, 1]

@@ -62,7 +62,7 @@ def test_a_spec_travels_light():
     ("more", "message"),
     [
         ({"network": "gru"}, "'gru' is none of mlp, lstm"),
-        ({"squashing": "relu"}, "'relu' is none of tanh, linear, floor"),
+        ({"squashing": "relu"}, "'relu' is none of tanh, linear, clip, floor"),
         ({"actions": "bins", "bins": 1}, "two bins at least"),
         ({"actions": "discrete", "stochastic": True}, "needs linear outputs"),
     ],

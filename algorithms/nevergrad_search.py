@@ -1,0 +1,107 @@
+"""One of nevergrad's optimisers as a function of its start, a seed and the losses it was told; so it can be replayed.
+
+nevergrad (github.com/facebookresearch/nevergrad) minimises and stores its state by pickle only. All that enters an
+optimiser is given here: the parametrisation, whose random state is seeded, and the losses in the order in which their
+candidates were asked for. Asking and telling the same again therefore gives the same optimiser.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from erlbench.errors import UsageError, nearest
+
+WORST = 1e20  # loss for a return that is NaN or infinite; nevergrad takes up to 5e20
+
+
+def optimizers() -> list[str]:
+    """The names of nevergrad's registry."""
+    import nevergrad  # here, because it imports pandas, scikit-learn and much else
+
+    return sorted(nevergrad.optimizers.registry)
+
+
+def check_name(name: str) -> None:
+    """Raise `UsageError` with the nearest name where nevergrad's registry has no optimiser `name`."""
+    known = optimizers()
+    if name not in known:
+        hint = nearest(name, known) or "; for instance CMA, ES, DE, OnePlusOne, PSO, TBPSA"
+        raise UsageError(f"nevergrad has no optimizer '{name}'{hint}")
+
+
+def parallel(name: str) -> bool:
+    """Whether the optimiser `name` can have several candidates under way."""
+    import nevergrad
+
+    return not nevergrad.optimizers.registry[name].no_parallelization
+
+
+class Search:
+    """One run of an optimiser of nevergrad's registry around `centre`, in units of `sigma`."""
+
+    def __init__(
+        self, name: str, centre: np.ndarray, sigma: float, budget: int | None, workers: int, random: np.random.Generator
+    ) -> None:
+        """`budget`: the number of evaluations that the optimiser plans for; `workers`: candidates under way."""
+        import nevergrad
+
+        self._centre, self._sigma = np.array(centre, np.float64), sigma
+        parametrization = nevergrad.p.Array(init=self._centre).set_mutation(sigma=sigma)
+        parametrization.random_state = np.random.RandomState(random.bit_generator)
+        self._asked: list[Any] = []
+        self._name, self._warning = name, nevergrad.errors.NevergradWarning
+        with self._explained():
+            self._optimizer: Any = nevergrad.optimizers.registry[name](parametrization, budget, workers)
+
+    def ask(self, count: int) -> list[np.ndarray]:
+        """`count` candidates, `(P,)` float64 each."""
+        with self._explained():
+            self._asked = [self._optimizer.ask() for _ in range(count)]
+        return [np.array(candidate.value, np.float64) for candidate in self._asked]
+
+    def tell(self, losses: Sequence[float]) -> None:
+        """Take in the losses of the candidates asked for last, in their order."""
+        with self._explained():
+            for candidate, loss in zip(self._asked, losses, strict=True):
+                self._optimizer.tell(candidate, float(loss))
+        self._asked = []
+
+    def recommendation(self) -> np.ndarray:
+        """What the optimiser recommends, `(P,)` float64: for its CMA-ES the best candidate ever told."""
+        return np.array(self._optimizer.recommend().value, np.float64)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the search distribution where there is one (CMA-ES by pycma), else the recommendation."""
+        if self._strategy is None:
+            return self.recommendation()
+        return self._centre + self._sigma * np.asarray(self._strategy.mean)
+
+    @property
+    def step_size(self) -> float | None:
+        """The standard deviation of the search, in the parameters' units, where there is one (CMA-ES by pycma)."""
+        return None if self._strategy is None else self._sigma * float(self._strategy.sigma)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Inside, nevergrad's advice on settings is not shown, and what it raises names the optimiser."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", self._warning)
+                yield
+        except Exception as error:
+            raise UsageError(
+                f"nevergrad's optimizer {self._name} cannot be used here: {type(error).__name__}: {error}; "
+                "some need a budget (--set budget=10000), some a further package"
+            ) from error
+
+    @property
+    def _strategy(self) -> Any:
+        """Pycma's object inside nevergrad's CMA; None before its first ask, and for all others."""
+        chosen = getattr(self._optimizer, "_optim", None)  # of those that choose among others, as CMA and NGOpt do
+        found = getattr(self._optimizer if chosen is None else chosen, "_es", None)
+        return found if hasattr(found, "mean") and hasattr(found, "sigma") else None

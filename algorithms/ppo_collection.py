@@ -1,0 +1,216 @@
+"""The steps of a PPO iteration: Gaussian or categorical actions, running normalisation, episodes that go on.
+
+What an iteration sees is what stable-baselines3 sees on one environment in `VecNormalize`. Its last episode goes on
+in the next iteration, which may be in another process: from the same seed with the same actions it comes to the same
+state, and those steps are not counted again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from erlbench.algorithms.ppo import EPSILON, OBSERVATION_CLIP, PPOSettings
+from erlbench.envs.registry import Problem
+from erlbench.errors import NumericalError, TaskError
+from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.rollout import reset
+from erlbench.seeding import Key, Purpose, environment_seed, generator
+from erlbench.workspace import Workspace
+
+REWARD_CLIP = 10.0  # standard deviations; of normalised rewards
+
+
+class Moments:
+    """Running mean and variance of what comes one at a time (Chan et al., as stable-baselines3 has it)."""
+
+    def __init__(self, mean: np.ndarray, variance: np.ndarray, count: float) -> None:
+        self.mean, self.variance, self.count = mean, variance, count
+
+    def add(self, value: np.ndarray) -> None:
+        """Take in one value."""
+        total, delta = self.count + 1.0, value - self.mean
+        self.mean = self.mean + delta / total
+        self.variance = (self.variance * self.count + np.square(delta) * self.count / total) / total
+        self.count = total
+
+
+class Statistics:
+    """The running statistics of `initial_statistics`, with the rules of `VecNormalize`."""
+
+    def __init__(self, array: np.ndarray, discount: float, observations: bool, rewards: bool) -> None:
+        size = (len(array) - 5) // 2
+        array = np.array(array, np.float64)
+        count, mean, variance, returns, self.discounted = (float(value) for value in array[2 * size :])
+        self._observations = Moments(array[:size], array[size : 2 * size], count)
+        self._returns = Moments(np.float64(mean), np.float64(variance), returns)  # type: ignore[arg-type]
+        self._discount, self._normalise, self._scale = discount, observations, rewards
+
+    def array(self) -> np.ndarray:
+        """As `initial_statistics`."""
+        seen, returns = self._observations, self._returns
+        rest = [seen.count, float(returns.mean), float(returns.variance), returns.count, self.discounted]
+        return np.concatenate([seen.mean, seen.variance, rest])
+
+    def see(self, observation: np.ndarray) -> None:
+        """Take in an observation that an action follows."""
+        if self._normalise:
+            self._observations.add(observation)
+
+    def normalised(self, observation: np.ndarray) -> np.ndarray:
+        """What the networks see, float32."""
+        if not self._normalise:
+            return observation.astype(np.float32)
+        seen = self._observations
+        scaled = (observation - seen.mean) / np.sqrt(seen.variance + EPSILON)
+        return np.clip(scaled, -OBSERVATION_CLIP, OBSERVATION_CLIP).astype(np.float32)
+
+    def reward(self, reward: float) -> np.float32:
+        """The reward that is learnt from."""
+        if not self._scale:
+            return np.float32(reward)
+        single = np.float32(reward)  # as the vector environments of stable-baselines3 give it
+        self.discounted = self.discounted * self._discount + float(single)
+        self._returns.add(np.float64(self.discounted))  # type: ignore[arg-type]
+        scaled = single / np.sqrt(self._returns.variance + EPSILON)
+        return np.float32(np.clip(scaled, -REWARD_CLIP, REWARD_CLIP))
+
+    def episode_ended(self) -> None:
+        """The next reward begins another return."""
+        self.discounted = 0.0
+
+
+class Playing:
+    """The episode under way: where it began, what was done in it, and where it stands."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], limit: int, seed: int) -> None:
+        self.env, self.limit, self.seed = env, limit, seed
+        self.observation = np.array(reset(env, seed))  # a copy: environments may reuse theirs
+        self.actions: list[np.ndarray] = []
+        self.total = 0.0
+        self.terminated = self.ended = False
+
+    def step(self, action: np.ndarray) -> float:
+        """Step with `action` as it is recorded; the reward."""
+        try:
+            observation, reward, self.terminated, truncated, _ = self.env.step(self._executed(action))
+        except Exception as error:
+            message = f"the environment raised {type(error).__name__} at step {len(self.actions) + 1}"
+            raise TaskError(f"{message} (reset seed {self.seed}): {error}") from error
+        self.observation = np.array(observation)
+        self.actions.append(action)
+        self.total += float(reward)
+        self.ended = bool(self.terminated or truncated or len(self.actions) >= self.limit)
+        if not (math.isfinite(reward) and np.isfinite(observation).all()):
+            raise NumericalError(f"the reward or the observation of step {len(self.actions)} is NaN or infinite")
+        return float(reward)
+
+    def replay(self, actions: np.ndarray, observation: np.ndarray) -> None:
+        """Repeat `actions`, after which the environment must show `observation`."""
+        for action in actions:
+            self.step(action)
+        if not np.array_equal(self.observation, observation):
+            raise TaskError(
+                f"the environment, reset with seed {self.seed}, does not repeat itself: {len(actions)} equal actions "
+                "lead to another observation; PPO needs environments that depend on nothing but seed and actions"
+            )
+
+    def _executed(self, action: np.ndarray) -> Any:
+        space = self.env.action_space
+        if isinstance(space, gymnasium.spaces.Discrete):
+            return int(action[0])
+        assert isinstance(space, gymnasium.spaces.Box)
+        return np.clip(action, space.low, space.high)
+
+
+class Rollout:
+    """The steps of an iteration, as the networks see them, and the episode that goes on."""
+
+    def __init__(self, steps: int, observation_size: int, columns: int, statistics: Statistics) -> None:
+        self.observations = np.empty((steps, observation_size), np.float32)
+        self.actions = np.empty((steps, columns), np.float32)
+        self.rewards = np.empty(steps, np.float32)
+        self.starts = np.empty(steps, np.float32)  # 1 where an episode begins
+        self.truncated: list[tuple[int, np.ndarray]] = []  # step that an episode was cut at, observation after it
+        self.returns: list[float] = []  # of the episodes that ended
+        self.lengths: list[int] = []
+        self.statistics = statistics
+        self.next_observation = np.empty(0, np.float32)  # as the networks see it
+        self.ended = False  # whether an episode ended with the last step
+        self.seed = -1  # of the episode that goes on
+        self.observation = np.empty(0)  # where it stands
+        self.actions_to_replay = np.empty((0, columns), np.float32)
+
+    def count(self, episode: Playing) -> None:
+        """Report an episode."""
+        self.returns.append(episode.total)
+        self.lengths.append(len(episode.actions))
+
+    def leave(self, episode: Playing) -> None:
+        """Keep what the next iteration needs to go on with the episode."""
+        self.seed, self.observation = episode.seed, episode.observation
+        if episode.actions:
+            self.actions_to_replay = np.stack(episode.actions)
+
+
+def collect(
+    settings: Mapping[str, Any],
+    inputs: Mapping[str, np.ndarray],
+    network: np.ndarray,
+    deviations: np.ndarray | None,
+    key: Key,
+    workspace: Workspace,
+) -> Rollout:
+    """Play `settings["steps"]` steps with the policy network's vector `network`; see `ppo_iteration.iteration`.
+
+    `deviations` are those of the actions; None where they are discrete.
+    """
+    problem: Problem = settings["problem"]
+    ppo: PPOSettings = settings["ppo"]
+    env, limit, seeds = workspace.environment(problem.env), problem.env.max_episode_steps, iter(range(2**31))
+    statistics = Statistics(inputs["statistics"], ppo.discount, ppo.normalise_observations, ppo.normalise_rewards)
+    sizes = (problem.observation_size, *ppo.hidden, problem.action_size)
+    policy = NumpyPolicy(PolicySpec(sizes, ppo.activation, (), (), squashing="linear"), network)
+    random = generator(*key, int(Purpose.EXPLORATION))
+    if settings["seed"] < 0:
+        episode = Playing(env, limit, environment_seed(*key, next(seeds)))
+        statistics.see(episode.observation)
+    else:
+        episode = Playing(env, limit, settings["seed"])
+        episode.replay(inputs["actions"], inputs["observation"])
+    rollout = Rollout(settings["steps"], sizes[0], 1 if problem.discrete else sizes[-1], statistics)
+    observation = statistics.normalised(episode.observation)
+    for step in range(settings["steps"]):
+        rollout.observations[step], rollout.starts[step] = observation, not episode.actions
+        action = rollout.actions[step]
+        draw(policy.normalised(observation), deviations, random, action)
+        reward = episode.step(action)
+        rollout.ended = episode.ended
+        if episode.ended:
+            rollout.count(episode)
+            final, cut = episode.observation, not episode.terminated
+            episode = Playing(env, limit, environment_seed(*key, next(seeds)))
+        statistics.see(episode.observation)
+        rollout.rewards[step] = statistics.reward(reward)
+        if rollout.ended:
+            statistics.episode_ended()
+            if cut:
+                rollout.truncated.append((step, statistics.normalised(final)))
+        observation = statistics.normalised(episode.observation)
+    rollout.next_observation = observation
+    rollout.leave(episode)
+    if settings["last"] and episode.actions:
+        rollout.count(episode)  # cut by the budget
+    return rollout
+
+
+def draw(output: np.ndarray, deviations: np.ndarray | None, random: np.random.Generator, action: np.ndarray) -> None:
+    """Write a sample into `action`: N(output, deviations), or the index of a softmax of `output` (Gumbel's way)."""
+    if deviations is None:
+        action[0] = np.argmax(output + random.gumbel(size=len(output)))
+    else:
+        action[:] = output + deviations * random.standard_normal(len(output), dtype=np.float32)

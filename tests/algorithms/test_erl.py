@@ -1,0 +1,97 @@
+"""ERL's schedule: what a generation plays, what it learns from, and when the learner's actor joins."""
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.erl import ERL, ERLSettings
+from erlbench.envs.registry import problem
+from erlbench.replay import Replay
+from erlbench.settings import resolve
+from erlbench.store import Store
+from erlbench.tasks import Output
+from erlbench.workspace import Workspace
+
+SMALL = {"population": 4, "hidden": (8,), "critic_hidden": (8,), "batch_size": 4, "sync_period": 2}
+
+
+@pytest.fixture
+def algorithm(tmp_path):
+    task, store = problem("InvertedPendulum-v5"), Store.create()
+    replay = Replay(tmp_path, task.observation_size, task.action_size)
+    settings = resolve(ERLSettings, "InvertedPendulum-v5", {}, SMALL)
+    yield ERL(settings, Context(task, 0, 10_000, 4, store, replay))
+    replay.close()
+    store.close()
+
+
+def generation(algorithm, workspace):
+    """Run the tasks of one `ask` in order; they and their results."""
+    tasks, outputs, results = algorithm.ask(), {}, []
+    for task in tasks:
+        inputs = {
+            name: outputs[value.task][value.name] if isinstance(value, Output) else value
+            for name, value in task.inputs.items()
+        }
+        result = workspace.run(type(task)(**{**vars(task), "inputs": inputs}))
+        outputs[task.id] = result.arrays
+        results.append(result)
+        algorithm.tell(task, result)
+    return tasks, results
+
+
+def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(algorithm):
+    workspace = Workspace(algorithm.context.store)
+    tasks, results = generation(algorithm, workspace)
+    assert [task.kind for task in tasks] == ["es"] * 4 + ["rl"]
+    assert (tasks[-1].settings["action_noise"], tasks[-1].settings["noise_decay"]) == (0.2, 0.15)
+    steps = sum(sum(result.values["lengths"]) for result in results)
+    assert algorithm.context.replay.length == steps == algorithm.counters.timesteps
+    (update, *rest) = algorithm.ask()
+    assert (update.kind, update.settings["updates"]) == ("critic", steps)
+    assert update.inputs["replay"].stop == steps
+    assert [task.kind for task in rest] == ["es"] * 4 + ["rl"]
+    assert rest[-1].inputs["parameters"] == Output(update.id, "actor")
+    workspace.close()
+
+
+def test_the_learners_actor_takes_the_place_of_the_worst_every_second_generation(algorithm):
+    workspace, copies = Workspace(algorithm.context.store), []
+    for _ in range(5):
+        generation(algorithm, workspace)
+        copies.append((algorithm.state.copied_to, algorithm.state.rank))
+    assert [place is not None for place, _ in copies] == [False, True, False, True, False]
+    assert [rank > 0 for _, rank in copies] == [False, False, True, False, True]
+    assert algorithm.metrics()["learner_rank"] == copies[-1][1]
+    workspace.close()
+
+
+def test_the_copy_is_the_actor_after_the_updates(algorithm):
+    workspace = Workspace(algorithm.context.store)
+    for _ in range(2):
+        generation(algorithm, workspace)
+    place = algorithm.state.copied_to
+    update, *rest = algorithm.ask()
+    assert rest[place].inputs["parameters"] == Output(update.id, "actor")
+    result = workspace.run(update)
+    algorithm.tell(update, result)
+    load = algorithm.context.store.get
+    learner, actor = load(algorithm.state.learner), load(algorithm.state.individuals[place])
+    assert np.array_equal(learner[: algorithm.policy_spec.size], actor)
+    workspace.close()
+
+
+def test_the_reported_policy_is_the_champion_of_the_last_generation(algorithm):
+    workspace = Workspace(algorithm.context.store)
+    tasks, results = generation(algorithm, workspace)
+    best = int(np.argmax([result.values["returns"][0] for result in results[:4]]))
+    assert algorithm.policy() == tasks[best].inputs["parameters"]
+    assert algorithm.metrics()["fitness_best"] == results[best].values["returns"][0]
+    workspace.close()
+
+
+def test_settings_follow_the_environment():
+    assert resolve(ERLSettings, "Hopper-v5", {}, {}).episodes == 5
+    assert resolve(ERLSettings, "Walker2d-v5", {}, {}).elite_fraction == 0.2
+    assert resolve(ERLSettings, "Ant-v5", {}, {}).sync_period == 1
+    assert resolve(ERLSettings, "HalfCheetah-v5", {}, {}).episodes == 1

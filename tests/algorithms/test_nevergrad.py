@@ -1,0 +1,207 @@
+"""nevergrad: sequences against nevergrad driven directly, batches and generations, replay, names, GoodAI's presets."""
+
+import json
+import math
+
+import cma
+import nevergrad
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
+from erlbench.algorithms.nevergrad_search import WORST, Search, check_name
+from erlbench.algorithms.pycma import default_population
+from erlbench.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.cli import cli
+from erlbench.driver import CORE_TYPES
+from erlbench.errors import CellError, UsageError
+from erlbench.policy import initial_policy
+from erlbench.seeding import Purpose, generator
+from erlbench.settings import resolve
+
+from .fake import Fake
+
+SEED = 5
+
+
+@pytest.fixture
+def fake(tmp_path):
+    made = []
+
+    def make(**settings):
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Fake(folder, Nevergrad, NevergradSettings(**{"hidden": (9,)} | settings), seed=SEED, total=10**9))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def sphere(x):
+    return float(np.sum((x.astype(np.float64) - 0.3) ** 2))
+
+
+def batch(fake, fitness=lambda x: -sphere(x), backwards=False):
+    """Evaluate what is asked for; the candidates."""
+    candidates = [(task, fake.input(task, "parameters")) for task in fake.ask()]
+    for task, x in candidates[::-1] if backwards else candidates:
+        fake.finish(task, fitness(x))
+    return [x for _, x in candidates]
+
+
+def alone(name, centre, sigma, budget, workers):
+    """nevergrad itself with the suite's random numbers."""
+    parametrization = nevergrad.p.Array(init=centre.astype(np.float64)).set_mutation(sigma=sigma)
+    parametrization.random_state = np.random.RandomState(generator(SEED, Purpose.NOISE).bit_generator)
+    return nevergrad.optimizers.registry[name](parametrization, budget, workers)
+
+
+@pytest.mark.parametrize(
+    "name", ["CMA", "DiagonalCMA", "ES", "DE", "TwoPointsDE", "PSO", "TBPSA", "OnePlusOne", "NGOpt"]
+)
+def test_candidates_on_the_sphere_are_those_of_nevergrad_alone(name, fake):
+    ours = fake(optimizer=name, population=14, batch=7, budget=280, sigma_init=0.2, report="recommendation")
+    centre = initial_policy(ours.algorithm.policy_spec, (SEED, Purpose.PARAMETERS))
+    np.testing.assert_array_equal(ours.algorithm.state.reported, centre)
+    theirs = alone(name, centre, 0.2, 280, 7)
+    for _ in range(20):
+        for _ in range(2):
+            asked = [theirs.ask() for _ in range(7)]
+            found = batch(ours, backwards=True)
+            np.testing.assert_array_equal(found, np.array([x.value for x in asked], np.float32))
+            for candidate in asked:
+                theirs.tell(candidate, sphere(candidate.value.astype(np.float32)))
+        recommended = theirs.recommend().value
+        np.testing.assert_array_equal(ours.store.load(ours.algorithm.policy()), recommended.astype(np.float32))
+    assert ours.algorithm.counters.generation == 20
+    assert sphere(recommended) < sphere(centre)
+
+
+def test_cma_reports_the_mean_or_the_best_candidate_ever(fake):
+    means, bests = fake(sigma_init=0.2), fake(sigma_init=0.2, report="recommendation")
+    seen = []
+    for _ in range(5):
+        candidates = batch(means)
+        np.testing.assert_array_equal(batch(bests), candidates)
+        seen += candidates
+    es = means.algorithm._search._strategy
+    assert isinstance(es, cma.CMAEvolutionStrategy)
+    centre = initial_policy(means.algorithm.policy_spec, (SEED, Purpose.PARAMETERS))
+    np.testing.assert_allclose(means.algorithm.state.reported, centre + 0.2 * es.mean, rtol=1e-12)
+    assert means.algorithm.metrics()["sigma"] == pytest.approx(0.2 * es.sigma)
+    np.testing.assert_allclose(bests.algorithm.state.reported, min(seen, key=sphere), atol=1e-6)
+    assert not np.allclose(means.algorithm.state.reported, bests.algorithm.state.reported)
+
+
+def test_a_generation_is_complete_after_its_evaluations_whatever_the_batches(fake):
+    ours = fake(optimizer="ES", population=20, batch=8)
+    sizes = []
+    for _ in range(6):
+        sizes.append(len(batch(ours)))
+    assert sizes == [8, 8, 4] * 2
+    assert ours.algorithm.counters.generation == 2
+    assert ours.algorithm.metrics()["evaluations"] == 40
+
+
+def test_returns_that_are_not_finite_are_the_worst(fake):
+    ours = fake(population=4)
+    values = iter([math.nan, -1.0, math.inf, -3.0])
+    batch(ours, lambda x: next(values))
+    assert ours.algorithm.state.losses[:4].tolist() == [WORST, 1.0, WORST, 3.0]
+    assert ours.algorithm.metrics()["fitness_best"] == -1.0
+    assert ours.algorithm.metrics()["fitness_mean"] == -2.0
+
+
+@pytest.mark.parametrize("name", ["CMA", "ES", "PSO", "OnePlusOne"])
+def test_a_restored_search_goes_on_with_the_same_candidates(name, fake, tmp_path):
+    settings = {"optimizer": name, "population": 20, "batch": 8}
+    first, second = fake(**settings), fake(**settings)
+    for _ in range(37):  # in the middle of a generation, and beyond the first capacity of the losses
+        batch(first)
+    tasks = first.ask()
+    snapshot = first.algorithm.snapshot()
+    path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
+    types = {cls.__name__: cls for cls in (*CORE_TYPES, *Nevergrad.state_types)}
+    payload, _ = load_checkpoint(path, types)
+    assert "pickle" not in json.dumps(list(map(str, path.rglob("*"))))
+    for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
+        second.store.put(ref.name, first.store.get(ref))
+    second.algorithm.restore(payload["algorithm"])
+    second.open = {task.id: task for task in tasks}
+    for task in tasks:
+        value = -sphere(first.input(task, "parameters"))
+        first.finish(task, value)
+        second.finish(task, value)
+    for _ in range(5):
+        np.testing.assert_array_equal(batch(first), batch(second))
+    np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)
+
+
+def test_a_search_that_does_not_come_out_the_same_is_refused(fake):
+    first, second = fake(), fake()
+    for _ in range(3):
+        batch(first)
+    snapshot = first.algorithm.snapshot()
+    snapshot["state"].losses[0] += 1e6
+    with pytest.raises(CellError, match="cannot be computed again"):
+        second.algorithm.restore(snapshot)
+
+
+def test_a_sequential_optimizer_is_asked_for_one_candidate_at_a_time(fake):
+    name = next(name for name, cls in nevergrad.optimizers.registry.items() if cls.no_parallelization and name == "SQP")
+    ours = fake(optimizer=name, population=3, budget=100)
+    assert [len(batch(ours)) for _ in range(3)] == [1, 1, 1]
+    assert ours.algorithm.counters.generation == 1
+    with pytest.raises(UsageError, match="one candidate after the other"):
+        fake(optimizer=name, batch=2)
+
+
+def test_unknown_names_are_refused_with_the_nearest():
+    with pytest.raises(UsageError, match="did you mean 'DiagonalCMA'"):
+        check_name("DiagonalCMAA")
+    result = CliRunner().invoke(
+        cli, ["run", "--algo", "nevergrad", "--env", "Pendulum-v1", "--set", "optimizer=TwoPointDE"]
+    )
+    assert result.exit_code == 2
+    assert "did you mean 'TwoPointsDE'" in result.output
+
+
+def test_a_missing_nevergrad_is_named_before_anything_starts(monkeypatch):
+    known = registry.importlib.util.find_spec
+    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda name: None if name == "nevergrad" else known(name))
+    result = CliRunner().invoke(cli, ["run", "--algo", "nevergrad", "--env", "Pendulum-v1"])
+    assert result.exit_code == 2
+    assert "pip install 'erlbench[nevergrad]'" in result.output
+
+
+def test_what_nevergrad_cannot_do_is_a_message():
+    search = Search("NGOpt", np.zeros(3), 1.0, None, 1, generator(1))
+    with pytest.raises(UsageError, match=r"NGOpt cannot be used here: .*need a budget"):
+        search.ask(1)
+
+
+@pytest.mark.parametrize(("preset", "optimizer"), [("goodai", "OldCMA"), ("goodai-es", "ES")])
+def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
+    """x0 = 0, sigma 1, fixed start states, and nevergrad's own populations: lambda = 12 of CMA, 40 parents of ES."""
+    settings = resolve(NevergradSettings, "LunarLanderContinuous-v3", registry.preset("nevergrad", preset))
+    ours = fake(**vars(settings))
+    assert settings.optimizer == optimizer
+    tasks = ours.ask()
+    assert len(tasks) == 8
+    assert len({task.settings["seeds"] for task in tasks}) == 1
+    assert len(tasks[0].settings["seeds"]) == 5
+    assert not ours.store.load(ours.algorithm.policy()).any()
+    size = ours.algorithm.policy_spec.size
+    inner = ours.algorithm._search._optimizer
+    if optimizer == "OldCMA":
+        assert inner._popsize == default_population(size)
+        assert inner._es.sigma0 == 1.0
+        assert default_population(18) == 12
+    else:
+        config = inner._config
+        assert (config.popsize, config.offsprings, config.only_offsprings) == (40, 60, True)
+        assert config.recombination_ratio == 0

@@ -1,0 +1,255 @@
+"""PPO: whole iterations against stable-baselines3's own loop, the reported policy, and episodes that go on."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from stable_baselines3 import PPO as Theirs
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.distributions import CategoricalDistribution, DiagGaussianDistribution
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from erlbench.algorithms import ppo, registry
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.ppo_iteration import ACTIVATION_MODULES, Buffer
+from erlbench.cli import cli
+from erlbench.envs.registry import EnvSpec, Problem, problem
+from erlbench.errors import NumericalError, TaskError, UsageError
+from erlbench.policy import NumpyPolicy
+from erlbench.replay import Replay
+from erlbench.seeding import Purpose, environment_seed, generator
+from erlbench.store import Store
+from erlbench.workspace import Workspace
+from tests.runs import make_cell, rows, run
+
+SEED, STEPS, TOTAL = 3, 256, 768
+CARTPOLE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), True)
+TASKS = {"InvertedPendulum-v5": problem, "Pendulum-v1": problem, "CartPole-v1": lambda name: CARTPOLE}
+
+
+@pytest.fixture
+def start(tmp_path):
+    """A function that starts PPO on a task with settings; it gives the algorithm and a workspace."""
+    store, made = Store.create(), []
+
+    def make(task, total=TOTAL, **settings):
+        replay = Replay(tmp_path / str(len(made)), task.observation_size, task.action_size)
+        context = Context(task, SEED, total, 0, store, replay)
+        made.append((replay, Workspace(store)))
+        return ppo.PPO(ppo.PPOSettings(**{"rollout_steps": STEPS, "hidden": (16, 8)} | settings), context), made[-1][1]
+
+    yield make
+    for replay, workspace in made:
+        replay.close()
+        workspace.close()
+    store.close()
+
+
+def iterate(algorithm, workspace):
+    """One iteration; its task and its result."""
+    (task,) = algorithm.ask()
+    assert algorithm.ask() == []
+    result = workspace.run(task)
+    algorithm.tell(task, result)
+    return task, result
+
+
+class Seeded(gymnasium.Wrapper):
+    """Starts each episode from the seed that comes next, whatever it is asked for."""
+
+    seeds = iter(())
+
+    def reset(self, *, seed=None, options=None):
+        return self.env.reset(seed=next(self.seeds), options=options)
+
+
+class Follow(BaseCallback):
+    """Gives stable-baselines3 the random numbers of our tasks, and keeps its parameters before each iteration."""
+
+    def __init__(self, keys):
+        super().__init__()
+        self.keys, self.found, self.noise = keys, [], None
+
+    def begin(self, iteration):
+        key = self.keys[iteration]
+        self.noise = generator(*key, Purpose.EXPLORATION)
+        self.model.rollout_buffer.random = generator(*key, Purpose.MINIBATCH)
+        Seeded.seeds = (environment_seed(*key, index) for index in range(10**6))
+
+    def parameters(self):
+        return torch.nn.utils.parameters_to_vector(self.model.policy.parameters()).detach().numpy()
+
+    def _on_rollout_start(self):
+        if self.found:  # the first iteration has begun with the first reset
+            self.begin(len(self.found))
+        self.found.append(self.parameters())
+
+    def _on_step(self):
+        return True
+
+
+def their_model(algorithm, task, keys, first, monkeypatch):
+    """stable-baselines3's PPO on the same task with our initial parameters and random numbers."""
+    settings, follow = algorithm.settings, Follow(keys)
+    env = DummyVecEnv([lambda: Seeded(gymnasium.make(task.env.id))])
+    normalise = {"norm_obs": settings.normalise_observations, "norm_reward": settings.normalise_rewards}
+    env = VecNormalize(env, gamma=settings.discount, **normalise)
+    constant = settings.learning_rate_schedule == "constant"
+    model = Theirs(
+        "MlpPolicy",
+        env,
+        learning_rate=lambda progress: settings.learning_rate * (1.0 if constant else progress),
+        n_steps=STEPS,
+        clip_range_vf=settings.value_clip_range,
+        policy_kwargs={"net_arch": [16, 8], "activation_fn": ACTIVATION_MODULES[settings.activation]},
+        rollout_buffer_class=Buffer,
+        device="cpu",
+    )
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(first.copy()), model.policy.parameters())
+
+    def normal(self):
+        noise = follow.noise.standard_normal(self.distribution.mean.shape[-1], dtype=np.float32)
+        return self.distribution.mean + self.distribution.stddev * torch.from_numpy(noise)
+
+    def categorical(self):
+        logits = self.distribution.logits
+        return torch.argmax(logits + torch.from_numpy(follow.noise.gumbel(size=logits.shape[-1])), dim=-1)
+
+    monkeypatch.setattr(DiagGaussianDistribution, "sample", normal)
+    monkeypatch.setattr(CategoricalDistribution, "sample", categorical)
+    follow.model = model
+    follow.begin(0)
+    return model, follow
+
+
+@pytest.mark.parametrize(
+    ("env", "settings"),
+    [
+        ("InvertedPendulum-v5", {}),  # episodes that fail
+        ("Pendulum-v1", {}),  # and that are cut: the value goes on
+        ("CartPole-v1", {}),  # discrete actions
+        ("Pendulum-v1", dict(registry.preset("ppo", "sb3")) | {"activation": "relu"}),
+    ],
+)
+def test_three_iterations_equal_those_of_stable_baselines3(env, settings, start, monkeypatch):
+    task = TASKS[env](env)
+    algorithm, workspace = start(task, **settings)
+    tasks = [iterate(algorithm, workspace)[0] for _ in range(3)]
+    assert algorithm.ask() == []
+    refs = [task.inputs["learner"] for task in tasks] + [algorithm.state.learner]
+    ours = [workspace.store.get(ref)[0] for ref in refs]
+    model, follow = their_model(algorithm, task, [task.key for task in tasks], ours[0], monkeypatch)
+    model.learn(TOTAL, callback=follow)
+    theirs = [*follow.found, follow.parameters()]
+    print([np.abs(a - b).max() for a, b in zip(theirs, ours)], len(theirs))
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+    assert np.abs(ours[2] - ours[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("env", ["Pendulum-v1", "CartPole-v1"])
+def test_the_reported_policy_acts_as_stable_baselines3_without_noise(env, start, monkeypatch):
+    task = TASKS[env](env)
+    algorithm, workspace = start(task)
+    first, _ = iterate(algorithm, workspace)
+    before = workspace.store.get(first.inputs["learner"])[0]
+    model, follow = their_model(algorithm, task, [first.key] * 2, before, monkeypatch)
+    model.learn(STEPS, callback=follow)
+    after = workspace.store.get(algorithm.state.learner)[0]  # another progress, hence another learning rate
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(after.copy()), model.policy.parameters())
+    policy = NumpyPolicy(algorithm.policy_spec, workspace.store.get(algorithm.policy()))
+    assert algorithm.policy_spec.normalisation
+    for scale in (0.1, 1.0, 30.0):  # the last beyond ten standard deviations and beyond the actions' bounds
+        for observation in generator(1).normal(0.0, scale, (50, task.observation_size)).astype(np.float32):
+            expected, _ = model.predict(model.env.normalize_obs(observation[None]), deterministic=True)
+            found = policy.denormalise(policy.normalised(observation))
+            np.testing.assert_allclose(found, expected[0], atol=1e-6)
+
+
+def test_steps_are_counted_once_and_the_last_episode_is_cut(start):
+    algorithm, workspace = start(problem("Pendulum-v1"), total=450, rollout_steps=150, epochs=1)
+    lengths, steps = [], []
+    for _ in range(3):
+        _, result = iterate(algorithm, workspace)
+        lengths.append(result.values["lengths"])
+        steps.append(algorithm.counters.timesteps)
+    assert lengths == [[], [200], [200, 50]]
+    assert steps == [150, 300, 450]
+    assert algorithm.counters.episodes == 3
+    assert algorithm.counters.critic_updates == algorithm.counters.actor_updates == 3 * 3  # batches of 64, 64, 22
+
+
+def test_the_last_iteration_is_as_long_as_the_budget_lets_it_be(start):
+    algorithm, workspace = start(problem("Pendulum-v1"), total=200, rollout_steps=150, epochs=1)
+    iterate(algorithm, workspace)
+    task, _ = iterate(algorithm, workspace)
+    assert (task.settings["steps"], task.settings["last"], task.settings["progress"]) == (50, True, 0.0)
+    assert algorithm.counters.timesteps == 200
+    assert algorithm.ask() == []
+
+
+def test_a_task_repeated_elsewhere_gives_the_same_bits_and_leaves_global_generators_alone(start):
+    algorithm, workspace = start(problem("InvertedPendulum-v5"))
+    iterate(algorithm, workspace)
+    (task,) = algorithm.ask()
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    np.random.seed(1)  # noqa: NPY002
+    first = workspace.run(task)
+    ours = workspace.store.get(first.arrays["learner"]).copy()
+    again = Workspace(workspace.store)
+    assert again.run(task).values == first.values
+    np.testing.assert_array_equal(again.store.get(first.arrays["learner"]), ours)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert np.random.rand() == np.random.RandomState(1).rand()  # noqa: NPY002
+    again.close()
+
+
+def test_weights_start_orthogonal_as_torch_makes_them(start):
+    for shape in ((16, 5), (3, 16)):
+        normal = torch.randn(shape, generator=torch.Generator().manual_seed(2))
+        theirs = torch.nn.init.orthogonal_(torch.empty(shape), generator=torch.Generator().manual_seed(2))
+        np.testing.assert_allclose(ppo.orthogonal(normal.double().numpy()), theirs, atol=1e-6)
+    learner = ppo.initial_learner(CARTPOLE, ppo.PPOSettings(hidden=(16, 8)), (1,))
+    assert learner.shape == (3, 2 * (16 * 5 + 8 * 17) + 2 * 9 + 9)
+    assert not learner[1:].any()
+
+
+def test_an_environment_that_does_not_repeat_itself_is_refused(start):
+    algorithm, workspace = start(problem("tests.environments:Drifting-v0"), rollout_steps=10)
+    iterate(algorithm, workspace)
+    with pytest.raises(TaskError, match="does not repeat itself"):
+        workspace.run(algorithm.ask()[0])
+
+
+def test_a_nan_is_an_error(start):
+    algorithm, workspace = start(problem("tests.environments:Broken-reward-v0"), rollout_steps=100)
+    with pytest.raises(NumericalError, match="step 5 is NaN"):
+        workspace.run(algorithm.ask()[0])
+
+
+def test_a_missing_package_is_named_before_anything_starts(monkeypatch):
+    known = registry.importlib.util.find_spec
+    monkeypatch.setattr(
+        registry.importlib.util, "find_spec", lambda name: None if name == "stable_baselines3" else known(name)
+    )
+    with pytest.raises(UsageError, match=r"pip install 'erlbench\[ppo\]'"):
+        registry.require("ppo")
+    result = CliRunner().invoke(cli, ["run", "--algo", "ppo", "--env", "Pendulum-v1"])
+    assert result.exit_code == 2
+    assert "pip install 'erlbench[ppo]'" in result.output
+    result = CliRunner().invoke(cli, ["list", "algos"])
+    assert result.exit_code == 0
+    assert "erlbench[ppo]" in "".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_it_learns_to_balance(tmp_path):
+    cell = make_cell(
+        "ppo", tmp_path, steps=20_480, eval_freq=10_240, eval_episodes=5,
+        settings={"hidden": (64, 64), "rollout_steps": 1024, "batch_size": 64},
+    )  # fmt: skip
+    assert run(cell) == 0
+    found = [float(row["return_mean"]) for row in rows(cell.directory, "eval.csv")]
+    assert found[0] < 100
+    assert found[-1] > 500
