@@ -39,6 +39,7 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "td3": Entry("erlbench.algorithms.td3:TD3", BOTH, critic_updates=1.0, actor_updates=0.5),
         "ddpg": Entry("erlbench.algorithms.ddpg:DDPG", BOTH, critic_updates=1.0, actor_updates=1.0),
         "sac": Entry("erlbench.algorithms.sac:SAC", BOTH, critic_updates=1.0, actor_updates=1.0),
+        "esac": Entry("erlbench.algorithms.esac:ESAC", BOTH, critic_updates=0.02, actor_updates=0.02),
         "ppo": Entry(
             "erlbench.algorithms.ppo:PPO",
             BOTH,

@@ -27,6 +27,8 @@ V1, V2 = "SAC v1", "SAC v2"
 BOTH = "SAC v1 and v2"
 FIRST_CODE = "SAC v1, authors' code for HalfCheetah and Ant; 1,000 elsewhere"
 
+TASK = "erlbench.algorithms.sac_episode:train_episodes"
+
 # v1: the first paper with its reward scale of all tasks but Humanoid (20). fixed: v2 with ESAC's fixed temperature.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
@@ -89,14 +91,10 @@ class SAC(Algorithm):
         super().__init__(settings, context)
         self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
-        learner = initial_learner(self._policy, self._critic, self._value_network, self.key(Purpose.PARAMETERS))
+        learner = initial_learner(self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
-
-    @property
-    def _value_network(self) -> bool:
-        return self.settings.critic == "v1"
 
     @property
     def policy_spec(self) -> PolicySpec:
@@ -111,20 +109,8 @@ class SAC(Algorithm):
         if self.state.running or self.exhausted:
             return []
         self.state.running = True
-        settings = self.settings
-        entropy = settings.target_entropy
-        values = {
-            "critic": self._critic,
-            "value_network": self._value_network,
-            "temperature": settings.temperature,
-            "target_entropy": -float(self._policy.sizes[-1]) if entropy is None else entropy,
-            "reward_scale": settings.reward_scale,
-            "learning_rate": settings.learning_rate,
-            "batch_size": settings.batch_size,
-            "discount": settings.discount,
-            "tau": settings.tau,
-        }
-        return [episode_task(self, "erlbench.algorithms.sac_episode:train_episode", self.state.learner, values)]
+        values = update_settings(self.settings, self._policy, self._critic) | {"episodes": 1}
+        return [episode_task(self, TASK, self.state.learner, values)]
 
     def _tell(self, task: Task, result: Result) -> None:
         state, values = self.state, result.values
@@ -136,6 +122,27 @@ class SAC(Algorithm):
     def metrics(self) -> dict[str, float]:
         state = self.state
         return {"critic_loss": state.critic_loss, "entropy": state.entropy, "temperature": state.temperature}
+
+
+def has_value_network(settings: SACSettings) -> bool:
+    """Whether a state-value network is learnt beside the critics."""
+    return settings.critic == "v1"
+
+
+def update_settings(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> dict[str, Any]:
+    """What the updates in a task of `sac_episode.train_episodes` need to know."""
+    entropy = settings.target_entropy
+    return {
+        "critic": critic,
+        "value_network": has_value_network(settings),
+        "temperature": settings.temperature,
+        "target_entropy": -float(policy.sizes[-1]) if entropy is None else entropy,
+        "reward_scale": settings.reward_scale,
+        "learning_rate": settings.learning_rate,
+        "batch_size": settings.batch_size,
+        "discount": settings.discount,
+        "tau": settings.tau,
+    }
 
 
 def actor_size(policy: PolicySpec) -> int:

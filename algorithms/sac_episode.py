@@ -1,4 +1,4 @@
-"""The task function of SAC: one episode with an update after every step."""
+"""The task function of SAC: episodes with an update after every step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.episode_loop import Memory, learn, side_by_side
+from erlbench.algorithms.episode_loop import Memory, learn_episodes, side_by_side
 from erlbench.algorithms.gaussian_actor import GaussianActor
 from erlbench.algorithms.learners import CriticLearner, Minibatches, load, saved
 from erlbench.algorithms.mlp import Adam, Mlp
@@ -25,11 +25,11 @@ from erlbench.tasks import Outcome
 from erlbench.workspace import Workspace
 
 
-def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: one episode of at most `limit` steps, with updates; see `episode_loop.learn`.
+def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: `episodes` episodes of at most `limit` steps, with updates; see `episode_loop.learn_episodes`.
 
-    Settings: those of `learn`, `critic` (CriticSpec), `value_network`, `critic_updates` and `actor_updates` (counts
-    before), `temperature` (None: learnt), `target_entropy`, and those of `SACSettings` that the updates need.
+    Settings: those of `learn_episodes`, `critic` (CriticSpec), `value_network`, `critic_updates` and `actor_updates`
+    (counts before), `temperature` (None: learnt), `target_entropy`, and those of `SACSettings` that the updates need.
     Inputs: `learner` (`sac.initial_learner`), `replay` (a view of the past).
     Values: `returns`, `lengths`, `critic_updates`, `actor_updates`, `critic_loss` and `entropy` (means; 0 without
     updates), `temperature` (at the end). Arrays: `learner`, `actor` (the deterministic policy), and what
@@ -38,7 +38,7 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     policy: PolicySpec = settings["policy"]
     learner = _learner(workspace, policy, settings["critic"], settings["value_network"], settings["batch_size"])
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"], settings["temperature"])
-    rows = torch.zeros(settings["limit"], 2, device=workspace.device)
+    rows = torch.zeros(settings["limit"] * settings["episodes"], 2, device=workspace.device)
 
     def update(memory: Memory, random: np.random.Generator, index: int) -> None:
         row = rows[index]
@@ -51,11 +51,11 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
             raise NumericalError(f"the actions' mean log probability of update {number} is {log_probability:g}")
 
     with side_by_side(workspace) as learner.together:
-        episode, updates = learn(settings, inputs["replay"], key, workspace, learner.act, update)
+        episodes, updates = learn_episodes(settings, inputs["replay"], key, workspace, learner.act, update)
     loss, log_probability = rows[:updates].double().mean(0).tolist() if updates else (0.0, 0.0)
     values = {
-        "returns": [episode.total],
-        "lengths": [episode.length],
+        "returns": [episode.total for episode in episodes],
+        "lengths": [episode.length for episode in episodes],
         "critic_updates": updates,
         "actor_updates": updates,
         "critic_loss": loss,
@@ -63,7 +63,7 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
         "temperature": learner.alpha.item() if settings["temperature"] is None else settings["temperature"],
     }
     state = saved(learner.state, "the learner")
-    return Outcome(values, {"learner": state, "actor": state[: policy.size], **transitions([episode])})
+    return Outcome(values, {"learner": state, "actor": state[: policy.size], **transitions(episodes)})
 
 
 class Learner:

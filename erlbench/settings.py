@@ -34,7 +34,8 @@ def setting(
     """A dataclass field with documentation.
 
     `source` names the paper or code the default is from; `by_env` gives other defaults by environment name without
-    its version ("HalfCheetah"); `minimum` and `maximum` are inclusive.
+    its version ("HalfCheetah"), or by namespace ("dm_control") for those of its environments that it does not name;
+    `minimum` and `maximum` are inclusive.
     """
     metadata = {
         "help": help,
@@ -74,7 +75,8 @@ def resolve(
                 hint = nearest(name, fields) or f"; there are {', '.join(fields) or 'none'}"
                 raise UsageError(f"unknown setting '{name}'{of}{hint}")
     for name, field in fields.items():
-        value = field.metadata.get("by_env", {}).get(env, field.default)
+        by_env = field.metadata.get("by_env", {})
+        value = by_env.get(env, by_env.get(env.partition("/")[0], field.default))
         for layer in (preset or {}, overrides or {}):
             value = layer.get(name, value)
         if value is dataclasses.MISSING:

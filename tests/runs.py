@@ -15,6 +15,12 @@ SMALL = {
     "hidden": (16, 16), "batch_size": 16, "start_timesteps": 300, "critic_block": 50, "replay_size": 5000,
     "rollout_steps": 50,
 }  # fmt: skip
+SMALL_OF = {
+    "esac": {
+        "critic_hidden": (16, 16), "population": 10, "gradient_interval": 2, "sac_episodes": 2, "validation_every": 2,
+        "validation_episodes": 2,
+    },
+}  # fmt: skip
 TIMES = {
     "eval.csv": {"train_time_s", "total_time_s"},
     "episodes.csv": {"t"},
@@ -27,7 +33,8 @@ def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int
     """A cell with networks of 16-16; `settings` in `changes` overrides hyper-parameters."""
     algorithm = registry.find(algo)
     names = algorithm.settings_type.__dataclass_fields__
-    overrides = {name: value for name, value in SMALL.items() if name in names} | changes.pop("settings", {})
+    overrides = {name: value for name, value in SMALL.items() if name in names}
+    overrides |= SMALL_OF.get(algo, {}) | changes.pop("settings", {})
     preset = changes.pop("preset", "paper")
     settings = resolve(algorithm.settings_type, env, registry.preset(algo, preset), overrides)
     values = {

@@ -136,3 +136,12 @@ def test_pairs_and_mappings():
     assert check("1,0.5", tuple[float, float], "x") == (1.0, 0.5)
     with pytest.raises(UsageError, match="x must be a list"):
         check("1", tuple[float, float], "x")
+
+
+def test_a_namespace_s_value_is_for_the_environments_that_are_not_named():
+    @dataclass(frozen=True)
+    class Spaced:
+        rate: float = setting(1.0, "a rate", by_env={"dm_control": 2.0, "dm_control/fish-swim": 3.0})
+
+    found = [resolve(Spaced, env).rate for env in ("Ant-v5", "dm_control/fish-swim-v0", "dm_control/walker-run-v0")]
+    assert found == [1.0, 3.0, 2.0]

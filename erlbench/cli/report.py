@@ -26,7 +26,13 @@ from erlbench.studies import Study, find_profile, load_studies
     metavar="NAME",
     help="budget of the runs, which tells how many were planned [default: the folder's name]",
 )
-def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profile: str | None) -> None:
+@click.option(
+    "--columns",
+    default="",
+    metavar="NAME[,NAME...]",
+    help="draw these columns of train.csv, too, a panel each; NAME+NAME are in one panel",
+)
+def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profile: str | None, columns: str) -> None:
     """Write tables and curves from the results in the folders DIR [default: results].
 
     Running, interrupted and failed runs are shown as such; missing ones count as missing, never as zero.
@@ -36,6 +42,7 @@ def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profil
       erlbench report
       erlbench report results/smoke --out report
       erlbench report results/laptop --study aes-rl-table-1,aes-rl-table-3
+      erlbench report --columns sigma,score_es+score_sac
     """
     from erlbench.studies import find
 
@@ -53,7 +60,9 @@ def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profil
             find_profile(one, profile)
     from erlbench.report import build
 
-    click.echo(build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True)))
+    click.echo(
+        build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True), columns)
+    )
 
 
 def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from erlbench.report.aggregate import aggregate_table
+from erlbench.report.column_figure import Panels, draw_columns
 from erlbench.report.comparison import Cell, Comparison, Group
 from erlbench.report.csvfile import Warn
 from erlbench.report.curve_figure import draw_curves
@@ -34,8 +35,8 @@ class Page:
     planned: int
 
 
-def write_page(comparison: Comparison, out: Path, published: Published, warn: Warn) -> Page:
-    """Write the folder `out/<name>/` with its `index.md`."""
+def write_page(comparison: Comparison, out: Path, published: Published, warn: Warn, panels: Panels = ()) -> Page:
+    """Write the folder `out/<name>/` with its `index.md`; `panels` are the columns of train.csv that are drawn."""
     folder = out / comparison.name
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"# {escape(comparison.title)}", "", "[Back to the report](../index.md)", ""]
@@ -45,6 +46,8 @@ def write_page(comparison: Comparison, out: Path, published: Published, warn: Wa
     if comparison.kind in ("scores", "curves", "all"):
         for group in comparison.groups:
             lines_after += _curves(comparison, group, folder, published)
+    for group in comparison.groups if panels else ():
+        lines_after += _columns(comparison, group, folder, panels, warn)
     if comparison.kind == "scores":
         caption = draw_profiles(comparison, folder / "profile")
         lines_after += _figure("profile", "Performance profile", caption) if caption else []
@@ -83,6 +86,12 @@ def _curves(comparison: Comparison, group: Group, folder: Path, published: Publi
     name = f"curves-{_slug(comparison, group)}"
     caption = draw_curves(comparison, group, published, folder / name)
     return _figure(name, f"Learning curves, {comparison.group_name(group)}", caption) if caption else []
+
+
+def _columns(comparison: Comparison, group: Group, folder: Path, panels: Panels, warn: Warn) -> list[str]:
+    name = f"columns-{_slug(comparison, group)}"
+    caption = draw_columns(group, panels, folder / name, warn)
+    return _figure(name, f"Columns of train.csv, {comparison.group_name(group)}", caption) if caption else []
 
 
 def _timelines(comparison: Comparison, group: Group, warn: Warn) -> tuple[list[Timeline], list[str]]:

@@ -18,7 +18,7 @@ from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.episode_loop import Memory
 from erlbench.algorithms.gaussian_actor import GaussianActor
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
-from erlbench.algorithms.sac_episode import Learner, train_episode
+from erlbench.algorithms.sac_episode import Learner, train_episodes
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
@@ -278,7 +278,7 @@ def test_episodes_are_pure(variant, context):
     used.run(last)
     for other in (Workspace(context.store), used):
         inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-        outcome = train_episode(task.settings, inputs, task.key, other)
+        outcome = train_episodes(task.settings, inputs, task.key, other)
         assert outcome.values == result.values
         for name, ref in result.arrays.items():
             assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
@@ -343,7 +343,7 @@ def test_not_a_number_is_an_error(wrong, context):
         inputs["learner"][algorithm.policy_spec.size - 1] = np.nan  # the mean's bias
         message = "the action of step 1 has a NaN"
     with pytest.raises(NumericalError, match=message):
-        train_episode(task.settings, inputs, task.key, Workspace(context.store))
+        train_episodes(task.settings, inputs, task.key, Workspace(context.store))
 
 
 @pytest.mark.parametrize("value_network", [False, True])

@@ -1,0 +1,250 @@
+"""ESAC: an evolution strategy whose population has winners crossed over and copies of a SAC policy among it.
+
+Suri, Shi, Plataniotis and Lawryshyn, "Maximum Mutation Reinforcement Learning for Scalable Control",
+arXiv:2007.13690, 2020, algorithm 1 and equations 4 to 6; what it leaves open is as in github.com/karush17/esac
+where that works. docs/algorithms/esac.md lists the differences.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.critic import CriticSpec, critic_spec
+from erlbench.algorithms.crossover import EXCHANGE, crossover
+from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
+from erlbench.algorithms.esac_state import VALIDATED, ESACState, SACPart
+from erlbench.algorithms.evolution_strategy import centred_ranks, gradient, gradient_tasks
+from erlbench.algorithms.individuals import fitness_of, policy_of, start_states
+from erlbench.algorithms.mutation_tuning import raw_step, rewards, tuned
+from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
+from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
+from erlbench.algorithms.search_distribution import ranking
+from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.seeding import Key, Purpose, generator
+from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
+
+__all__ = ["ESAC", "PRESETS"]
+SCHEDULE, CROSSOVER = 0, 1  # what a random choice is about, in its key
+
+
+class ESAC(Algorithm):
+    """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
+
+    settings_type: ClassVar[type] = ESACSettings
+    state_types: ClassVar[tuple[type, ...]] = (ESACState, SACPart, CriticSpec, Moments, Result)
+    settings: ESACSettings
+    state: ESACState
+
+    def __init__(self, settings: ESACSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        self._policy = policy = policy_of(context.problem, settings)
+        self._critic = critic_spec(policy, settings.critic_hidden, settings.critic_activation)
+        rate = settings.es_learning_rate
+        self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
+        learner = initial_learner(policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
+        mean = initial_parameters(policy.sizes, self.key(Purpose.PARAMETERS, 4))  # 0 to 3 are the learner's
+        temperature = 1.0 if settings.temperature is None else settings.temperature
+        self.state = ESACState(
+            SACPart(self.share(learner), self.share(learner[: policy.size]), temperature),
+            mean.astype(np.float64),
+            self.share(mean),
+            self._optimiser.start(policy.size),
+            settings.sigma_init,
+        )
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        """The ES mean or the SAC policy, whichever was better at the latest validation."""
+        return self.state.sac.actor if self.state.reports_sac else self.state.mean_ref
+
+    @property
+    def generation(self) -> int:
+        """The generation under way, or the next, from 1."""
+        return self.counters.generation + 1
+
+    @property
+    def nominal_timesteps(self) -> int:
+        """The authors' counter: one longest episode a generation, whatever is simulated."""
+        return self.counters.generation * self.context.problem.env.max_episode_steps
+
+    # -- a generation ---------------------------------------------------------------------------------------------
+
+    def _ask(self) -> list[Task]:
+        """A whole generation when none is under way; when all of it is told, the gradient from its noise."""
+        state = self.state
+        if state.waiting:
+            return []
+        if state.individuals:
+            tasks = self._gradient()
+        elif self.exhausted:
+            return []
+        else:
+            tasks = [*self._sac(), *self._evaluations(), *self._validations()]
+        state.waiting = len(tasks)
+        return tasks
+
+    def _evaluations(self) -> list[Task]:
+        """Lines 5 to 8: the members' episodes."""
+        self.state.individuals = self.population()
+        seeds = start_states(self, self.generation)
+        return [
+            self.rollout(z, kind="es", episodes=self.settings.episodes, worker=index, seeds=seeds)
+            for index, z in enumerate(self.state.individuals)
+        ]
+
+    def population(self) -> list[Perturbed]:
+        """What is evaluated: children, members around the mean, copies of the SAC policy, all of them perturbed."""
+        state, settings = self.state, self.settings
+        around = settings.population - len(state.children) - settings.copies
+        each = (1, -1) if settings.sampling == PAIRS else (1,)
+        centres: list[tuple[ArrayRef, Sequence[int]]] = [(child, each) for child in state.children]
+        if settings.sampling == MIRRORED:
+            centres += [(state.mean_ref, (1, -1))] * (around // 2) + [(state.mean_ref, each)] * (around % 2)
+        else:
+            centres += [(state.mean_ref, each)] * around
+        centres += [(state.sac.actor, each)] * settings.copies
+        return [
+            Perturbed(centre, state.sigma, self.key(Purpose.NOISE, self.generation, index), sign)
+            for index, (centre, signs) in enumerate(centres)
+            for sign in signs
+        ]
+
+    def _sac(self) -> list[Task]:
+        """Lines 12 to 23, if their turn has come: SAC's episodes with their updates, beside those of the members."""
+        sac, settings = self.state.sac, self.settings
+        sac.probability = self.probability_of_sac()
+        draw = generator(*self.key(Purpose.POPULATION, SCHEDULE, self.generation)).random()
+        sac.due = self.generation % settings.gradient_interval == 0 and draw < sac.probability
+        if not sac.due:
+            return []
+        limit = self.context.problem.env.max_episode_steps
+        values = update_settings(settings, self._policy, self._critic) | {
+            "timesteps": sac.timesteps,
+            "episodes": settings.sac_episodes,
+            "limit": limit,
+            "start_timesteps": sys.maxsize if self.generation * limit < settings.start_timesteps else 0,
+            "start_updates": settings.batch_size,
+        }
+        task = episode_task(self, TASK, sac.learner, values)
+        return [replace(task, priority=Priority.ROLLOUT, threads=1)]  # the longest starts first; others use the cores
+
+    def probability_of_sac(self) -> float:
+        """p(t) of the generation under way, which anneals exponentially."""
+        settings, context = self.settings, self.context
+        if settings.p_clock == BUDGET:
+            t = 1e6 * self.counters.timesteps / context.total_timesteps
+        else:
+            t = self.generation * context.problem.env.max_episode_steps
+        return settings.probability(t)
+
+    def _validations(self) -> list[Task]:
+        """Episodes of the ES mean, the SAC policy and the winner that only choose and report."""
+        state = self.state
+        if self.counters.generation % self.settings.validation_every:
+            return []
+        policies: list[Input] = [state.mean_ref, state.sac.actor]
+        if state.winner is not None:
+            policies.append(state.winner)
+        return [
+            self.rollout(
+                policy,
+                kind="validation",
+                counts=Counts.FITNESS,
+                episodes=self.settings.validation_episodes,
+                worker=index,
+            )
+            for index, policy in enumerate(policies)
+        ]
+
+    def _gradient(self) -> list[Task]:
+        """The estimate of line 11, from the members around the mean; the ranks are those of all members."""
+        state = self.state
+        ranks = centred_ranks(self._fitness())
+        weights: dict[Key, float] = {}
+        around = [(rank, z) for rank, z in zip(ranks, state.individuals) if z.centre == state.mean_ref]
+        for rank, z in around:
+            weights[z.key] = weights.get(z.key, 0.0) + z.sign * rank / (len(around) * state.sigma)
+        return gradient_tasks(self, list(weights), list(weights.values()), self._policy.size)
+
+    def _fitness(self) -> np.ndarray:
+        """Of all individuals in their order."""
+        return np.array([self.state.fitness[index] for index in range(len(self.state.individuals))])
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def _tell(self, task: Task, result: Result) -> None:
+        state = self.state
+        state.waiting -= 1
+        if task.kind == "rl":
+            self._learnt(result)
+        elif task.kind == "validation":
+            state.scores[VALIDATED[task.worker]] = fitness_of(result)
+        elif task.kind == "gradient":
+            state.sums.append(result)
+            if not state.waiting:
+                self._update()
+        else:
+            state.fitness[task.worker] = fitness_of(result)
+
+    def _learnt(self, result: Result) -> None:
+        sac, values = self.state.sac, result.values
+        sac.learner, sac.actor = result.arrays["learner"], result.arrays["actor"]
+        sac.critic_loss, sac.entropy = values["critic_loss"], values["entropy"]
+        sac.temperature, sac.last_return = values["temperature"], fitness_of(result)
+        sac.timesteps += sum(values["lengths"])
+        sac.intervals += 1
+
+    def _update(self) -> None:
+        """Lines 10, 11, 24 and 26."""
+        state, settings, fitness = self.state, self.settings, self._fitness()
+        state.mean = state.mean + self._optimiser.step(state.moments, -gradient(self, state.sums))
+        state.mean_ref = self.share(state.mean.astype(np.float32))
+        tuning = state.sac.due if settings.amt_every is None else self.generation % settings.amt_every == 0
+        if tuning:
+            self._tune(fitness)
+        order = ranking(fitness.tolist())
+        winners = order[: settings.winners]
+        self._count_origins(winners)
+        state.winner = state.individuals[order[0]]
+        state.children = [self._child(place, winner) for place, winner in enumerate(winners)]
+        state.best, state.average = float(fitness.max()), float(fitness.mean())
+        state.individuals, state.fitness, state.sums = [], {}, []
+        self.counters.generation += 1
+
+    def _tune(self, fitness: np.ndarray) -> None:
+        """Automatic mutation tuning; the next generation's noise has the new sigma."""
+        state, settings = self.state, self.settings
+        seen = rewards(fitness, settings.amt_rewards == RANK)
+        step = raw_step(seen, state.sigma, settings.es_learning_rate, settings.population)
+        state.sigma = tuned(state.sigma, step, settings.amt_clip)
+        state.amt_steps += 1
+        state.amt_clipped += step > settings.amt_clip
+
+    def _child(self, place: int, winner: int) -> ArrayRef:
+        """The new mean crossed with a winner of the generation that is now over."""
+        state = self.state
+        random = generator(*self.key(Purpose.POPULATION, CROSSOVER, self.generation, place))
+        other = np.asarray(self.context.store.load(state.individuals[winner]))
+        mean = state.mean.astype(np.float32)
+        return self.share(crossover(mean, other, self._policy.sizes, self.settings.crossover == EXCHANGE, random))
+
+    def _count_origins(self, winners: Sequence[int]) -> None:
+        """How many winners were children and copies of SAC, the first and the last of the individuals."""
+        state, settings = self.state, self.settings
+        each = 2 if settings.sampling == PAIRS else 1
+        copies = len(state.individuals) - settings.copies * each
+        state.winning_children = sum(index < len(state.children) * each for index in winners)
+        state.winning_copies = sum(index >= copies for index in winners)
+
+    def metrics(self) -> dict[str, float]:
+        return {"nominal_timesteps": self.nominal_timesteps, **self.state.metrics()}

@@ -1,0 +1,291 @@
+"""ESAC: its population, gradient, schedule, SAC part and report."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.esac import ESAC
+from erlbench.algorithms.esac_settings import PRESETS, ESACSettings
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError
+from erlbench.replay import Replay
+from erlbench.settings import resolve
+from erlbench.store import Store
+from erlbench.tasks import Counts, Priority
+from erlbench.workspace import Workspace
+from tests.runs import make_cell, rows, run
+
+SMALL = {
+    "hidden": (8, 8), "critic_hidden": (8, 8), "population": 10, "gradient_interval": 2, "sac_episodes": 2,
+    "batch_size": 8, "start_timesteps": 500, "validation_every": 2, "validation_episodes": 2,
+}  # fmt: skip
+
+
+@pytest.fixture
+def make(tmp_path):
+    """ESAC on a pendulum that has 200 steps an episode; its store and a workspace to run tasks in."""
+    opened = []
+
+    def built(**changes):
+        pendulum = problem("Pendulum-v1")
+        replay = Replay(tmp_path / f"replay{len(opened)}", pendulum.observation_size, pendulum.action_size)
+        store = Store.create()
+        opened.extend([replay, store])
+        settings = resolve(ESACSettings, "Pendulum-v1", {}, {**SMALL, **changes})
+        return ESAC(settings, Context(pendulum, 7, 100_000, 1, store, replay))
+
+    yield built
+    for each in opened:
+        each.close()
+
+
+def step(algorithm, workspace):
+    """Run what may start; the tasks with their results."""
+    done = [(task, workspace.run(task)) for task in algorithm.ask()]
+    for pair in done:
+        algorithm.tell(*pair)
+    return done
+
+
+def generation(algorithm, workspace):
+    """A whole generation; its first tasks with their results."""
+    done = step(algorithm, workspace)
+    (gradient,) = step(algorithm, workspace)
+    assert gradient[0].kind == "gradient"
+    return done
+
+
+def of_kind(done, kind):
+    return [(task, result) for task, result in done if task.kind == kind]
+
+
+def centres(tasks):
+    return [task.inputs["parameters"].centre for task in tasks]
+
+
+def test_members_are_children_then_mirrored_pairs_then_copies_of_sac(make):
+    algorithm = make()
+    workspace, state = Workspace(algorithm.context.store), algorithm.state
+    assert (algorithm.settings.winners, algorithm.settings.copies) == (4, 1)
+    first = [task for task, _ in of_kind(generation(algorithm, workspace), "es")]
+    assert len(first) == 10
+    assert len(set(centres(first)[:9])) == 1
+    second = [task for task in algorithm.ask() if task.kind == "es"]
+    assert centres(second) == [*state.children, *[state.mean_ref] * 5, state.sac.actor]
+    signs = [task.inputs["parameters"].sign for task in second]
+    keys = [task.inputs["parameters"].key for task in second]
+    assert signs == [1, 1, 1, 1, 1, -1, 1, -1, 1, 1], "an odd member has no partner"
+    assert keys[4] == keys[5]
+    assert len(set(keys)) == 8
+    load = algorithm.context.store.load
+    plus, minus = (load(task.inputs["parameters"]).astype(float) for task in second[4:6])
+    np.testing.assert_allclose((plus + minus) / 2, state.mean, atol=1e-7)
+    noise = (plus - minus) / 2 / state.sigma
+    assert noise.std() == pytest.approx(1.0, abs=0.1)
+    assert {task.counts for task in second} == {Counts.TRAINING}
+    assert not any(task.settings["record"] for task in second), "only SAC's steps are learnt from"
+
+
+@pytest.mark.parametrize(("sampling", "count", "distinct"), [("pairs", 20, 10), ("independent", 10, 10)])
+def test_other_samplings(make, sampling, count, distinct):
+    population = make(sampling=sampling).population()
+    assert len(population) == count
+    assert len({z.key for z in population}) == distinct
+    assert sum(z.sign for z in population) == (0 if sampling == "pairs" else count)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("sampling", ["mirrored", "pairs", "independent"])
+def test_the_mean_climbs_the_ranks_of_the_members_around_it(make, sampling, optimiser):
+    """Line 11 by hand, with SciPy's ranks of all members, in the second generation, which has children."""
+    algorithm = make(sampling=sampling, optimiser=optimiser, es_learning_rate=0.01, sigma_init=0.1)
+    workspace, state, load = Workspace(algorithm.context.store), algorithm.state, algorithm.context.store.load
+    generation(algorithm, workspace)
+    mean, mean_ref, sigma = state.mean.copy(), state.mean_ref, state.sigma
+    first, second = state.moments.first.copy(), state.moments.second.copy()
+    done = of_kind(step(algorithm, workspace), "es")
+    returns = [result.values["returns"][0] for _, result in done]
+    scores = (rankdata(returns) - 1) / (len(returns) - 1) - 0.5
+    parts = [
+        score * (load(task.inputs["parameters"]).astype(float) - mean) / sigma
+        for (task, _), score in zip(done, scores)
+        if task.inputs["parameters"].centre == mean_ref
+    ]
+    estimate = sum(parts) / (len(parts) * sigma)
+    step(algorithm, workspace)
+    if optimiser == "sgd":
+        expected = 0.01 * estimate
+    else:  # Adam's second step
+        first, second = 0.9 * first - 0.1 * estimate, 0.999 * second + 0.001 * estimate**2
+        expected = -0.01 * (first / (1 - 0.9**2)) / np.sqrt(second / (1 - 0.999**2))
+    np.testing.assert_allclose(state.mean - mean, expected, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(load(state.mean_ref), state.mean, atol=1e-6)
+
+
+def test_winners_are_the_best_of_all_and_the_children_mix_them_with_the_new_mean(make):
+    algorithm = make(sigma_init=0.3)
+    workspace, state, load = Workspace(algorithm.context.store), algorithm.state, algorithm.context.store.load
+    done = of_kind(generation(algorithm, workspace), "es")
+    best = sorted(done, key=lambda pair: -pair[1].values["returns"][0])
+    winners = [task.inputs["parameters"] for task, _ in best[:4]]
+    assert state.winner == winners[0]
+    mean = state.mean.astype(np.float32)
+    for child, winner in zip(state.children, winners, strict=True):
+        vector, other = load(child), load(winner)
+        assert ((vector == mean) | (vector == other)).all()
+        assert 0.0 < (vector == other).mean() < 1.0
+    metrics = algorithm.metrics()
+    assert metrics["fitness_best"] == best[0][1].values["returns"][0]
+    assert metrics["winning_sac"] == sum(z.centre == state.sac.actor for z in winners)
+    assert metrics["winning_children"] == 0
+
+
+def test_workers_get_the_sigma_that_tuning_has_made(make):
+    """After the generation in which SAC learnt, whose own noise still had the old one."""
+    algorithm = make(p_end=1.0)
+    workspace, state = Workspace(algorithm.context.store), algorithm.state
+    for number in (1, 2, 3, 4, 5):
+        done = generation(algorithm, workspace)
+        (used,) = {task.inputs["parameters"].scale for task, _ in of_kind(done, "es")}
+        assert used == pytest.approx(0.005 + 1e-4 * ((number - 1) // 2))
+        assert len(of_kind(done, "rl")) == (number % 2 == 0)
+    assert state.sigma == pytest.approx(0.0052)
+    assert (state.amt_steps, state.amt_clipped, algorithm.metrics()["amt_clip_rate"]) == (2, 2, 1.0)
+    assert {z.scale for z in algorithm.population()} == {state.sigma}
+
+
+def test_tuning_on_ranks_every_few_generations(make):
+    algorithm = make(p_start=0.0, p_end=0.0, amt_every=3, amt_rewards="rank", amt_clip=1.0)
+    workspace = Workspace(algorithm.context.store)
+    for sigma in (0.005, 0.005, 0.005 + 0.0125, 0.0175):
+        generation(algorithm, workspace)
+        assert algorithm.state.sigma == pytest.approx(sigma)
+    assert algorithm.metrics()["amt_clip_rate"] == 0.0
+    assert algorithm.counters.critic_updates == 0
+
+
+def test_probability_of_sac_anneals():
+    settings = ESACSettings()
+    assert settings.probability(0) == 1.0
+    assert settings.probability(1.2e6) == pytest.approx(0.431, abs=5e-4)
+    assert settings.probability(1e6) == pytest.approx(0.491, abs=5e-4)
+    assert settings.probability(1e9) == pytest.approx(0.1)
+
+
+def test_probability_of_sac_counts_nominal_steps_or_shares_of_the_budget(make):
+    algorithm = make()
+    algorithm.counters.generation, algorithm.counters.timesteps = 5999, 50_000
+    assert algorithm.probability_of_sac() == pytest.approx(0.1 + 0.9 * math.exp(-1.0)), "6,000 generations of 200"
+    assert algorithm.nominal_timesteps == 5999 * 200
+    share = make(p_clock="budget")
+    share.counters.timesteps = 50_000
+    assert share.probability_of_sac() == pytest.approx(0.1 + 0.9 * math.exp(-0.5 / 1.2))
+
+
+def test_chances_are_uniform(make):
+    algorithm = make(p_start=0.3, p_end=0.3, gradient_interval=5)
+    due = []
+    for index in range(2000):
+        algorithm.counters.generation = index
+        algorithm._sac()
+        due.append(algorithm.state.sac.due)
+    assert [number + 1 for number in range(2000) if due[number]] == [n for n in range(5, 2001, 5) if due[n - 1]]
+    assert sum(due) / 400 == pytest.approx(0.3, abs=0.07)
+
+
+def test_sac_plays_its_episodes_with_an_update_after_each_step(make):
+    algorithm = make(p_end=1.0)
+    workspace, state = Workspace(algorithm.context.store), algorithm.state
+    generation(algorithm, workspace)
+    (task, result), *others = step(algorithm, workspace)
+    assert (task.kind, task.priority, task.counts, task.gradient) == ("rl", Priority.ROLLOUT, Counts.TRAINING, True)
+    assert all(other.id > task.id for other, _ in others), "the longest task starts first"
+    assert task.threads == 1, "the other cores play the members' episodes"
+    assert result.values["lengths"] == [200, 200]
+    assert result.values["critic_updates"] == result.values["actor_updates"] == 400 - 8
+    assert task.settings["temperature"] == 0.2
+    assert algorithm.context.replay.length == 400
+    reader = workspace.replay(algorithm.context.replay.view())
+    assert reader.transitions[:, 0].std() == pytest.approx(3**-0.5, abs=0.05), "uniform before nominal step 500"
+    step(algorithm, workspace)
+    assert np.array_equal(
+        algorithm.context.store.get(state.sac.actor),
+        algorithm.context.store.get(state.sac.learner)[: algorithm.policy_spec.size],
+    )
+    generation(algorithm, workspace)
+    (later, _), *_ = generation(algorithm, workspace)
+    assert later.settings["start_timesteps"] == 0, "by its policy after nominal step 500"
+    assert later.settings["timesteps"] == later.settings["start_updates"] + 392 == 400
+    assert (state.sac.timesteps, state.sac.intervals, algorithm.context.replay.length) == (800, 2, 800)
+    assert algorithm.counters.critic_updates == 392 + 400
+    assert algorithm.counters.timesteps == 4 * 10 * 200 + 800
+
+
+def test_the_reported_policy_is_chosen_by_validation(make):
+    algorithm = make()
+    workspace, state = Workspace(algorithm.context.store), algorithm.state
+    assert algorithm.policy() == state.mean_ref
+    validated = [state.mean_ref, state.sac.actor]
+    first = of_kind(generation(algorithm, workspace), "validation")
+    assert [task.inputs["parameters"] for task, _ in first] == validated
+    assert {task.counts for task, _ in first} == {Counts.FITNESS}
+    scores = [np.mean(result.values["returns"]) for _, result in first]
+    metrics = algorithm.metrics()
+    assert [metrics["score_es"], metrics["score_sac"]] == pytest.approx(scores)
+    assert math.isnan(metrics["score_winner"])
+    assert not of_kind(generation(algorithm, workspace), "validation")
+    winner = state.winner
+    third = of_kind(generation(algorithm, workspace), "validation")
+    assert third[2][0].inputs["parameters"] == winner
+    assert algorithm.metrics()["score_winner"] == pytest.approx(np.mean(third[2][1].values["returns"]))
+    assert algorithm.counters.fitness_timesteps == (2 + 3) * 2 * 200
+    for es, sac, reported in ((1.0, 2.0, "sac"), (2.0, 1.0, "es"), (1.0, 1.0, "es")):
+        state.scores = {"es": es, "sac": sac}
+        assert algorithm.policy() == (state.sac.actor if reported == "sac" else state.mean_ref)
+        assert algorithm.metrics()["reports_sac"] == (reported == "sac")
+
+
+def test_presets_and_values_by_environment():
+    paper = resolve(ESACSettings, "HalfCheetah-v5", PRESETS["paper"])
+    assert (paper.population, paper.hidden, paper.winners, paper.copies) == (50, (512, 512), 20, 4)
+    assert (paper.sigma_init, paper.es_learning_rate, paper.sac_episodes, paper.critic) == (5e-3, 5e-3, 5, "v2")
+    assert resolve(ESACSettings, "Ant-v5").es_learning_rate == 1e-4
+    assert resolve(ESACSettings, "Walker2d-v5").sac_episodes == 10
+    swimmer = resolve(ESACSettings, "Swimmer-v5")
+    assert (swimmer.sac_episodes, swimmer.copies) == (1, 1)
+    walker, fish = (resolve(ESACSettings, f"dm_control/{name}-v0") for name in ("walker-run", "fish-swim"))
+    assert (walker.sac_episodes, fish.sac_episodes) == (5, 1)
+    assert (walker.sigma_init, walker.es_learning_rate) == (1e-2, 1e-2)
+    code = resolve(ESACSettings, "HalfCheetah-v5", PRESETS["code"])
+    assert (code.population, code.copies, code.winners, code.hidden) == (10, 4, 4, (256, 256))
+    assert resolve(ESACSettings, "HalfCheetah-v5", PRESETS["v1"]).critic == "v1"
+
+
+def test_a_population_needs_members_around_the_mean():
+    with pytest.raises(UsageError, match="6 winners and 4 copies of SAC leave no member of a population of 10"):
+        resolve(ESACSettings, "Hopper-v5", {}, {"population": 10, "sac_members": 4, "winner_fraction": 0.6})
+
+
+@pytest.mark.parametrize("preset", ["v1", "code"])
+def test_presets_run(preset, tmp_path):
+    cell = make_cell("esac", tmp_path, preset=preset)
+    assert run(cell) == 0
+    last = rows(cell.directory, "train.csv")[-1]
+    assert int(last["critic_updates"]) > 0
+    assert int(last["nominal_timesteps"]) == 1000 * int(last["generation"])
+
+
+@pytest.mark.slow
+def test_it_learns_to_balance(tmp_path):
+    """A pole that falls after about ten steps at first stands for hundreds."""
+    settings = {"population": 20, "sigma_init": 0.05, "es_learning_rate": 0.02, "gradient_interval": 5}
+    cell = make_cell("esac", tmp_path, steps=100_000, eval_freq=50_000, eval_episodes=10, settings=settings)
+    assert run(cell) == 0
+    first, *_, last = (float(row["return_mean"]) for row in rows(cell.directory, "eval.csv"))
+    assert first < 50
+    assert last > 150

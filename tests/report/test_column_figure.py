@@ -1,0 +1,62 @@
+"""Columns of train.csv as figures."""
+
+import pytest
+
+from erlbench.report import build, column_figure
+from erlbench.report.column_figure import parse_panels
+from tests.report.make_runs import make_run
+
+
+def add_column(path, name, values):
+    """Append a column to a run's train.csv."""
+    file = path / "train.csv"
+    lines = file.read_text().splitlines()
+    cells = [name, *map(str, values)]
+    file.write_text("".join(f"{line},{cell}\n" for line, cell in zip(lines, cells, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("text", "panels"), [("", ()), ("a", (("a",),)), ("a, b+c ,", (("a",), ("b", "c"))), ("+,", ())]
+)
+def test_panels(text, panels):
+    assert parse_panels(text) == panels
+
+
+def test_the_figure_has_a_panel_per_name_and_the_runs_means(tmp_path, monkeypatch):
+    drawn, warnings = [], []
+    save = column_figure.style.save
+
+    def look(figure, path):
+        drawn.append([
+            [(line.get_label(), line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.lines]
+            for axes in figure.axes
+        ])  # fmt: skip
+        save(figure, path)
+
+    monkeypatch.setattr(column_figure.style, "save", look)
+    monkeypatch.setattr("erlbench.report.page.draw_curves", lambda *_: [])
+    for seed, sigma in enumerate(([1.0, 2.0, 3.0], [3.0, 2.0, 1.0])):
+        path = make_run(tmp_path / "results", "Ant-v5", "esac", seed, [0, 1, 2])
+        add_column(path, "sigma", sigma)
+        add_column(path, "score_es", ["nan", 5.0 + seed, 7.0])
+        add_column(path, "score_sac", ["", "nan", 4.0])
+    names = "sigma,score_es+score_sac,typo"
+    build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, names)
+    (panels,) = drawn
+    steps = [0.0, 1000.0, 2000.0]
+    assert panels[0][0][1:] == (steps, [2.0, 2.0, 2.0])
+    assert panels[1] == [("score_es", steps[1:], [5.5, 7.0]), ("score_sac", steps[2:], [4.0])]
+    assert "no train.csv of Ant-v5 has a value in a column 'typo'; nothing is drawn for it" in warnings
+    (page,) = (tmp_path / "report" / "all-runs").glob("index.md")
+    text = page.read_text(encoding="utf-8")
+    assert r"columns of train.csv over training steps (sigma; score\_es, score\_sac)" in text
+    assert (tmp_path / "report" / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
+
+
+def test_nothing_is_drawn_without_a_value(tmp_path):
+    make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
+    warnings = []
+    for columns in ("sigma", ""):
+        build([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, columns)
+        assert not list(tmp_path.rglob("columns*"))
+    assert sum("'sigma'" in warning for warning in warnings) == 1
