@@ -45,6 +45,7 @@ class Context:
     workers: int  # individuals in flight
     store: Store
     replay: Replay
+    total_generations: int | None = None  # where a run ends if its steps are not used up before
 
 
 class Algorithm(ABC):
@@ -54,6 +55,7 @@ class Algorithm(ABC):
     state_types: ClassVar[tuple[type, ...]] = ()  # dataclasses that `state` is made of
     synchronous: ClassVar[bool] = True  # results are told in task order, so nothing depends on timing
     default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
+    bounded: ClassVar[bool] = True  # if synchronous: never more in flight than workers, where there is such a number
     state: Any
 
     def __init__(self, settings: Any, context: Context) -> None:
@@ -109,8 +111,12 @@ class Algorithm(ABC):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget of training steps is used up."""
-        return self.counters.timesteps >= self.context.total_timesteps
+        """Whether the budget of training steps, or of generations, is used up."""
+        counters, context = self.counters, self.context
+        generations = context.total_generations
+        return counters.timesteps >= context.total_timesteps or (
+            generations is not None and counters.generation >= generations
+        )
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 

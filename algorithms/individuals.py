@@ -58,7 +58,7 @@ class FitnessSettings:
     )
 
 
-def policy_of(problem: Problem, settings: Actor) -> PolicySpec:
+def policy_of(problem: Problem, settings: Actor, normalisation: bool = False) -> PolicySpec:
     """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say, or what SAC can train.
 
     Discrete actions are the argmax of as many outputs, which are squashed for gradients only.
@@ -78,6 +78,7 @@ def policy_of(problem: Problem, settings: Actor) -> PolicySpec:
         if problem.discrete:
             raise UsageError(f"learner=sac is for continuous actions; {problem.env.id} has discrete ones")
         more["stochastic"] = True
+    more["normalisation"] = normalisation
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
 
 

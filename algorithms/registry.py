@@ -47,6 +47,7 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
             extra=("ppo", "stable_baselines3"),
         ),
         "nevergrad": Entry("erlbench.algorithms.nevergrad:Nevergrad", BOTH, extra=("nevergrad", "nevergrad")),
+        "openai-es": Entry("erlbench.algorithms.openai_es:OpenAIES", BOTH),
         "cem": Entry("erlbench.algorithms.cem:CEM", BOTH),
         "cma-es": Entry("erlbench.algorithms.cma_es:CMAES", BOTH),
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),

@@ -33,6 +33,7 @@ class Cell:
     out: Path
     processes: int | None = None  # where a study pins them; else RunOptions.processes
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
+    total_generations: int | None = None  # where the run ends if its steps are not used up before
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
 
     @property
@@ -60,6 +61,8 @@ class Cell:
             "evaluate": self.evaluate,
             "simulated_time": self.simulated_time,
         }
+        if self.total_generations is not None:
+            run["total_generations"] = self.total_generations
         return {"run": run, "settings": plain(self.settings), "env_settings": dict(self.env_settings)}
 
 

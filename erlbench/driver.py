@@ -18,6 +18,7 @@ from erlbench.clock import Clock
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import CellError, Interrupted
 from erlbench.evaluation import EvaluationState, Evaluator, Pending
+from erlbench.noise import NoiseTable
 from erlbench.policy import PolicySpec, save_policy
 from erlbench.pool import Pool
 from erlbench.recorder import Recorder
@@ -28,7 +29,7 @@ PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
 SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 CORE_TYPES = (
-    ArrayRef, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
+    ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
 )  # fmt: skip
 
 

@@ -156,7 +156,8 @@ class Runner:
         wanted = self.options.processes if cell.processes is None else cell.processes
         if wanted:
             wanted = max(1, wanted // self.options.jobs)
-            if registry.find(cell.algo).synchronous:
+            algorithm = registry.find(cell.algo)
+            if algorithm.synchronous and algorithm.bounded:
                 wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
         thread = threading.get_ident()
         pool = self._pools.get(thread)
@@ -178,7 +179,9 @@ class Run:
         self.runner = runner
         task = problem(cell.env, cell.env_settings)
         self.replay = Replay(directory.path / "replay", task.observation_size, task.action_size)
-        context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay)
+        context = Context(
+            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
+        )
         algorithm = registry.find(cell.algo)(cell.settings, context)
         self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
         directory.write_config(cell.config())

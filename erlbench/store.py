@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from erlbench.errors import CellError
-from erlbench.seeding import generator
+from erlbench.noise import HeldTable, NoiseTable, discard, draw, slice_of
+from erlbench.seeding import Key
 from erlbench.tasks import ArrayRef, Input, Perturbed, ReplayView
 
 PREFIX = "erlbench-"
@@ -37,6 +38,8 @@ class Store:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self._lock: int | None = None
+        self._held: HeldTable | None = None
+        self._table: tuple[NoiseTable, np.ndarray] | None = None  # the one that was last read
 
     @classmethod
     def create(cls) -> Store:
@@ -87,12 +90,28 @@ class Store:
     def perturbed(self, value: Perturbed) -> np.ndarray:
         """The float32 vector that a `Perturbed` stands for."""
         centre = self.get(value.centre)
-        vector = generator(*value.key).standard_normal(centre.size, dtype=np.float32)
-        vector *= self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
+        size = centre.size if value.size is None else value.size
+        vector = self.noise(value.key, size, value.table)
+        scale = self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
+        vector = np.multiply(vector, scale, out=None if value.table else vector)
         if value.sign < 0:
             np.negative(vector, out=vector)
-        vector += centre
-        return vector
+        vector += centre[:size]
+        return vector if size == centre.size else np.concatenate((vector, centre[size:]))
+
+    def noise(self, key: Key, size: int, table: NoiseTable | None = None) -> np.ndarray:
+        """The standard normal numbers `(size,)` float32 of `key`; read-only where they are a slice of `table`."""
+        if table is None:
+            return draw(key, size)
+        if self._table is None or self._table[0] != table:
+            self._table = table, table.open(self.folder.parent)
+        return slice_of(self._table[1], key, size)
+
+    def hold(self, table: NoiseTable) -> None:
+        """Have `table` in shared memory until another one is held or the store is closed; the driver's business."""
+        if self._held is None or self._held.table != table:
+            self._release()
+            self._held = HeldTable(table, self.folder.parent)
 
     def free(self, names: Iterable[str]) -> None:
         """Remove arrays; maps that are still open stay valid."""
@@ -105,10 +124,17 @@ class Store:
 
     def close(self) -> None:
         """Remove the store; only its creator does anything here."""
+        self._release()
         if self._lock is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             os.close(self._lock)
             self._lock = None
+
+    def _release(self) -> None:
+        self._table = None
+        if self._held is not None:
+            self._held.release()
+            self._held = None
 
 
 def remove_abandoned() -> list[Path]:
@@ -124,7 +150,7 @@ def remove_abandoned() -> list[Path]:
         except OSError:
             continue
         else:
-            shutil.rmtree(folder, ignore_errors=True)
+            discard(folder)
             removed.append(folder)
         finally:
             os.close(lock)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from erlbench.noise import NoiseTable
 from erlbench.seeding import Key
 
 
@@ -33,15 +34,18 @@ class Output:
 
 @dataclass(frozen=True)
 class Perturbed:
-    """The vector `centre + sign * scale * e` with `e ~ N(0, I)` drawn from `key`, all float32.
+    """The vector `centre + sign * scale * e` with `e ~ N(0, I)` named by `key`, all float32.
 
-    `scale` is a vector (a standard deviation per parameter) or one number.
+    `scale` is a vector (a standard deviation per parameter) or one number. Where `size` is given, only that many
+    leading entries move, and the rest of `centre` is what it was (`PolicySpec.learnt_size`).
     """
 
     centre: ArrayRef
     scale: ArrayRef | float
     key: Key
     sign: int = 1
+    table: NoiseTable | None = None  # where e is a slice of one, else it is drawn from the key
+    size: int | None = None
 
 
 @dataclass(frozen=True)

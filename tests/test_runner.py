@@ -121,3 +121,12 @@ def test_a_failure_is_told_even_when_quiet(tmp_path, capsys):
     bad = make_cell("cem", tmp_path, env="tests.environments:Broken-raise-v0", steps=500)
     assert run(bad) == 1
     assert "seed 0: failed: task" in capsys.readouterr().err
+
+
+def test_a_run_can_end_after_so_many_generations(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=100_000, total_generations=3)
+    assert run(cell) == 0
+    generations = [int(row["generation"]) for row in rows(cell.directory, "train.csv")]
+    assert generations == [1, 2, 3]
+    assert int(rows(cell.directory, "eval.csv")[-1]["generation"]) == 3
+    assert cell.config()["run"]["total_generations"] == 3

@@ -31,6 +31,9 @@ class RunArguments:
     seed: int | None = setting(None, "one seed [default: 0]", minimum=0)
     seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
     total_timesteps: int | None = setting(None, "training steps per cell [default: 1e6]", minimum=1)
+    total_generations: int | None = setting(
+        None, "end after so many generations, if the steps are not used up before", minimum=1
+    )
     workers: int | None = setting(None, "individuals in flight [default: the algorithm's]", minimum=1)
     set: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, metadata={"help": "a hyper-parameter, see `erlbench list algos -v`"}

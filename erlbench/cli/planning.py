@@ -70,14 +70,16 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     evaluate=arguments.evaluate or "during",
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
+                    total_generations=arguments.total_generations,
                     simulated_time=arguments.simulated_time and _asynchronous(algo),
                 )
 
 
 def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers"):
+    for option in ("preset", "name", "workers", "total_generations"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} cannot be given with --study, which decides it; run --algo and --env instead")
+            given = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
     known = studies.load_studies()
     chosen = {name: studies.find(known, name) for name in arguments.study}
     profile_name = arguments.profile or PROFILE

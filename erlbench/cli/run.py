@@ -23,6 +23,7 @@ SECTIONS = {
         "seed",
         "seeds",
         "total_timesteps",
+        "total_generations",
         "workers",
         "set",
         "env_set",

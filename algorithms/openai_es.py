@@ -1,0 +1,264 @@
+"""OpenAI-ES: an evolution strategy with mirrored perturbations of one mean, ranks, and Adam.
+
+Salimans, Ho, Chen, Sidor, Sutskever, "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
+2017 (arXiv 1703.03864), Algorithm 2, with what only its public code tells (github.com/openai/
+evolution-strategies-starter). A task names its perturbation by a key, and its result is a return and a length.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.evolution_strategy import gradient, gradient_tasks, mirrored_weights, shaped
+from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
+from erlbench.algorithms.observation_statistics import ObservationStatistics
+from erlbench.algorithms.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
+from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
+from erlbench.algorithms.time_limit import ENVIRONMENT, TimeLimit
+from erlbench.errors import UsageError
+from erlbench.noise import NoiseTable
+from erlbench.policy import PolicySpec
+from erlbench.seeding import Key, Purpose, environment_seed, generator
+from erlbench.tasks import ArrayRef, Perturbed, Result, Task
+
+__all__ = ["PRESETS", "Generation", "OpenAIES", "OpenAIESSettings", "OpenAIESState", "Pair"]
+
+SIGNS = (1, -1)
+
+
+@dataclass
+class Pair:
+    """Two individuals with the same noise and opposite signs, while they play."""
+
+    generation: int
+    number: int  # within the generation; names the noise
+    results: dict[int, Result] = field(default_factory=dict)  # 0: plus, 1: minus
+
+
+@dataclass
+class Generation:
+    """What a generation has gathered so far."""
+
+    launched: int = 0  # pairs
+    returns: dict[int, list[float]] = field(default_factory=dict)  # pair -> fitness of plus and minus
+    lengths: list[int] = field(default_factory=list)  # of all their episodes
+    mean_returns: list[float] = field(default_factory=list)  # of the mean's own episodes
+    blocks: int = 0  # of the gradient, asked for when the generation is full
+    sums: list[Result] = field(default_factory=list)  # those that are there
+    stale: int = 0  # episodes that came too late
+
+
+@dataclass
+class OpenAIESState:
+    """Everything OpenAI-ES needs to go on."""
+
+    mean: np.ndarray  # (P,) float64, what is learnt
+    moments: Moments
+    statistics: ObservationStatistics
+    policy: ArrayRef  # the mean as a policy, with the statistics at the generation's start
+    limit: int  # of episodes, in steps
+    pairs: dict[int, Pair] = field(default_factory=dict)  # by place among those in flight
+    current: Generation = field(default_factory=Generation)
+    last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
+
+
+class OpenAIES(Algorithm):
+    """OpenAI's evolution strategy: mirrored perturbations, centred ranks, Adam; sends scalars only."""
+
+    settings_type: ClassVar[type] = OpenAIESSettings
+    state_types: ClassVar[tuple[type, ...]] = (OpenAIESState, Generation, Pair, Moments, ObservationStatistics, Result)
+    default_workers: ClassVar[int | None] = 10
+    bounded: ClassVar[bool] = False
+    settings: OpenAIESSettings
+    state: OpenAIESState
+
+    def __init__(self, settings: OpenAIESSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        problem = context.problem
+        self._policy = policy_of(problem, settings, normalisation=settings.normalise_observations)
+        self._size = self._policy.learnt_size
+        self._noise = 0.0 if problem.discrete else settings.action_noise
+        longest = problem.env.max_episode_steps
+        self._limit = TimeLimit.parse(settings.time_limit, min(longest, settings.time_limit_max or longest))
+        self._shortened = settings.time_limit != ENVIRONMENT or self._limit.highest < longest
+        self._optimiser: Optimiser = Adam(settings.learning_rate)
+        if settings.optimiser == SGD:
+            self._optimiser = Sgd(settings.learning_rate, settings.momentum)
+        self._table = self._shared_table()
+        vector = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
+        mean = vector[: self._size].astype(np.float64)
+        statistics = ObservationStatistics.create(problem.observation_size)
+        self.state = OpenAIESState(
+            mean, self._optimiser.start(self._size), statistics, self.share(vector), self._limit.first
+        )
+
+    def _shared_table(self) -> NoiseTable | None:
+        """The table of noise, in shared memory from now on; also after a resume, as it is in no checkpoint."""
+        size = self.settings.noise_table
+        if not size:
+            return None
+        if size < self._size:
+            raise UsageError(f"noise_table ({size}) must be at least as long as the policy's {self._size} parameters")
+        table = NoiseTable(size, self.settings.noise_table_seed)
+        self.context.store.hold(table)
+        return table
+
+    @property
+    def synchronous(self) -> bool:  # type: ignore[override]
+        return self.settings.stale != DISCARD
+
+    @property
+    def policy_spec(self) -> PolicySpec:
+        return self._policy
+
+    def policy(self) -> ArrayRef:
+        return self.state.policy
+
+    # -- ask ------------------------------------------------------------------------------------------------------
+
+    def _ask(self) -> list[Task]:
+        """The blocks of the gradient of a full generation, else pairs that it still needs."""
+        tasks = [] if self.exhausted else self._launches()
+        if self._full and not self.state.current.blocks:
+            tasks += self._gradient()
+        return tasks
+
+    def _launches(self) -> list[Task]:
+        """New pairs: a round when the last one is complete, or one for every free place."""
+        state, current = self.state, self.state.current
+        if not self.synchronous:
+            places = [place for place in range(max(1, self.context.workers // 2)) if place not in state.pairs]
+        elif state.pairs or self._full:
+            places = []
+        elif not current.launched:
+            places = list(range(self.settings.population // 2))
+        else:
+            missing = self.settings.timesteps_per_batch - sum(current.lengths)
+            places = list(range(math.ceil(missing * len(current.returns) / sum(current.lengths))))
+        return [task for place in places for task in self._launch(place)]
+
+    @property
+    def _full(self) -> bool:
+        """Whether the generation has all that its update needs; at the end of the budget, all that there will be."""
+        current, settings = self.state.current, self.settings
+        if not current.returns or (self.state.pairs and (self.synchronous or self.exhausted)):
+            return False
+        enough = (
+            2 * len(current.returns) >= settings.population and sum(current.lengths) >= settings.timesteps_per_batch
+        )
+        return enough or self.exhausted
+
+    def _launch(self, place: int) -> list[Task]:
+        """The next pair, and with probability `mean_share` an episode of the mean."""
+        state, settings, generation = self.state, self.settings, self.counters.generation
+        number = state.current.launched
+        state.current.launched += 1
+        state.pairs[place] = Pair(generation, number)
+        seeds = self._start_states(generation, number)
+        tasks = [
+            self.rollout(
+                Perturbed(
+                    state.policy, settings.sigma, self._noise_key(generation, number), sign, self._table, self._size
+                ),
+                kind="es",
+                episodes=settings.episodes,
+                action_noise=self._noise,
+                worker=2 * place + index,
+                seeds=seeds,
+                limit=state.limit if self._shortened else None,
+                observe=settings.observation_share if settings.normalise_observations else 0.0,
+            )
+            for index, sign in enumerate(SIGNS)
+        ]
+        draw = generator(*self.key(Purpose.POPULATION, generation, number)).random()
+        if draw < settings.mean_share:
+            tasks.append(self.rollout(state.policy, kind="unperturbed", worker=2 * place, mode=True))
+        return tasks
+
+    def _noise_key(self, generation: int, number: int) -> Key:
+        return self.key(Purpose.NOISE, generation, number)
+
+    def _start_states(self, generation: int, number: int) -> list[int]:
+        if self.settings.start_states != PAIR:
+            return start_states(self, generation)
+        key = self.key(Purpose.EPISODE, generation, number)
+        return [environment_seed(*key, episode) for episode in range(self.settings.episodes)]
+
+    def _gradient(self) -> list[Task]:
+        """The tasks that add up the perturbations of the generation, in the order of their numbers."""
+        current, settings = self.state.current, self.settings
+        numbers = sorted(current.returns)
+        fitness = np.array([current.returns[number] for number in numbers])
+        weights = mirrored_weights(shaped(fitness, settings.shaping), settings.sigma, settings.scaling)
+        keys = [self._noise_key(self.counters.generation, number) for number in numbers]
+        tasks = gradient_tasks(self, keys, weights, self._size, self._table)
+        current.blocks = len(tasks)
+        return tasks
+
+    # -- tell -----------------------------------------------------------------------------------------------------
+
+    def _tell(self, task: Task, result: Result) -> None:
+        current = self.state.current
+        if task.kind == "unperturbed":
+            current.mean_returns += result.values["returns"]
+        elif task.kind == "gradient":
+            current.sums.append(result)
+            if len(current.sums) == current.blocks:
+                self._update()
+        else:
+            place, sign = divmod(task.worker, 2)
+            pair = self.state.pairs[place]
+            pair.results[sign] = result
+            if len(pair.results) == 2:
+                del self.state.pairs[place]
+                self._complete(pair)
+
+    def _complete(self, pair: Pair) -> None:
+        """Take a pair in, or count it as stale if its generation is over or full."""
+        current, results = self.state.current, [pair.results[sign] for sign in (0, 1)]
+        lengths = [length for result in results for length in result.values["lengths"]]
+        if pair.generation != self.counters.generation or current.blocks:
+            current.stale += len(lengths)
+            return
+        current.returns[pair.number] = [fitness_of(result) for result in results]
+        current.lengths += lengths
+        for result in results:
+            if "observed" in result.arrays:
+                sums = self.context.store.get(result.arrays["observed"])
+                self.state.statistics.add(result.values["observed"], sums)
+
+    def _update(self) -> None:
+        """One step of the optimiser; the policy of the next generation has the statistics of now."""
+        state, settings, current = self.state, self.settings, self.state.current
+        slope = gradient(self, current.sums)
+        step = self._optimiser.step(state.moments, settings.l2 * state.mean - slope)
+        state.last = self._described(current, slope, step)
+        state.mean = state.mean + step
+        vector = np.concatenate((state.mean, state.statistics.moments)) if self._policy.normalisation else state.mean
+        state.policy = self.share(vector.astype(np.float32))
+        state.limit = self._limit.next(state.limit, current.lengths)
+        state.current = Generation()
+        self.counters.generation += 1
+
+    def _described(self, current: Generation, slope: np.ndarray, step: np.ndarray) -> dict[str, float]:
+        returns = np.array(list(current.returns.values()))
+        return {
+            "fitness_best": float(returns.max()),
+            "fitness_mean": float(returns.mean()),
+            "mean_return": float(np.mean(current.mean_returns)) if current.mean_returns else math.nan,
+            "pairs": len(returns),
+            "steps": sum(current.lengths),
+            "stale_episodes": current.stale,
+            "time_limit": self.state.limit,
+            "parameter_norm": float(np.linalg.norm(self.state.mean)),
+            "gradient_norm": float(np.linalg.norm(slope)),
+            "step_norm": float(np.linalg.norm(step)),
+        }
+
+    def metrics(self) -> dict[str, float]:
+        return self.state.last

@@ -1,0 +1,133 @@
+"""The settings and presets of OpenAI-ES."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from erlbench.algorithms.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
+from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings, PolicySettings
+from erlbench.algorithms.time_limit import ENVIRONMENT, FORMS, TimeLimit
+from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS
+from erlbench.settings import setting
+
+PAPER, PUBLIC = "OpenAI-ES", "OpenAI-ES, public code"
+ADAM, SGD = "adam", "sgd"
+WAIT, DISCARD = "wait", "discard"
+PAIR = "pair"
+
+
+@dataclass(frozen=True)
+class OpenAIESSettings(PolicySettings, FitnessSettings):
+    """Hyper-parameters of OpenAI-ES."""
+
+    hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", PAPER, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the policy", PAPER, choices=ACTIVATIONS)
+    squashing: str = setting(
+        "linear", "of continuous actions; linear: clipped by the environment only", PUBLIC, choices=SQUASHINGS
+    )
+    bins: int | None = setting(
+        None,
+        "equally spaced values per action dimension; none: continuous",
+        PAPER,
+        by_env={"Hopper": 10, "Swimmer": 10},
+        minimum=2,
+    )
+    initialisation: str = setting(
+        "normc", "of the weights; normc is the public code's", PUBLIC, choices=INITIALISATIONS
+    )
+    start_states: str = setting(
+        "fresh",
+        "of episodes: fresh, the same for both of a pair, within a generation, or fixed for the run",
+        PUBLIC,
+        choices=("fresh", PAIR, *START_STATES[1:]),
+    )
+    population: int = setting(40, "individuals per generation, two of each mirrored pair", OURS, minimum=2)
+    timesteps_per_batch: int = setting(
+        0, "a generation gets further pairs until its episodes have that many steps", PUBLIC, minimum=0
+    )
+    sigma: float = setting(0.1, "standard deviation of the perturbations, fixed", OURS, minimum=1e-12)
+    shaping: str = setting(CENTRED_RANKS, "of the generation's returns", PAPER, choices=SHAPINGS)
+    scaling: str = setting(CODE, "of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS)
+    optimiser: str = setting(ADAM, "of the mean's parameters", PAPER, choices=(ADAM, SGD))
+    learning_rate: float = setting(0.05, "the optimiser's step size", OURS, minimum=0)
+    momentum: float = setting(0.9, "of sgd", PUBLIC, minimum=0, maximum=1)
+    l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
+    normalise_observations: bool = setting(True, "by statistics that are frozen within a generation", PUBLIC)
+    observation_share: float = setting(
+        1.0, "probability that an episode contributes to the statistics", OURS, minimum=0, maximum=1
+    )
+    action_noise: float = setting(0.01, "standard deviation of noise on continuous actions", PUBLIC, minimum=0)
+    time_limit: str = setting(ENVIRONMENT, f"of episodes: {FORMS}", PAPER)
+    time_limit_max: int | None = setting(None, "highest time limit", "Uber AI Labs' fork of the public code", minimum=1)
+    mean_share: float = setting(
+        0.0, "probability per pair of an episode of the mean beside it", OURS, minimum=0, maximum=1
+    )
+    stale: str = setting(
+        WAIT, "wait for all of a generation, or keep workers busy and discard what comes late", OURS,
+        choices=(WAIT, DISCARD),
+    )  # fmt: skip
+    noise_table: int = setting(0, "size of the shared table of noise; 0: drawn for each perturbation", OURS, minimum=0)
+    noise_table_seed: int = setting(123, "the table's seed", PUBLIC, minimum=0)
+
+    def __post_init__(self) -> None:
+        if self.population % 2:
+            raise ValueError(f"population must be even, for mirrored pairs, not {self.population}")
+        TimeLimit.parse(self.time_limit, 1)
+
+
+GOODAI: Mapping[str, Any] = {
+    "hidden": (64, 64),
+    "squashing": "floor",
+    "bins": None,
+    "initialisation": "pytorch",
+    "start_states": PAIR,
+    "normalise_observations": False,
+    "action_noise": 0.0,
+    "noise_table": 250_000_000,
+}
+GOODAI_PENDULUM: Mapping[str, Any] = {
+    **GOODAI,
+    "squashing": "linear",
+    "population": 200,
+    "learning_rate": 0.05,
+    "sigma": 0.07,
+    "episodes": 5,
+}
+LSTM: Mapping[str, Any] = {"network": "lstm", "hidden": (16,)}
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "code": {
+        "hidden": (256, 256),
+        "bins": None,
+        "population": 10_000,
+        "timesteps_per_batch": 100_000,
+        "sigma": 0.02,
+        "learning_rate": 0.01,
+        "observation_share": 0.01,
+        "mean_share": 0.003,
+        "stale": DISCARD,
+        "noise_table": 250_000_000,
+    },
+    "goodai-lander": {
+        **GOODAI,
+        "hidden": (),
+        "squashing": "linear",
+        "population": 20,
+        "learning_rate": 0.1,
+        "sigma": 0.1,
+    },
+    "goodai-ant": {**GOODAI, "population": 100, "learning_rate": 0.01, "sigma": 0.1, "time_limit_max": 500},
+    "goodai-pendulum": {**GOODAI_PENDULUM, "activation": "leaky-relu"},
+    "goodai-pendulum-lstm": {**GOODAI_PENDULUM, **LSTM},
+    "goodai-pendulum-partial": {
+        **GOODAI_PENDULUM,
+        **LSTM,
+        "population": 50,
+        "learning_rate": 0.02,
+        "sigma": 0.02,
+        "l2": 0.001,
+    },
+}

@@ -1,0 +1,329 @@
+"""OpenAI-ES without environments: pairs, updates, statistics, limits, stale results, messages; and that it learns."""
+
+import math
+import pickle
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.evolution_strategy import centred_ranks
+from erlbench.algorithms.observation_statistics import ObservationStatistics
+from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
+from erlbench.algorithms.openai_es_settings import PRESETS
+from erlbench.errors import UsageError
+from erlbench.noise import NoiseTable
+from erlbench.settings import resolve
+from erlbench.tasks import Counts, Result
+from erlbench.workspace import Workspace
+from tests.algorithms.fake import OBSERVATION, Fake
+from tests.algorithms.test_conformance import check_counts, interrupt_after
+from tests.runs import all_rows, make_cell, rows, run
+
+
+@pytest.fixture
+def make(tmp_path):
+    made = []
+
+    def create(workers=4, total=10**6, **changes):
+        settings = {"hidden": (), "population": 4, "noise_table": 0} | changes
+        made.append(Fake(tmp_path / str(len(made)), OpenAIES, OpenAIESSettings(**settings), workers=workers))
+        return made[-1]
+
+    yield create
+    for fake in made:
+        fake.close()
+
+
+def finish(fake, task, fitness=0.0, length=10, observed=None):
+    """Tell a rollout with what is given, and a block of the gradient as it is."""
+    del fake.open[task.id]
+    if task.kind == "gradient":
+        result = Workspace(fake.store).run(task)
+    else:
+        episodes = task.settings["episodes"]
+        arrays, values = {}, {"returns": [fitness] * episodes, "lengths": [length] * episodes}
+        if observed is not None:
+            values["observed"] = len(observed)
+            sums = np.stack([observed.sum(axis=0), (observed**2).sum(axis=0)])
+            arrays["observed"] = fake.store.put(f"{task.id}.observed", sums)
+        result = Result(task.id, values, arrays, 0.0, 1.0, 0)
+    fake.algorithm.tell(task, result)
+
+
+def generation(fake, score, **more):
+    """Play one generation to its end; `score(parameters)` is the return. The rollouts' parameters and returns."""
+    played, number = [], fake.algorithm.counters.generation
+    while fake.algorithm.counters.generation == number:
+        tasks = fake.ask()
+        assert tasks
+        for task in tasks:
+            if task.kind == "gradient":
+                finish(fake, task)
+            else:
+                parameters = np.array(fake.input(task, "parameters"))
+                played.append((parameters, score(parameters)))
+                finish(fake, task, played[-1][1], **more)
+    return played
+
+
+def test_a_pair_is_the_mean_plus_and_minus_sigma_times_the_same_noise(make):
+    fake = make(sigma=0.3)
+    mean = np.array(fake.store.load(fake.algorithm.policy()))
+    size = fake.algorithm.policy_spec.learnt_size
+    tasks = fake.ask()
+    assert [(task.worker, task.inputs["parameters"].sign) for task in tasks] == [(0, 1), (1, -1), (2, 1), (3, -1)]
+    plus, minus, other, _ = (np.array(fake.input(task, "parameters")) for task in tasks)
+    noise = fake.store.noise(tasks[0].inputs["parameters"].key, size)
+    np.testing.assert_array_equal(plus[:size], mean[:size] + np.float32(0.3) * noise)
+    np.testing.assert_array_equal(minus[:size], mean[:size] - np.float32(0.3) * noise)
+    np.testing.assert_array_equal(plus[size:], mean[size:])
+    assert np.abs(other - plus)[:size].min() > 0
+
+
+@pytest.mark.parametrize("table", [0, 1000])
+def test_an_update_is_adams_first_step_along_ranks_and_decay(make, table):
+    fake = make(sigma=0.1, l2=0.01, learning_rate=0.05, population=6, noise_table=table)
+    state = fake.algorithm.state
+    mean, size = state.mean.copy(), state.mean.size
+    keys = [task.inputs["parameters"].key for task in fake.algorithm.ask()][::2]
+    fake = make(sigma=0.1, l2=0.01, learning_rate=0.05, population=6, noise_table=table)
+    played = generation(fake, lambda parameters: float(parameters[0]))
+    noise = np.array([fake.store.noise(key, size, NoiseTable(table, 123) if table else None) for key in keys])
+    ranks = centred_ranks([score for _, score in played]).reshape(3, 2)
+    loss = 0.01 * mean - (ranks[:, 0] - ranks[:, 1]) @ noise / 6
+    moment, square = 0.1 * loss, 0.001 * loss**2
+    expected = mean - 0.05 * math.sqrt(0.001) / 0.1 * moment / (np.sqrt(square) + 1e-8)
+    np.testing.assert_allclose(fake.algorithm.state.mean, expected, rtol=1e-10)
+    np.testing.assert_array_equal(
+        fake.store.load(fake.algorithm.policy())[:size], fake.algorithm.state.mean.astype(np.float32)
+    )
+
+
+def test_sgd_on_raw_returns_climbs_a_slope(make):
+    fake = make(
+        optimiser="sgd", momentum=0.0, shaping="raw", scaling="paper", l2=0.0, learning_rate=0.1, population=2000
+    )
+    before, slope = fake.algorithm.state.mean.copy(), np.array([1.0, -2.0, 0.5])
+    generation(fake, lambda parameters: float(slope @ parameters[:3]))
+    step = (fake.algorithm.state.mean - before) / 0.1
+    np.testing.assert_allclose(step, slope, atol=0.3)
+
+
+def test_statistics_of_observations_change_between_generations_only(make):
+    fake = make()
+    size = fake.algorithm.policy_spec.learnt_size
+    seen = np.array([[1.0, 30.0], [3.0, 30.0]])
+    for count in (0, 8, 16):  # two observations of each of four individuals
+        tasks, ends = fake.ask(), []
+        expected_mean = (count / 2 * seen.sum(axis=0)) / (count + 0.01)
+        square = (count / 2 * (seen**2).sum(axis=0) + 0.01) / (count + 0.01)
+        std = np.sqrt(np.maximum(square - expected_mean**2, 0.01))
+        for task in tasks:
+            ends.append(np.array(fake.input(task, "parameters"))[size:])
+            finish(fake, task, observed=seen)
+        for end in ends:
+            np.testing.assert_allclose(end, np.concatenate((expected_mean, std)), rtol=1e-6)
+        for task in fake.ask():
+            finish(fake, task)
+
+
+def test_statistics_begin_at_mean_0_and_deviation_1_and_keep_a_deviation_of_a_tenth():
+    statistics = ObservationStatistics.create(1)
+    np.testing.assert_allclose(statistics.moments, [0, 1])
+    statistics.add(10**6, np.array([[2e6], [4e6]]))  # always 2
+    np.testing.assert_allclose(statistics.moments, [2, 0.1], rtol=1e-6)
+
+
+def test_a_generation_goes_on_until_it_has_both_its_individuals_and_its_steps(make):
+    fake = make(population=4, timesteps_per_batch=100)
+    first = fake.ask()
+    assert len(first) == 4
+    for task in first:
+        finish(fake, task, length=10)
+    second = fake.ask()
+    assert [task.kind for task in second] == ["es"] * 6  # 60 steps are missing, and a pair has 20
+    assert len({task.inputs["parameters"].key for task in first + second}) == 5
+    for task in second:
+        finish(fake, task, length=9)
+    third = fake.ask()
+    assert [task.kind for task in third] == ["es"] * 2
+    for task in third:
+        finish(fake, task, length=9)
+    assert {task.kind for task in fake.ask()} == {"gradient"}
+
+
+def test_with_discard_places_are_refilled_and_late_pairs_only_counted(make):
+    fake = make(workers=6, stale="discard", population=2)
+    assert not fake.algorithm.synchronous
+    first = fake.ask()
+    assert len(first) == 6
+    finish(fake, first[4])
+    finish(fake, first[5], fitness=1.0)
+    more = fake.ask()
+    assert sorted(task.kind for task in more) == ["es", "es", "gradient"]
+    finish(fake, first[0])
+    finish(fake, first[1])  # the generation is full
+    (block,) = (task for task in more if task.kind == "gradient")
+    finish(fake, block)
+    assert fake.algorithm.counters.generation == 1
+    assert (fake.algorithm.metrics()["pairs"], fake.algorithm.metrics()["stale_episodes"]) == (1, 2)
+    policy = fake.algorithm.policy()
+    finish(fake, first[2])
+    finish(fake, first[3])
+    assert fake.algorithm.policy() == policy
+    assert fake.algorithm.state.current.stale == 2
+    assert fake.algorithm.counters.timesteps == 60
+    assert fake.algorithm.counters.episodes == 6
+
+
+def test_common_start_states(make):
+    for start_states, equal in (("fresh", None), ("pair", (0, 1)), ("generation", (0, 1, 2, 3))):
+        fake = make(start_states=start_states, episodes=2)
+        seeds = [task.settings["seeds"] for task in fake.ask()]
+        if equal is None:
+            assert seeds == [()] * 4
+            continue
+        assert all(len(set(seed)) == 2 for seed in seeds)
+        assert [index for index, seed in enumerate(seeds) if seed == seeds[0]] == list(equal)
+
+
+def test_the_means_own_episodes_have_no_noise_and_no_limit_but_count(make):
+    fake = make(mean_share=1.0, time_limit="adaptive:5,1,2")
+    tasks = fake.ask()
+    own = [task for task in tasks if task.kind == "unperturbed"]
+    assert len(own) == 2
+    for task in own:
+        assert task.inputs["parameters"] == fake.algorithm.policy()
+        assert (task.counts, task.settings["action_noise"], task.settings["limit"]) == (Counts.TRAINING, 0.0, None)
+    assert {task.settings["limit"] for task in tasks if task.kind == "es"} == {5}
+    for task in tasks:
+        finish(fake, task, fitness=3.0 if task.kind == "unperturbed" else 0.0)
+    for task in fake.ask():
+        finish(fake, task)
+    assert fake.algorithm.metrics()["mean_return"] == 3
+    assert (fake.algorithm.counters.timesteps, fake.algorithm.metrics()["steps"]) == (60, 40)
+
+
+def test_the_time_limit_adapts(make):
+    fake = make(time_limit="adaptive:10,0.5,1.5", time_limit_max=20)
+    limits = []
+    for length in (10, 9, 15, 20, 20):
+        limits.append(fake.algorithm.state.limit)
+        generation(fake, lambda parameters: 0.0, length=length)
+    assert limits == [10, 15, 15, 20, 20]  # 22 is above the highest
+
+
+def messages(hidden, table):
+    """Sizes of the pickled tasks and results of a generation."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = OpenAIESSettings(hidden=hidden, population=4, noise_table=table)
+        fake = Fake(Path(folder), OpenAIES, settings)
+        sizes = []
+        for task in fake.ask():
+            sizes.append(len(pickle.dumps(task)))
+            finish(fake, task, observed=np.ones((5, OBSERVATION)))
+        for task in fake.ask():
+            result = Workspace(fake.store).run(task)
+            sizes += [len(pickle.dumps(task)), len(pickle.dumps(result))]
+        fake.close()
+        return np.array(sizes)
+
+
+@pytest.mark.parametrize("table", [0, 2_000_000])
+def test_tasks_and_results_are_as_small_for_a_million_parameters(table):
+    small, large = messages((4, 4), table), messages((1000, 1000), table)
+    assert np.abs(large - small).max() < 20
+    assert large.max() < 1500
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"population": 3}, "population must be even"),
+        ({"time_limit": "adaptive:10,2,1.5"}, r"time_limit must be .* not 'adaptive:10,2,1.5'"),
+        ({"time_limit": "mean:x"}, "time_limit must be"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises(UsageError, match=message):
+        resolve(OpenAIESSettings, "Hopper-v5", {}, changes)
+
+
+def test_a_table_shorter_than_the_policy_is_refused(make):
+    with pytest.raises(UsageError, match="at least as long as the policy's 3 parameters"):
+        make(noise_table=2)
+
+
+def test_bins_are_the_default_where_the_paper_has_them():
+    assert resolve(OpenAIESSettings, "Swimmer-v5").bins == resolve(OpenAIESSettings, "Hopper-v5").bins == 10
+    assert resolve(OpenAIESSettings, "Humanoid-v5").bins is None
+    assert resolve(OpenAIESSettings, "Swimmer-v5", PRESETS["code"]).bins is None
+
+
+def test_presets_are_complete():
+    for name in PRESETS:
+        resolve(OpenAIESSettings, "Swimmer-v5", registry.preset("openai-es", name))
+
+
+CODE = {"population": 8, "timesteps_per_batch": 300, "noise_table": 100_000, "mean_share": 0.3}
+
+
+def test_the_public_codes_way_counts_every_step_once_and_goes_on(tmp_path):
+    cell = make_cell("openai-es", tmp_path, preset="code", settings=CODE, steps=3000)
+    assert run(cell, processes=2) == 0
+    check_counts(cell)
+    kinds = {row["kind"] for row in rows(cell.directory, "episodes.csv")}
+    assert kinds == {"es", "unperturbed"}
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_an_interrupted_run_that_discards_goes_on(tmp_path, monkeypatch, simulated):
+    cell = make_cell("openai-es", tmp_path / "parts", preset="code", settings=CODE, simulated_time=simulated)
+    for results in (5, 30):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, results)
+            assert run(cell) == 130
+    assert run(cell) == 0
+    check_counts(cell)
+    if simulated:
+        whole = make_cell("openai-es", tmp_path / "whole", preset="code", settings=CODE, simulated_time=True)
+        assert run(whole) == 0
+        assert all_rows(cell.directory) == all_rows(whole.directory)
+
+
+def test_with_a_table_and_waiting_the_number_of_processes_changes_no_digit(tmp_path):
+    settings = {**CODE, "stale": "wait", "time_limit": "mean:2"}
+    found = []
+    for processes in (0, 3):
+        cell = make_cell("openai-es", tmp_path / str(processes), settings=settings, steps=3000)
+        assert run(cell, processes=processes) == 0
+        found.append(all_rows(cell.directory))
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow
+def test_it_balances_the_pendulum(tmp_path):
+    cell = make_cell("openai-es", tmp_path, steps=60_000, settings={"hidden": (64, 64)}, eval_freq=60_000)
+    assert run(cell) == 0
+    assert float(rows(cell.directory, "eval.csv")[-1]["return_mean"]) == 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_it_solves_the_cyclic_process_within_100_generations(tmp_path, seed):
+    cell = make_cell(
+        "openai-es",
+        tmp_path,
+        env="erlbench/CyclicMDP-v0",
+        settings={"population": 50, "hidden": (64, 64), "normalise_observations": False},
+        steps=300_000,
+        seed=seed,
+        eval_freq=20_000,
+        eval_episodes=1,
+    )
+    assert run(cell) == 0
+    solved = [row for row in rows(cell.directory, "eval.csv") if float(row["return_mean"]) == 2000]
+    assert int(solved[0]["generation"]) <= 100
