@@ -37,9 +37,7 @@ class Target:
         return next((found.value for found in numbers if found.algorithm == algorithm), math.nan)
 
 
-def reach_table(
-    comparison: Comparison, scores: Sequence[float], published: Published, warn: Warn
-) -> Table | None:  # fmt: skip
+def reach_table(comparison: Comparison, scores: Sequence[float], published: Published, warn: Warn) -> Table | None:
     """One row for each environment, algorithm and score; without `scores` the published ones of each environment.
 
     None (with a warning) when there is no score for any environment.
@@ -131,17 +129,16 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     )
 
 
-def _published_notes(
-    comparison: Comparison, used: Sequence[Threshold], numbers: Sequence[Number]
-) -> Iterator[str]:  # fmt: skip
+def _published_notes(comparison: Comparison, used: Sequence[Threshold], numbers: Sequence[Number]) -> Iterator[str]:
     for source, table in dict.fromkeys((threshold.score.source, threshold.score.table) for threshold in used):
         here = [found for found in numbers if (found.source, found.table) == (source, table)]
         seeds = " or ".join(str(value) for value in sorted({found.seeds for found in here if found.seeds}))
         of = f" of {seeds} runs" if seeds else ""
         yield f"Published: training steps{of} to the same score, {source}, {table}."
-    for number_ in dict.fromkeys((n.algorithm, n.note) for n in (*(t.score for t in used), *numbers) if n.note):
-        yield f"Published {number_[0]}: {number_[1]}."
-    envs = dict.fromkeys(threshold.score.env for threshold in used)
-    for group in comparison.groups:
-        if base_name(group.env) in envs and (note := environment_note(group.env, base_name(group.env))):
+    noted = [found for found in (*(threshold.score for threshold in used), *numbers) if found.note]
+    for algorithm, note in dict.fromkeys((found.algorithm, found.note) for found in noted):
+        yield f"Published {algorithm}: {note}."
+    envs = {threshold.score.env for threshold in used}
+    for env in dict.fromkeys(group.env for group in comparison.groups if base_name(group.env) in envs):
+        if note := environment_note(env, base_name(env)):
             yield note + "."
