@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -10,7 +11,14 @@ from erlbench.errors import UsageError
 from erlbench.studies import Study, find_profile, load_studies
 
 
-@click.command()
+class _Report(click.Command):
+    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [re.sub("^--reach=-", "--reach= -", arg) for arg in args])
+
+
+@click.command(cls=_Report)
 @click.argument("results", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option(
     "--out",
