@@ -40,7 +40,6 @@ from erlbench.algorithms.variance_updates import (
     slide,
     success_rule,
 )
-from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
 
@@ -111,10 +110,6 @@ class AESRL(Algorithm):
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
-
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

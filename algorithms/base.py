@@ -57,6 +57,7 @@ class Algorithm(ABC):
     default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
     bounded: ClassVar[bool] = True  # if synchronous: never more in flight than workers, where there is such a number
     state: Any
+    _policy: PolicySpec  # of every policy; the constructor of a subclass sets it
 
     def __init__(self, settings: Any, context: Context) -> None:
         self.settings = settings
@@ -101,9 +102,9 @@ class Algorithm(ABC):
         """Parameters of the policy to report, usually the distribution's mean."""
 
     @property
-    @abstractmethod
     def policy_spec(self) -> PolicySpec:
         """The network of every policy of this algorithm."""
+        return self._policy
 
     def metrics(self) -> dict[str, float]:
         """Further columns for train.csv, one row per generation."""

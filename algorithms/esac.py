@@ -26,7 +26,7 @@ from erlbench.algorithms.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
 from erlbench.algorithms.search_distribution import ranking
-from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.policy import initial_parameters
 from erlbench.seeding import Key, Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
 
@@ -58,10 +58,6 @@ class ESAC(Algorithm):
             self._optimiser.start(policy.size),
             settings.sigma_init,
         )
-
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""
@@ -236,7 +232,9 @@ class ESAC(Algorithm):
         random = generator(*self.key(Purpose.POPULATION, CROSSOVER, self.generation, place))
         other = np.asarray(self.context.store.load(state.individuals[winner]))
         mean = state.mean.astype(np.float32)
-        return self.share(crossover(mean, other, self._policy.sizes, self.settings.crossover == EXCHANGE, random))
+        exchange = self.settings.crossover == EXCHANGE
+        child, _ = crossover(mean, other, self._policy.tensors, exchange, random)
+        return self.share(child)
 
     def _count_origins(self, winners: Sequence[int]) -> None:
         """How many winners were children and copies of SAC, the first and the last of the individuals."""

@@ -17,7 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search_distribution import ranking
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.policy import ACTIVATIONS, initial_parameters
 from erlbench.seeding import Purpose
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Input, Output, Priority, Result, Task
@@ -95,10 +95,6 @@ class MultiActorTD3(Algorithm):
         learner = np.zeros((4, self._policy.size), np.float32)
         learner[:2] = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS, 0, index))
         return Actor(self.share(learner), self.share(learner[0]))
-
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
 
     def policy(self) -> ArrayRef:
         return self.state.actors[self.state.best].policy

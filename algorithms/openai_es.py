@@ -22,7 +22,6 @@ from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.time_limit import ENVIRONMENT, TimeLimit
 from erlbench.errors import UsageError
 from erlbench.noise import NoiseTable
-from erlbench.policy import PolicySpec
 from erlbench.seeding import Key, Purpose, environment_seed, generator
 from erlbench.tasks import ArrayRef, Perturbed, Result, Task
 
@@ -111,10 +110,6 @@ class OpenAIES(Algorithm):
     @property
     def synchronous(self) -> bool:  # type: ignore[override]
         return self.settings.stale != DISCARD
-
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
 
     def policy(self) -> ArrayRef:
         return self.state.policy

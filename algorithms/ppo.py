@@ -100,10 +100,6 @@ class PPO(Algorithm):
         actor = reported_parameters(learner[0], statistics, problem, settings)
         self.state = PPOState(self.share(learner), self.share(actor), self.share(statistics))
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
-
     def policy(self) -> ArrayRef:
         return self.state.actor
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
 from erlbench.seeding import Key, Purpose
@@ -68,13 +68,9 @@ class SACSettings:
 
 
 @dataclass
-class SACState:
+class SACState(Learning):
     """Everything SAC needs to go on."""
 
-    learner: ArrayRef  # see initial_learner
-    actor: ArrayRef  # the learner's deterministic policy alone
-    running: bool = False  # whether an episode is under way
-    critic_loss: float = 0.0  # mean over the last episode
     entropy: float = 0.0  # of the policy, mean over the last episode's updates
     temperature: float = 1.0  # after the last episode
 
@@ -96,27 +92,18 @@ class SAC(Algorithm):
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
-
     def policy(self) -> ArrayRef:
         """The deterministic policy tanh(mean)."""
         return self.state.actor
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        if self.state.running or self.exhausted:
-            return []
-        self.state.running = True
         values = update_settings(self.settings, self._policy, self._critic) | {"episodes": 1}
-        return [episode_task(self, TASK, self.state.learner, values)]
+        return next_episode(self, TASK, values)
 
     def _tell(self, task: Task, result: Result) -> None:
-        state, values = self.state, result.values
-        state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
-        state.critic_loss, state.entropy = values["critic_loss"], values["entropy"]
-        state.temperature, state.running = values["temperature"], False
+        self.state.take(result)
+        self.state.entropy, self.state.temperature = result.values["entropy"], result.values["temperature"]
         self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:
