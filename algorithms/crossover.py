@@ -1,4 +1,4 @@
-"""Crossover of two policies: each child is a parent with some rows of the other's weights, and some of its biases.
+"""Crossover of two policies: children with some rows of each parent's weights, and some of its biases.
 
 After Khadka and Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", NeurIPS 2018, whose public code
 the authors of ESAC took over.
