@@ -25,6 +25,7 @@ from erlbench.algorithms.individuals import (
     start_states,
 )
 from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
+from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
@@ -77,7 +78,6 @@ class CMAES(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
         self._population = settings.population or default_population(self._policy.size)
         self._strategy = self._new_strategy()
@@ -85,9 +85,13 @@ class CMAES(Algorithm):
         rankings = np.zeros((16, self._population), np.int32)
         self.state = CMAESState(mean, self.share(mean.astype(np.float32)), rankings)
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
+
+    @classmethod
+    def check(cls, settings: Any, problem: Problem) -> None:
+        choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
     def policy(self) -> ArrayRef:
         mean: ArrayRef = self.state.mean_ref

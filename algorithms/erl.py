@@ -19,6 +19,7 @@ from erlbench.algorithms.ddpg import initial_learner, update_values
 from erlbench.algorithms.genetic import Genetics
 from erlbench.algorithms.individuals import FitnessSettings, fitness_of, policy_of, start_states
 from erlbench.algorithms.search_distribution import ranking
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
@@ -106,7 +107,6 @@ class ERL(Algorithm):
 
     def __init__(self, settings: ERLSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
         self._genetics = Genetics(self._policy, settings)
         key = self.key(Purpose.PARAMETERS)
@@ -118,9 +118,9 @@ class ERL(Algorithm):
         assert isinstance(champion, ArrayRef)
         self.state = ERLState(self.share(learner), self.share(learner[: self._policy.size]), individuals, champion)
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: ERLSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The champion of the last generation."""
