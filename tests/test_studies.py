@@ -125,7 +125,8 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
         ('"Walker2d-v5"]', '"Walker2d-v5@v5"]', "line 28: 'Walker2d-v5@v5' names the default preset; write "
          "'Walker2d-v5'"),
         ('"td3" }]', '"cem" }, { algo = "steady" }]', "line 24: steady has no discrete actions, which CartPole-v1 "),
-        ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]', "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
+        ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
+         "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
         ("seeds = 2", "seeds = 2\nenv_settings = { frame_skp = 2 }", "line 20: environment 'Hopper-v5' has no setting "
          "'frame_skp'; did you mean 'frame_skip'?"),
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
