@@ -40,6 +40,8 @@ from erlbench.algorithms.variance_updates import (
     slide,
     success_rule,
 )
+from erlbench.envs.registry import Problem
+from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
 
@@ -102,7 +104,6 @@ class AESRL(Algorithm):
 
     def __init__(self, settings: AESRLSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._weights = elite_weights(settings.elites)
         rank_based = settings.mean_update == OLDEST, settings.variance_update == RANK_BASED
         self._needs_ring = any(rank_based)
@@ -110,6 +111,10 @@ class AESRL(Algorithm):
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
+
+    @classmethod
+    def policy_for(cls, settings: AESRLSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

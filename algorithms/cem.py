@@ -27,7 +27,8 @@ from erlbench.algorithms.search_distribution import (
     recombination_weights,
     weighted_moments,
 )
-from erlbench.policy import ACTIVATIONS
+from erlbench.envs.registry import Problem
+from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.seeding import Purpose
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Perturbed, Result, Task
@@ -89,7 +90,6 @@ class CEM(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._weights = recombination_weights(settings.recombination, settings.elites)
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
@@ -97,6 +97,10 @@ class CEM(Algorithm):
     def initial_state(self, distribution: SearchDistribution) -> CEMState:
         """The state before the first generation."""
         return CEMState(distribution, self.settings.sigma_init)
+
+    @classmethod
+    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         mean: ArrayRef = self.state.distribution.mean_ref

@@ -17,6 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
+from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
@@ -63,13 +64,20 @@ class CMAES(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
         self._population = settings.population or default_population(self._policy.size)
         self._strategy = self._new_strategy()
         mean = self._strategy.mean
         rankings = np.zeros((16, self._population), np.int32)
         self.state = CMAESState(mean, self.share(mean.astype(np.float32)), rankings)
+
+    @classmethod
+    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
+
+    @classmethod
+    def check(cls, settings: Any, problem: Problem) -> None:
+        choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
     def policy(self) -> ArrayRef:
         mean: ArrayRef = self.state.mean_ref

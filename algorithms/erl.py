@@ -20,7 +20,8 @@ from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.genetic import Genetics
 from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
 from erlbench.algorithms.search_distribution import ranking
-from erlbench.policy import ACTIVATIONS, initial_policy
+from erlbench.envs.registry import Problem
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Input, Output, Priority, Result, Task
@@ -102,7 +103,6 @@ class ERL(Algorithm):
 
     def __init__(self, settings: ERLSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
         self._genetics = Genetics(self._policy, settings)
         key = self.key(Purpose.PARAMETERS)
@@ -113,6 +113,10 @@ class ERL(Algorithm):
         champion = individuals[0]
         assert isinstance(champion, ArrayRef)
         self.state = ERLState(self.share(learner), self.share(learner[: self._policy.size]), individuals, champion)
+
+    @classmethod
+    def policy_for(cls, settings: ERLSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The champion of the last generation."""

@@ -26,7 +26,8 @@ from erlbench.algorithms.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
 from erlbench.algorithms.search_distribution import ranking
-from erlbench.policy import initial_parameters
+from erlbench.envs.registry import Problem
+from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.seeding import Key, Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
 
@@ -44,7 +45,7 @@ class ESAC(Algorithm):
 
     def __init__(self, settings: ESACSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy = policy_of(context.problem, settings)
+        policy = self.policy_spec
         self._critic = critic_spec(policy, settings.critic_hidden, settings.critic_activation)
         rate = settings.es_learning_rate
         self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
@@ -58,6 +59,10 @@ class ESAC(Algorithm):
             self._optimiser.start(policy.size),
             settings.sigma_init,
         )
+
+    @classmethod
+    def policy_for(cls, settings: ESACSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""

@@ -20,6 +20,7 @@ from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.nevergrad_search import WORST, Search, check_name, parallel
 from erlbench.algorithms.pycma import default_population
+from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
@@ -102,19 +103,25 @@ class Nevergrad(Algorithm):
 
     def __init__(self, settings: NevergradSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._population = settings.population or default_population(self._policy.size)
-        several = parallel(settings.optimizer)
-        self._batch = settings.batch or (self._population if several else 1)
+        self._batch = settings.batch or (self._population if parallel(settings.optimizer) else 1)
         self._workers = settings.num_workers or self._batch
-        if not several and max(self._batch, self._workers) > 1:
+        self._search = self._new_search()
+        centre = self._centre()
+        self.state = NevergradState(centre, self.share(centre.astype(np.float32)), np.zeros(256))
+
+    @classmethod
+    def policy_for(cls, settings: NevergradSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
+
+    @classmethod
+    def check(cls, settings: NevergradSettings, problem: Problem) -> None:
+        super().check(settings, problem)
+        if not parallel(settings.optimizer) and max(settings.batch or 1, settings.num_workers or 1) > 1:
             raise UsageError(
                 f"nevergrad's optimizer {settings.optimizer} evaluates one candidate after the other; "
                 "leave batch and num_workers at none"
             )
-        self._search = self._new_search()
-        centre = self._centre()
-        self.state = NevergradState(centre, self.share(centre.astype(np.float32)), np.zeros(256))
 
     def policy(self) -> ArrayRef:
         return self.state.reported_ref

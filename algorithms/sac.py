@@ -18,6 +18,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
 from erlbench.seeding import Key, Purpose
 from erlbench.settings import setting
@@ -85,12 +86,15 @@ class SAC(Algorithm):
 
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
         learner = initial_learner(self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
+
+    @classmethod
+    def policy_for(cls, settings: SACSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The deterministic policy tanh(mean)."""

@@ -17,6 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.seeding import Key, Purpose
 from erlbench.settings import setting
@@ -75,10 +76,13 @@ class TD3(Algorithm):
 
     def __init__(self, settings: TD3Settings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
         learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
         self.state = TD3State(self.share(learner), self.share(learner[: self._policy.size]))
+
+    @classmethod
+    def policy_for(cls, settings: TD3Settings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.actor

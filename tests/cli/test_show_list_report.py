@@ -140,9 +140,9 @@ def test_list_nothing_known():
 def built(monkeypatch) -> list[tuple]:
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile, warn):
+    def build(results, out, studies, profile, warn, columns):
         warn("one cell is missing")
-        calls.append((tuple(results), out, list(studies), profile))
+        calls.append((tuple(results), out, list(studies), profile, columns))
         return out / "index.md"
 
     monkeypatch.setattr(report, "build", build, raising=False)
@@ -155,12 +155,13 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert result.exit_code == 0
     assert result.stdout == "report/index.md\n"
     assert result.stderr == "erlbench: one cell is missing\n"
-    assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke")]
+    assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", "")]
 
 
 def test_report_without_a_profile(built, tmp_path):
-    result = invoke("report", tmp_path, "--out", tmp_path / "out")
+    result = invoke("report", tmp_path, "--out", tmp_path / "out", "--columns", "sigma,best+mean")
     assert result.exit_code == 0
+    assert built[0][4] == "sigma,best+mean"
     assert built[0][1] == tmp_path / "out"
     assert len(built[0][2]) == 5
     assert built[0][3] is None
