@@ -19,6 +19,7 @@ from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySetting
 from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
+from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Result, Task

@@ -22,6 +22,7 @@ from erlbench.algorithms.nevergrad_search import WORST, Search, check_name, para
 from erlbench.algorithms.pycma import default_population
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
+from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
 from erlbench.tasks import ArrayRef, Result, Task

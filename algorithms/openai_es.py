@@ -23,6 +23,7 @@ from erlbench.algorithms.time_limit import ENVIRONMENT, TimeLimit
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.noise import NoiseTable
+from erlbench.policy import PolicySpec
 from erlbench.seeding import Key, Purpose, environment_seed, generator
 from erlbench.tasks import ArrayRef, Perturbed, Result, Task
 
