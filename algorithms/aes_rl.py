@@ -40,6 +40,7 @@ from erlbench.algorithms.variance_updates import (
     slide,
     success_rule,
 )
+from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
@@ -103,7 +104,6 @@ class AESRL(Algorithm):
 
     def __init__(self, settings: AESRLSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._weights = elite_weights(settings.elites)
         rank_based = settings.mean_update == OLDEST, settings.variance_update == RANK_BASED
         self._needs_ring = any(rank_based)
@@ -112,9 +112,9 @@ class AESRL(Algorithm):
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: AESRLSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

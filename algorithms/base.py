@@ -1,8 +1,8 @@
 """What all algorithms share: the ask/tell protocol with its bookkeeping, written once.
 
 An algorithm is a plain state machine on the driver. It owns no process and reads no clock. A subclass writes
-`_ask`, `_tell` and `policy`, and keeps everything that it needs to go on in `self.state`, a dataclass of plain
-values, numpy arrays and references; a checkpoint is that dataclass.
+`policy_for`, `_ask`, `_tell` and `policy`, and keeps everything that it needs to go on in `self.state`, a dataclass of
+plain values, numpy arrays and references; a checkpoint is that dataclass.
 """
 
 from __future__ import annotations
@@ -59,10 +59,24 @@ class Algorithm(ABC):
     state: Any
 
     def __init__(self, settings: Any, context: Context) -> None:
+        self.check(settings, context.problem)
         self.settings = settings
         self.context = context
         self.counters = Counters()
+        self._policy = self.policy_for(settings, context.problem)
         self._ids = 0
+
+    # -- before a run ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+        """The network of every policy of a run; a `UsageError` for settings that do not go with the problem."""
+
+    @classmethod
+    def check(cls, settings: Any, problem: Problem) -> None:
+        """Raise `UsageError` for settings with which no run on `problem` can start; asked before any run starts."""
+        cls.policy_for(settings, problem)
 
     # -- the protocol ---------------------------------------------------------------------------------------------
 
@@ -101,9 +115,9 @@ class Algorithm(ABC):
         """Parameters of the policy to report, usually the distribution's mean."""
 
     @property
-    @abstractmethod
     def policy_spec(self) -> PolicySpec:
-        """The network of every policy of this algorithm."""
+        """The network of every policy of this run."""
+        return self._policy
 
     def metrics(self) -> dict[str, float]:
         """Further columns for train.csv, one row per generation."""

@@ -6,7 +6,6 @@ Pourchot and Sigaud, "CEM-RL", ICLR 2019, section 2.2, with the constants of its
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -14,14 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import (
-    FitnessSettings,
-    PolicySettings,
-    fitness_of,
-    initial_mean,
-    policy_of,
-    start_states,
-)
+from erlbench.algorithms.generation import Generation
+from erlbench.algorithms.individuals import FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.search_distribution import (
     LOG,
     RANKS,
@@ -34,6 +27,7 @@ from erlbench.algorithms.search_distribution import (
     recombination_weights,
     weighted_moments,
 )
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.seeding import Purpose
 from erlbench.settings import setting
@@ -77,18 +71,13 @@ class CEMSettings(PolicySettings, CEMSearchSettings):
 
 
 @dataclass
-class CEMState:
+class CEMState(Generation):
     """Everything CEM needs to go on."""
 
     distribution: SearchDistribution
     epsilon: float
     individuals: list[Perturbed | ArrayRef] = field(default_factory=list)  # of this generation, trained or not
-    fitness: dict[int, float] = field(default_factory=dict)  # by individual, those evaluated so far
-    steps: int = 0  # of this generation's episodes so far
-    previous_steps: int = 0  # of the whole generation before
     elites: list[int] = field(default_factory=list)  # of the generation before, best first
-    best: float = math.nan  # fitness in the generation before
-    average: float = math.nan
 
 
 class CEM(Algorithm):
@@ -101,7 +90,6 @@ class CEM(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._weights = recombination_weights(settings.recombination, settings.elites)
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
@@ -110,9 +98,9 @@ class CEM(Algorithm):
         """The state before the first generation."""
         return CEMState(distribution, self.settings.sigma_init)
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         mean: ArrayRef = self.state.distribution.mean_ref
@@ -142,15 +130,14 @@ class CEM(Algorithm):
     def _tell(self, task: Task, result: Result) -> None:
         """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.fitness[task.worker] = fitness_of(result)
-        state.steps += sum(result.values["lengths"])
+        state.take(task.worker, result)
         if len(state.fitness) == len(state.individuals):
             self.update()
 
     def update(self) -> None:
         """Eq. 1 to 3; the variance is taken around the old mean."""
         state, settings, load = self.state, self.settings, self.context.store.load
-        fitness = [state.fitness[index] for index in range(len(state.individuals))]
+        fitness = state.in_order
         ranked = ranking(fitness)
         state.elites = ranked[: settings.elites]
         elites = (np.asarray(load(state.individuals[index])) for index in state.elites)
@@ -161,16 +148,14 @@ class CEM(Algorithm):
             mean = rank_move(state.distribution.mean, everyone, len(ranked))
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         state.distribution = SearchDistribution.create(mean, variance, self.share)
-        state.best, state.average = max(fitness), math.fsum(fitness) / len(fitness)
-        state.individuals, state.fitness = [], {}
-        state.previous_steps, state.steps = state.steps, 0
+        state.end(fitness)
+        state.individuals = []
         self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:
         state = self.state
         return {
-            "fitness_best": state.best,
-            "fitness_mean": state.average,
+            **state.extremes(),
             "epsilon": state.epsilon,
             "variance_mean": float(state.distribution.variance.mean()),
             "steps": state.previous_steps,

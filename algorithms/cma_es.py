@@ -7,7 +7,6 @@ and Hansen, GECCO 2014; VkD-CMA: Akimoto and Hansen, GECCO 2016.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -15,16 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import (
-    OURS,
-    FitnessSettings,
-    PolicySettings,
-    fitness_of,
-    initial_mean,
-    policy_of,
-    start_states,
-)
+from erlbench.algorithms.generation import Generation
+from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
+from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
@@ -53,18 +46,13 @@ class CMAESSettings(PolicySettings, FitnessSettings):
 
 
 @dataclass
-class CMAESState:
+class CMAESState(Generation):
     """Everything CMA-ES needs to go on, with the told rankings in place of pycma's object."""
 
     mean: np.ndarray  # (P,) float64
     mean_ref: ArrayRef
     rankings: np.ndarray  # (capacity, population) int32: the losses of the generations told
     individuals: list[ArrayRef] = field(default_factory=list)  # of this generation
-    fitness: dict[int, float] = field(default_factory=dict)  # by individual, those evaluated so far
-    steps: int = 0  # of this generation's episodes so far
-    previous_steps: int = 0  # of the whole generation before
-    best: float = math.nan  # fitness in the generation before
-    average: float = math.nan
 
 
 class CMAES(Algorithm):
@@ -77,7 +65,6 @@ class CMAES(Algorithm):
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
         self._population = settings.population or default_population(self._policy.size)
         self._strategy = self._new_strategy()
@@ -85,9 +72,13 @@ class CMAES(Algorithm):
         rankings = np.zeros((16, self._population), np.int32)
         self.state = CMAESState(mean, self.share(mean.astype(np.float32)), rankings)
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
+
+    @classmethod
+    def check(cls, settings: Any, problem: Problem) -> None:
+        choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
     def policy(self) -> ArrayRef:
         mean: ArrayRef = self.state.mean_ref
@@ -118,32 +109,27 @@ class CMAES(Algorithm):
     def _tell(self, task: Task, result: Result) -> None:
         """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.fitness[task.worker] = fitness_of(result)
-        state.steps += sum(result.values["lengths"])
+        state.take(task.worker, result)
         if len(state.fitness) == len(state.individuals):
             self._update()
 
     def _update(self) -> None:
         state, generation = self.state, self.counters.generation
-        fitness = [state.fitness[index] for index in range(len(state.individuals))]
+        fitness = state.in_order
         if generation == len(state.rankings):
             state.rankings = np.concatenate((state.rankings, np.zeros_like(state.rankings)))
         state.rankings[generation] = losses(fitness)
         self._strategy.tell(state.rankings[generation])
         state.mean = self._strategy.mean
         state.mean_ref = self.share(state.mean.astype(np.float32))
-        finite = [value for value in fitness if math.isfinite(value)]
-        state.best = max(finite, default=math.nan)
-        state.average = math.fsum(finite) / len(finite) if finite else math.nan
-        state.individuals, state.fitness = [], {}
-        state.previous_steps, state.steps = state.steps, 0
+        state.end(fitness)
+        state.individuals = []
         self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:
         state, stds = self.state, self._strategy.stds
         return {
-            "fitness_best": state.best,
-            "fitness_mean": state.average,
+            **state.extremes(),
             "sigma": self._strategy.sigma,
             "std_min": float(stds.min()),
             "std_max": float(stds.max()),

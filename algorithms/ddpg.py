@@ -15,8 +15,9 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
 from erlbench.seeding import Key, Purpose, generator
 from erlbench.settings import setting
@@ -72,13 +73,8 @@ class DDPGSettings:
 
 
 @dataclass
-class DDPGState:
+class DDPGState(Learning):
     """Everything DDPG needs to go on."""
-
-    learner: ArrayRef  # see initial_learner
-    actor: ArrayRef  # the learner's actor alone
-    running: bool = False  # whether an episode is under way
-    critic_loss: float = 0.0  # mean over the last episode
 
 
 class DDPG(Algorithm):
@@ -91,35 +87,29 @@ class DDPG(Algorithm):
 
     def __init__(self, settings: DDPGSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
         learner = initial_learner(self._policy, self._critic, settings.final_init, self.key(Purpose.PARAMETERS))
         self.state = DDPGState(self.share(learner), self.share(learner[: self._policy.size]))
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: DDPGSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.actor
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        if self.state.running or self.exhausted:
-            return []
-        self.state.running = True
         settings = self.settings
         values = {
             **update_values(settings, self._critic),
             "exploration_noise": settings.exploration_noise,
             "theta": settings.ou_theta if settings.noise == OU else 1.0,  # white noise forgets all at once
         }
-        return [episode_task(self, "erlbench.algorithms.ddpg_tasks:train_episode", self.state.learner, values)]
+        return next_episode(self, "erlbench.algorithms.ddpg_tasks:train_episode", values)
 
     def _tell(self, task: Task, result: Result) -> None:
-        state = self.state
-        state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
-        state.critic_loss, state.running = result.values["critic_loss"], False
+        self.state.take(result)
         self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:

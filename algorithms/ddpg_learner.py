@@ -12,11 +12,10 @@ from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.episode_loop import Memory
-from erlbench.algorithms.learners import ActorLearner, CriticLearner, Minibatches, load
+from erlbench.algorithms.learners import ActorLearner, CriticLearner, HostCopy, Minibatches, load
 from erlbench.algorithms.mlp import Mlp
 from erlbench.algorithms.side_by_side import Together, in_turn
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.workspace import Workspace
 
 
 class Learner:
@@ -36,48 +35,30 @@ class Learner:
         self._target = Mlp(
             policy.sizes, policy.activation, "tanh", self._actors[1][None], self.minibatch.next_observations
         )
-        self._split, self._batch_size = policy.sizes[0], batch_size
-        self._host_actor = self._actors[0].cpu()  # on a CPU the same memory
-        self.acting = NumpyPolicy(policy, self._host_actor.numpy())
+        self._batch_size = batch_size
+        self._shown = HostCopy(self._actors[0])
+        self.acting = NumpyPolicy(policy, self._shown.tensor.numpy())
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
         load(self.state, array)
         self.critic.adam.reset(critic_updates)
         self.actor.adam.reset(actor_updates)
-        self._show_actor()
+        self._shown.update()
 
     def update(self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, loss: Tensor) -> None:
         """One update of critic, actor and targets on a fresh minibatch; the critic's loss goes to the scalar `loss`.
 
         `settings` are those of `ddpg.update_values`; `together` runs what does not depend on each other.
         """
-        batch, critic, split = self.minibatch, self.critic, self._split
+        batch, critic = self.minibatch, self.critic
         batch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
-        critic.inputs[:, :split] = batch.observations
-        critic.inputs[:, split:] = batch.actions
-        critic.next_inputs[:, :split] = batch.next_observations
         self.actor.observations.copy_(batch.observations)
         self.together([self._target.forward, self.actor.act])
-        critic.next_inputs[:, split:] = self._target.outputs[0]
-        critic.rewards.copy_(batch.rewards)
-        critic.continues.copy_(batch.continues)
+        critic.take(batch, self._target.outputs[0])
         critic.adam.weight_decay = settings["critic_weight_decay"]
         critic.update(settings["discount"], settings["critic_learning_rate"], loss)
         climb = partial(self.actor.climb, settings["actor_learning_rate"])
         self.together([climb, partial(critic.track, settings["tau"])])
         self._actors[1].lerp_(self._actors[0], settings["tau"])
-        self._show_actor()
-
-    def _show_actor(self) -> None:
-        if self._host_actor.data_ptr() != self._actors[0].data_ptr():
-            self._host_actor.copy_(self._actors[0])
-
-
-def learner(workspace: Workspace, policy: PolicySpec, critic: CriticSpec, batch_size: int) -> Learner:
-    """The workspace's buffers for these shapes; their contents never outlive a task."""
-    name = (Learner, policy, critic, batch_size)
-    if name not in workspace.scratch:
-        workspace.scratch[name] = Learner(policy, critic, batch_size, workspace.device)
-    found: Learner = workspace.scratch[name]
-    return found
+        self._shown.update()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from erlbench.algorithms.ddpg_learner import learner as learner_of
+from erlbench.algorithms.ddpg_learner import Learner
 from erlbench.algorithms.episode_loop import Memory, learn, side_by_side
 from erlbench.algorithms.learners import arithmetic, check_losses, saved
+from erlbench.algorithms.minibatch_blocks import scratch
 from erlbench.errors import NumericalError
 from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec
@@ -30,7 +31,7 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     Arrays: `learner`, `actor`, and what `Replay.append` takes. A NaN or infinite value raises `NumericalError`.
     """
     policy: PolicySpec = settings["policy"]
-    learner = learner_of(workspace, policy, settings["critic"], settings["batch_size"])
+    learner = scratch(workspace, Learner, policy, settings["critic"], settings["batch_size"])
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"])
     losses = torch.zeros(settings["limit"], device=workspace.device)
     noise = Noise(policy.sizes[-1], settings["theta"], settings["exploration_noise"])
@@ -70,7 +71,7 @@ def update_ddpg(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     policy, updates, view = settings["policy"], settings["updates"], inputs["replay"]
     if view.stop <= view.start:
         raise ValueError(f"the replay holds no transitions from {view.start} to {view.stop}")
-    learner = learner_of(workspace, policy, settings["critic"], settings["batch_size"])
+    learner = scratch(workspace, Learner, policy, settings["critic"], settings["batch_size"])
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"])
     memory, random = Memory.of(view, workspace), generator(*key, int(Purpose.MINIBATCH))
     losses = torch.zeros(updates, device=workspace.device)

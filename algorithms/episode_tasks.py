@@ -1,15 +1,39 @@
-"""The task of the algorithms that learn while they act, TD3 and SAC: one episode with its updates.
+"""What the algorithms that learn while they act, TD3, DDPG and SAC, do alike: one episode with its updates at a time.
 
 The loop itself is in `erlbench.algorithms.episode_loop`, which imports torch; this module names task functions only.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.seeding import Purpose
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Task
+from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+
+
+@dataclass
+class Learning:
+    """Where such an algorithm stands; the base of their states."""
+
+    learner: ArrayRef  # see the algorithm's `initial_learner`
+    actor: ArrayRef  # the deterministic policy in it, alone
+    running: bool = False  # whether an episode is under way
+    critic_loss: float = 0.0  # mean over the last episode
+
+    def take(self, result: Result) -> None:
+        """Take in a finished episode."""
+        self.learner, self.actor = result.arrays["learner"], result.arrays["actor"]
+        self.critic_loss, self.running = result.values["critic_loss"], False
+
+
+def next_episode(algorithm: Algorithm, function: str, values: dict[str, Any]) -> list[Task]:
+    """The `episode_task` of an algorithm with a `Learning`; none while one is under way or when the budget is used."""
+    if algorithm.state.running or algorithm.exhausted:
+        return []
+    algorithm.state.running = True
+    return [episode_task(algorithm, function, algorithm.state.learner, values)]
 
 
 def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, values: dict[str, Any]) -> Task:

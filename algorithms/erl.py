@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +16,11 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec
 from erlbench.algorithms.ddpg import initial_learner, update_values
+from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.genetic import Genetics
-from erlbench.algorithms.individuals import FitnessSettings, fitness_of, policy_of, start_states
+from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
 from erlbench.algorithms.search_distribution import ranking
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import setting
@@ -75,22 +77,17 @@ class ERLSettings(FitnessSettings):
 
 
 @dataclass
-class ERLState:
+class ERLState(Generation):
     """Everything ERL needs to go on."""
 
     learner: ArrayRef | Output  # see ddpg.initial_learner
     actor: ArrayRef | Output  # the learner's actor alone
     individuals: list[ArrayRef | Output]
     champion: ArrayRef  # the best of the generation before
-    fitness: dict[int, float] = field(default_factory=dict)  # by individual, those evaluated so far
     learner_return: float | None = None  # of this generation's noisy episode
-    steps: int = 0  # of this generation so far
     running: bool = False  # whether a generation is under way
     copied_to: int | None = None  # the place of the learner's actor among the individuals
     # of the generation before:
-    previous_steps: int = 0
-    best: float = math.nan
-    average: float = math.nan
     noisy: float = math.nan  # return of the learner's noisy episode
     rank: int = 0  # of the learner's copy, 1 is best; 0: there was none
     critic_loss: float = 0.0  # mean over the last block of updates
@@ -106,7 +103,6 @@ class ERL(Algorithm):
 
     def __init__(self, settings: ERLSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
         self._genetics = Genetics(self._policy, settings)
         key = self.key(Purpose.PARAMETERS)
@@ -118,9 +114,9 @@ class ERL(Algorithm):
         assert isinstance(champion, ArrayRef)
         self.state = ERLState(self.share(learner), self.share(learner[: self._policy.size]), individuals, champion)
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: ERLSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The champion of the last generation."""
@@ -172,24 +168,23 @@ class ERL(Algorithm):
             state.individuals = [state.actor if z == before else z for z in state.individuals]
             state.critic_loss = result.values["critic_loss"]
             return
-        state.steps += sum(result.values["lengths"])
         if task.kind == "rl":
             state.learner_return = result.values["returns"][0]
+            state.steps += sum(result.values["lengths"])
         else:
-            state.fitness[task.worker] = fitness_of(result)
+            state.take(task.worker, result)
         if len(state.fitness) == len(state.individuals) and state.learner_return is not None:
             self._evolve()
 
     def _evolve(self) -> None:
         """Algorithm 1, lines 9 to 15: rank, select, cross over, mutate; now and then the learner's actor comes in."""
         state, settings, store = self.state, self.settings, self.context.store
-        fitness = [state.fitness[index] for index in range(len(state.individuals))]
+        fitness = state.in_order
         ranks = ranking(fitness)
         champion = state.individuals[ranks[0]]
         assert isinstance(champion, ArrayRef)
         assert state.learner_return is not None
-        state.champion, state.best, state.average = champion, max(fitness), math.fsum(fitness) / len(fitness)
-        state.noisy = state.learner_return
+        state.champion, state.noisy = champion, state.learner_return
         state.rank = 0 if state.copied_to is None else ranks.index(state.copied_to) + 1
         population = [np.asarray(store.load(z)) for z in state.individuals]
         before = list(population)
@@ -201,14 +196,13 @@ class ERL(Algorithm):
         self.counters.generation += 1
         due = self.counters.generation % settings.sync_period == 0
         state.copied_to = ranks[-1] if due else None
-        state.fitness, state.learner_return, state.running = {}, None, False
-        state.previous_steps, state.steps = state.steps, 0
+        state.learner_return, state.running = None, False
+        state.end(fitness)
 
     def metrics(self) -> dict[str, float]:
         state = self.state
         return {
-            "fitness_best": state.best,
-            "fitness_mean": state.average,
+            **state.extremes(),
             "learner_return": state.noisy,
             "learner_rank": state.rank,
             "critic_loss": state.critic_loss,

@@ -26,6 +26,7 @@ from erlbench.algorithms.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
 from erlbench.algorithms.search_distribution import ranking
+from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.seeding import Key, Purpose, generator
 from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
@@ -44,7 +45,7 @@ class ESAC(Algorithm):
 
     def __init__(self, settings: ESACSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy = policy_of(context.problem, settings)
+        policy = self.policy_spec
         self._critic = critic_spec(policy, settings.critic_hidden, settings.critic_activation)
         rate = settings.es_learning_rate
         self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
@@ -59,9 +60,9 @@ class ESAC(Algorithm):
             settings.sigma_init,
         )
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: ESACSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""
@@ -236,7 +237,9 @@ class ESAC(Algorithm):
         random = generator(*self.key(Purpose.POPULATION, CROSSOVER, self.generation, place))
         other = np.asarray(self.context.store.load(state.individuals[winner]))
         mean = state.mean.astype(np.float32)
-        return self.share(crossover(mean, other, self._policy.sizes, self.settings.crossover == EXCHANGE, random))
+        exchange = self.settings.crossover == EXCHANGE
+        child, _ = crossover(mean, other, self._policy.tensors, exchange, random)
+        return self.share(child)
 
     def _count_origins(self, winners: Sequence[int]) -> None:
         """How many winners were children and copies of SAC, the first and the last of the individuals."""

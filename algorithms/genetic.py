@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from erlbench.algorithms.crossover import crossover
 from erlbench.policy import PolicySpec
 from erlbench.policy.layout import Tensor
 
@@ -70,34 +71,15 @@ class Genetics:
         for first, second in zip(free[::2], free[1::2]):
             mother = population[clones[random.integers(len(clones))]]
             father = population[selection.offspring[random.integers(len(selection.offspring))]]
-            population[first], population[second] = self.crossover(mother, father, random)
+            population[first], population[second] = crossover(mother, father, self._tensors, True, random)
         for first, second in zip(selection.offspring[::2], selection.offspring[1::2]):
             if random.random() < settings.crossover_probability:
-                pair = self.crossover(population[first], population[second], random)
+                pair = crossover(population[first], population[second], self._tensors, True, random)
                 population[first], population[second] = pair
         for place in range(len(population)):
             if place not in clones and random.random() < settings.mutation_probability:
                 population[place] = self.mutated(population[place], random)
         return clones
-
-    def crossover(
-        self, first: np.ndarray, second: np.ndarray, random: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Two children, each a parent with some rows of the other.
-
-        A matrix of R rows has k replacements, k uniform in 0 .. 2 R - 1, a bias vector of R elements k uniform in
-        0 .. R - 1. Each picks a row and which child's is overwritten by the other's; a row is then equal in both.
-        """
-        a, b = first.copy(), second.copy()
-        for tensor in self._tensors:
-            rows = tensor.shape[0]
-            mine, theirs = (vector[tensor.place].reshape(rows, -1) for vector in (a, b))
-            replacements = int(random.integers((2 if len(tensor.shape) == 2 else 1) * rows))
-            places, to_first = random.integers(rows, size=replacements), random.random(replacements) < 0.5
-            places, at = np.unique(places, return_index=True)  # only a row's first replacement matters
-            taken, given = places[to_first[at]], places[~to_first[at]]
-            mine[taken], theirs[given] = theirs[taken], mine[given]
-        return a, b
 
     def mutated(self, vector: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """`vector` with some weights changed; biases are left alone.

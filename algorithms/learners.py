@@ -61,6 +61,18 @@ class Minibatches:
                 device.copy_(host)
 
 
+class HostCopy:
+    """Parameters where numpy can read them: on a CPU the same memory, else a copy that `update` renews."""
+
+    def __init__(self, parameters: Tensor) -> None:
+        self._source, self.tensor = parameters, parameters.cpu()
+
+    def update(self) -> None:
+        """After the parameters have changed."""
+        if self.tensor.data_ptr() != self._source.data_ptr():
+            self.tensor.copy_(self._source)
+
+
 class CriticLearner:
     """The critics with their targets and Adam moments; the caller fills the minibatch's buffers.
 
@@ -87,6 +99,16 @@ class CriticLearner:
         self._rows = batch_size / weight
         self._losses = state.new_zeros(len(lanes))
         self._errors = [(self.online.outputs[lane], self.online.output_gradient[lane]) for lane in lanes]
+
+    def take(self, batch: Minibatches, next_actions: Tensor) -> None:
+        """Fill the buffers with a minibatch and the target actions `(batch, action)` of its next states."""
+        split = batch.observation_size
+        self.inputs[:, :split] = batch.observations
+        self.inputs[:, split:] = batch.actions
+        self.next_inputs[:, :split] = batch.next_observations
+        self.next_inputs[:, split:] = next_actions
+        self.rewards.copy_(batch.rewards)
+        self.continues.copy_(batch.continues)
 
     def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
         """`fit` with TD3's values: min(Q1', Q2')(next observation, target action); with one critic DDPG's: Q1'."""

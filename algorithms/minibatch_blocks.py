@@ -8,9 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.learners import CriticLearner, Minibatches
-from erlbench.policy import PolicySpec
 from erlbench.workspace import Workspace
 
 BLOCK = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
@@ -55,14 +53,12 @@ class Noise:
         return self._device
 
 
-def scratch(
-    workspace: Workspace, kind: type[Buffers], policy: PolicySpec, critic: CriticSpec, batch_size: int
-) -> Buffers:
-    """The workspace's buffers of this kind and these shapes; contents never outlive a task."""
-    name = (kind, policy, critic, batch_size)
+def scratch(workspace: Workspace, kind: type[Buffers], *shapes: Any) -> Buffers:
+    """The workspace's buffers `kind(*shapes, device)`; contents never outlive a task."""
+    name = (kind, *shapes)
     if name not in workspace.scratch:
         make: Any = kind
-        workspace.scratch[name] = make(policy, critic, batch_size, workspace.device)
+        workspace.scratch[name] = make(*shapes, workspace.device)
     found: Buffers = workspace.scratch[name]
     return found
 

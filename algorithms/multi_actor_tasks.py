@@ -10,6 +10,7 @@ import torch
 
 from erlbench.algorithms.episode_loop import Memory, side_by_side
 from erlbench.algorithms.learners import arithmetic, check_losses, saved
+from erlbench.algorithms.minibatch_blocks import scratch
 from erlbench.algorithms.td3_episode import Learner
 from erlbench.seeding import Key, Purpose, generator
 from erlbench.tasks import Outcome
@@ -28,10 +29,7 @@ def update_td3(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key,
     policy, critic, updates, view = settings["policy"], settings["critic"], settings["updates"], inputs["replay"]
     if view.stop <= view.start:
         raise ValueError(f"the replay holds no transitions from {view.start} to {view.stop}")
-    name = (Learner, policy, critic, settings["batch_size"])
-    if name not in workspace.scratch:
-        workspace.scratch[name] = Learner(policy, critic, settings["batch_size"], workspace.device)
-    learner: Learner = workspace.scratch[name]
+    learner = scratch(workspace, Learner, policy, critic, settings["batch_size"])
     state = np.concatenate([inputs["actor"].ravel(), inputs["critic"].ravel()])
     learner.load(state, settings["critic_updates"], settings["actor_updates"])
     memory, random = Memory.of(view, workspace), generator(*key, int(Purpose.MINIBATCH))

@@ -17,6 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search_distribution import ranking
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.seeding import Purpose
 from erlbench.settings import setting
@@ -86,7 +87,6 @@ class MultiActorTD3(Algorithm):
 
     def __init__(self, settings: MultiActorTD3Settings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.hidden, settings.critic_activation)
         critic = initial_critic(self._critic, self.key(Purpose.PARAMETERS, 1))
         self.state = MultiActorTD3State([self._actor(index) for index in range(settings.actors)], self.share(critic))
@@ -96,9 +96,9 @@ class MultiActorTD3(Algorithm):
         learner[:2] = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS, 0, index))
         return Actor(self.share(learner), self.share(learner[0]))
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.actors[self.state.best].policy

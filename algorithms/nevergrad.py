@@ -16,17 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import (
-    OURS,
-    FitnessSettings,
-    PolicySettings,
-    fitness_of,
-    initial_mean,
-    policy_of,
-    start_states,
-)
+from erlbench.algorithms.generation import Generation
+from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.nevergrad_search import WORST, Search, check_name, parallel
 from erlbench.algorithms.pycma import default_population
+from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import PolicySpec
 from erlbench.seeding import Purpose, generator
@@ -86,20 +80,18 @@ class NevergradSettings(PolicySettings, FitnessSettings):
 
 
 @dataclass
-class NevergradState:
-    """Everything needed to go on, with the told losses in place of nevergrad's object."""
+class NevergradState(Generation):
+    """Everything needed to go on, with the told losses in place of nevergrad's object.
+
+    `fitness` is that of the candidates under way, by their place.
+    """
 
     reported: np.ndarray  # (P,) float64
     reported_ref: ArrayRef
     losses: np.ndarray  # (capacity,) float64, in the order of the candidates
     told: int = 0  # how many of them there are
     candidates: list[ArrayRef] = field(default_factory=list)  # under way
-    fitness: dict[int, float] = field(default_factory=dict)  # of those, by their place
     generation: list[float] = field(default_factory=list)  # fitness of those told in this generation
-    steps: int = 0  # of this generation's episodes so far
-    previous_steps: int = 0  # of the whole generation before
-    best: float = math.nan  # fitness in the generation before
-    average: float = math.nan
 
 
 class Nevergrad(Algorithm):
@@ -112,23 +104,25 @@ class Nevergrad(Algorithm):
 
     def __init__(self, settings: NevergradSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._population = settings.population or default_population(self._policy.size)
-        several = parallel(settings.optimizer)
-        self._batch = settings.batch or (self._population if several else 1)
+        self._batch = settings.batch or (self._population if parallel(settings.optimizer) else 1)
         self._workers = settings.num_workers or self._batch
-        if not several and max(self._batch, self._workers) > 1:
-            raise UsageError(
-                f"nevergrad's optimizer {settings.optimizer} evaluates one candidate after the other; "
-                "leave batch and num_workers at none"
-            )
         self._search = self._new_search()
         centre = self._centre()
         self.state = NevergradState(centre, self.share(centre.astype(np.float32)), np.zeros(256))
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: NevergradSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
+
+    @classmethod
+    def check(cls, settings: NevergradSettings, problem: Problem) -> None:
+        super().check(settings, problem)
+        if not parallel(settings.optimizer) and max(settings.batch or 1, settings.num_workers or 1) > 1:
+            raise UsageError(
+                f"nevergrad's optimizer {settings.optimizer} evaluates one candidate after the other; "
+                "leave batch and num_workers at none"
+            )
 
     def policy(self) -> ArrayRef:
         return self.state.reported_ref
@@ -160,10 +154,9 @@ class Nevergrad(Algorithm):
     def _tell(self, task: Task, result: Result) -> None:
         """Take one candidate's fitness; the last one of a batch is the time to tell nevergrad."""
         state = self.state
-        state.fitness[task.worker] = fitness_of(result)
-        state.steps += sum(result.values["lengths"])
+        state.take(task.worker, result)
         if len(state.fitness) == len(state.candidates):
-            self._tell_batch([state.fitness[index] for index in range(len(state.candidates))])
+            self._tell_batch(state.in_order)
 
     def _tell_batch(self, fitness: list[float]) -> None:
         state = self.state
@@ -188,18 +181,14 @@ class Nevergrad(Algorithm):
     def _next_generation(self, reported: np.ndarray) -> None:
         state = self.state
         state.reported, state.reported_ref = reported, self.share(reported.astype(np.float32))
-        finite = [value for value in state.generation if math.isfinite(value)]
-        state.best = max(finite, default=math.nan)
-        state.average = math.fsum(finite) / len(finite) if finite else math.nan
+        state.end(state.generation)
         state.generation = []
-        state.previous_steps, state.steps = state.steps, 0
         self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:
         state, step_size = self.state, self._search.step_size
         return {
-            "fitness_best": state.best,
-            "fitness_mean": state.average,
+            **state.extremes(),
             "sigma": math.nan if step_size is None else step_size,
             "evaluations": state.told,
             "steps": state.previous_steps,

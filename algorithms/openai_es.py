@@ -20,6 +20,7 @@ from erlbench.algorithms.observation_statistics import ObservationStatistics
 from erlbench.algorithms.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
 from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.time_limit import ENVIRONMENT, TimeLimit
+from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.noise import NoiseTable
 from erlbench.policy import PolicySpec
@@ -80,7 +81,6 @@ class OpenAIES(Algorithm):
     def __init__(self, settings: OpenAIESSettings, context: Context) -> None:
         super().__init__(settings, context)
         problem = context.problem
-        self._policy = policy_of(problem, settings, normalisation=settings.normalise_observations)
         self._size = self._policy.learnt_size
         self._noise = 0.0 if problem.discrete else settings.action_noise
         longest = problem.env.max_episode_steps
@@ -102,8 +102,6 @@ class OpenAIES(Algorithm):
         size = self.settings.noise_table
         if not size:
             return None
-        if size < self._size:
-            raise UsageError(f"noise_table ({size}) must be at least as long as the policy's {self._size} parameters")
         table = NoiseTable(size, self.settings.noise_table_seed)
         self.context.store.hold(table)
         return table
@@ -112,9 +110,17 @@ class OpenAIES(Algorithm):
     def synchronous(self) -> bool:  # type: ignore[override]
         return self.settings.stale != DISCARD
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings, normalisation=settings.normalise_observations)
+
+    @classmethod
+    def check(cls, settings: OpenAIESSettings, problem: Problem) -> None:
+        size, needed = settings.noise_table, cls.policy_for(settings, problem).learnt_size
+        if 0 < size < needed:
+            raise UsageError(
+                f"noise_table ({size}) must be at least as long as the policy's {needed} parameters, or 0 for none"
+            )
 
     def policy(self) -> ArrayRef:
         return self.state.policy

@@ -94,15 +94,14 @@ class PPO(Algorithm):
     def __init__(self, settings: PPOSettings, context: Context) -> None:
         super().__init__(settings, context)
         problem = context.problem
-        self._policy = reported_policy(problem, settings)
         learner = initial_learner(problem, settings, self.key(Purpose.PARAMETERS))
         statistics = initial_statistics(problem.observation_size)
         actor = reported_parameters(learner[0], statistics, problem, settings)
         self.state = PPOState(self.share(learner), self.share(actor), self.share(statistics))
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: PPOSettings, problem: Problem) -> PolicySpec:
+        return reported_policy(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.actor

@@ -54,7 +54,7 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
         "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
         "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
         "multi-actor-td3": Entry(
-            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", critic_updates=5.0, actor_updates=2.5
+            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", BOTH, critic_updates=5.0, actor_updates=2.5
         ),
         "erl": Entry("erlbench.algorithms.erl:ERL", BOTH, critic_updates=1.0, actor_updates=1.0),
         "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", BOTH, critic_updates=1.0, actor_updates=5.0, episodes=6.0),

@@ -16,8 +16,9 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.episode_tasks import episode_task
+from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
 from erlbench.seeding import Key, Purpose
 from erlbench.settings import setting
@@ -68,13 +69,9 @@ class SACSettings:
 
 
 @dataclass
-class SACState:
+class SACState(Learning):
     """Everything SAC needs to go on."""
 
-    learner: ArrayRef  # see initial_learner
-    actor: ArrayRef  # the learner's deterministic policy alone
-    running: bool = False  # whether an episode is under way
-    critic_loss: float = 0.0  # mean over the last episode
     entropy: float = 0.0  # of the policy, mean over the last episode's updates
     temperature: float = 1.0  # after the last episode
 
@@ -89,16 +86,15 @@ class SAC(Algorithm):
 
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._policy = policy_of(context.problem, settings)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
         learner = initial_learner(self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
 
-    @property
-    def policy_spec(self) -> PolicySpec:
-        return self._policy
+    @classmethod
+    def policy_for(cls, settings: SACSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The deterministic policy tanh(mean)."""
@@ -106,17 +102,12 @@ class SAC(Algorithm):
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        if self.state.running or self.exhausted:
-            return []
-        self.state.running = True
         values = update_settings(self.settings, self._policy, self._critic) | {"episodes": 1}
-        return [episode_task(self, TASK, self.state.learner, values)]
+        return next_episode(self, TASK, values)
 
     def _tell(self, task: Task, result: Result) -> None:
-        state, values = self.state, result.values
-        state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
-        state.critic_loss, state.entropy = values["critic_loss"], values["entropy"]
-        state.temperature, state.running = values["temperature"], False
+        self.state.take(result)
+        self.state.entropy, self.state.temperature = result.values["entropy"], result.values["temperature"]
         self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:

@@ -13,10 +13,12 @@ from torch import Tensor
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.episode_loop import Memory, learn_episodes, side_by_side
 from erlbench.algorithms.gaussian_actor import GaussianActor
-from erlbench.algorithms.learners import CriticLearner, Minibatches, load, saved
+from erlbench.algorithms.learners import CriticLearner, HostCopy, Minibatches, load, saved
+from erlbench.algorithms.minibatch_blocks import scratch
 from erlbench.algorithms.mlp import Adam, Mlp
 from erlbench.algorithms.sac import learner_parts, value_sizes
 from erlbench.algorithms.side_by_side import Together, in_turn
+from erlbench.algorithms.stochastic_learner import StochasticLearner
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.rollout import transitions
@@ -36,7 +38,8 @@ def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: 
     `Replay.append` takes. A NaN or infinite value raises `NumericalError`.
     """
     policy: PolicySpec = settings["policy"]
-    learner = _learner(workspace, policy, settings["critic"], settings["value_network"], settings["batch_size"])
+    shapes = policy, settings["critic"], settings["value_network"], settings["batch_size"]
+    learner = scratch(workspace, Learner, *shapes)
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"], settings["temperature"])
     rows = torch.zeros(settings["limit"] * settings["episodes"], 2, device=workspace.device)
 
@@ -78,35 +81,30 @@ class Learner:
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
         self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
-        self._parameters, *moments = parts["actor"]
-        gradients = torch.zeros_like(self._parameters)
-        self._actor = GaussianActor(policy, self._parameters, self.minibatch.observations, gradients)
-        self._actor_adam = Adam(self._parameters, gradients, *moments)
+        parameters = parts["actor"][0]
         self._temperature = _Temperature(parts["temperature"])
         self.alpha = self._temperature.alpha
         self.critic = CriticLearner(critic, batch_size, parts["critic"], 0.5)
-        self._q_inputs = torch.zeros_like(self.critic.inputs)  # observation, the actor's action
-        q = self.critic.state[0].view(2, -1)
-        columns = slice(policy.sizes[0], None)
-        self._q = Mlp(critic.sizes, critic.activation, "linear", q, self._q_inputs, input_columns=columns)
+        observations, critics = self.minibatch.observations, self.critic.state[0]
+        self._actor = StochasticLearner(policy, critic, parts["actor"], observations, critics)
         self._value = _ValueLearner(policy, critic, parts["value"], self.minibatch) if value_network else None
-        self._next_actor = GaussianActor(policy, self._parameters, self.minibatch.next_observations)
-        self._split, self._batch_size = policy.sizes[0], batch_size
+        self._next_actor = GaussianActor(policy, parameters, self.minibatch.next_observations)
+        self._batch_size = batch_size
         self._host_noise = torch.zeros(2, batch_size, policy.sizes[-1])  # of the next actions, and of the actor's
         self._noise = self._host_noise.to(device)
-        self._host_parameters = self._parameters.cpu()  # on a CPU the same memory
+        self._shown = HostCopy(parameters)
         self._observation = torch.zeros(1, policy.sizes[0])
-        self._acting = GaussianActor(policy, self._host_parameters, self._observation)
+        self._acting = GaussianActor(policy, self._shown.tensor, self._observation)
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int, temperature: float | None) -> None:
         """Take over a learner that has made so many updates; a `temperature` is kept, None is learnt."""
         load(self.state, array)
         self.critic.adam.reset(critic_updates)
-        self._actor_adam.reset(actor_updates)
+        self._actor.adam.reset(actor_updates)
         self._temperature.reset(actor_updates, temperature)
         if self._value is not None:
             self._value.adam.reset(critic_updates)
-        self._show_actor()
+        self._shown.update()
 
     def act(self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
         """Write a sample of the policy into `action`."""
@@ -131,11 +129,12 @@ class Learner:
             self._temperature.update(row[1], settings["target_entropy"], settings["learning_rate"])
         if self._value is not None:
             self._value.track(settings["tau"])
-        self._show_actor()
+        self._shown.update()
 
     def _update_critic(self, settings: Mapping[str, Any], loss: Tensor) -> None:
         """Eq. 5 of v2 (with V from Eq. 3), eq. 7 of v1; and, beside the next state's value, the actor's actions."""
-        batch, critic, split = self.minibatch, self.critic, self._split
+        batch, critic, split = self.minibatch, self.critic, self.minibatch.observation_size
+        draw = partial(self._actor.policy.draw, self._noise[1])
         critic.together = self.together
         critic.inputs[:, :split] = batch.observations
         critic.inputs[:, split:] = batch.actions
@@ -143,12 +142,12 @@ class Learner:
         critic.continues.copy_(batch.continues)
         if self._value is None:
             critic.next_inputs[:, :split] = batch.next_observations
-            self.together([partial(self._next_actor.draw, self._noise[0]), partial(self._actor.draw, self._noise[1])])
+            self.together([partial(self._next_actor.draw, self._noise[0]), draw])
             critic.next_inputs[:, split:] = self._next_actor.actions
             torch.amin(critic.target_values(), 0, out=critic.next_values)
             critic.next_values.addcmul_(self._next_actor.log_probabilities, self.alpha, value=-1.0)
         else:
-            self.together([self._value.target.forward, partial(self._actor.draw, self._noise[1])])
+            self.together([self._value.target.forward, draw])
             critic.next_values.copy_(self._value.target.outputs[0])
         critic.fit(settings["discount"], settings["learning_rate"], loss)
 
@@ -158,32 +157,15 @@ class Learner:
         With a value network that is updated, too: its target is the negative of the term in brackets. Without one
         the target critics move.
         """
-        rate = settings["learning_rate"]
-        self._q_inputs[:, : self._split] = self.minibatch.observations
-        self._q_inputs[:, self._split :] = self._actor.actions
-        log_probability, lanes = self._actor.log_probabilities, range(len(self._q.lanes))
-        self.together([partial(self._q.forward_lane, lane) for lane in lanes])
-        first, second = self._q.outputs
-        smaller = first <= second
-        self._q.output_gradient[0].copy_(smaller).div_(-self._batch_size)
-        self._q.output_gradient[1].copy_(~smaller).div_(-self._batch_size)
-        self.together([partial(self._q.backward_lane, lane) for lane in lanes])
+        rate, log_probability = settings["learning_rate"], self._actor.policy.log_probabilities
+        first, second = self._actor.slope(self.together)
         if self._value is None:
             beside = partial(self.critic.track, settings["tau"])
         else:
             values = torch.minimum(first, second).addcmul_(log_probability, self.alpha, value=-1.0)
             beside = partial(self._value.update, values, rate)
-        self.together([partial(self._climb, rate), beside])
+        self.together([partial(self._actor.climb, self.alpha / self._batch_size, rate), beside])
         return log_probability
-
-    def _climb(self, learning_rate: float) -> None:
-        """The actor's step, with the gradients of its actions from the critics."""
-        self._actor.backward(self.alpha / self._batch_size, self._q.input_gradient.sum(0))
-        self._actor_adam.step(learning_rate)
-
-    def _show_actor(self) -> None:
-        if self._host_parameters.data_ptr() != self._parameters.data_ptr():
-            self._host_parameters.copy_(self._parameters)
 
 
 class _Temperature:
@@ -234,14 +216,3 @@ class _ValueLearner:
     def track(self, tau: float) -> None:
         """Move the target: target += tau * (online - target)."""
         self._target.lerp_(self._online, tau)
-
-
-def _learner(
-    workspace: Workspace, policy: PolicySpec, critic: CriticSpec, value_network: bool, batch_size: int
-) -> Learner:
-    """The workspace's buffers for these shapes; their contents never outlive a task."""
-    name = (Learner, policy, critic, value_network, batch_size)
-    if name not in workspace.scratch:
-        workspace.scratch[name] = Learner(policy, critic, value_network, batch_size, workspace.device)
-    found: Learner = workspace.scratch[name]
-    return found

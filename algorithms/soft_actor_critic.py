@@ -18,7 +18,8 @@ from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gaussian_actor import GaussianActor, joined, separated
 from erlbench.algorithms.learners import CriticLearner, Minibatches, arithmetic, check_losses, load, saved
 from erlbench.algorithms.minibatch_blocks import BLOCK, CriticBlock, Noise, indices, scratch
-from erlbench.algorithms.mlp import Adam, Mlp
+from erlbench.algorithms.side_by_side import in_turn
+from erlbench.algorithms.stochastic_learner import StochasticLearner
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.seeding import Key, Purpose, generator
@@ -74,7 +75,7 @@ def train_actor(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     load(block.q, inputs["critic"][0])
     load(block.parameters, separated(policy, inputs["parameters"]))
     block.moments.zero_()
-    block.adam.reset(0)
+    block.learner.adam.reset(0)
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
     with arithmetic():
@@ -117,28 +118,17 @@ class _ActorBlock:
     """The buffers of `train_actor`: `BLOCK` minibatches of observations, the actor, and the critics it climbs."""
 
     def __init__(self, policy: PolicySpec, critic: CriticSpec, batch_size: int, device: str) -> None:
-        self.parameters = torch.zeros(policy.size, device=device)
-        self.moments = torch.zeros(2, policy.size, device=device)
-        gradients = torch.zeros_like(self.parameters)
-        self.adam = Adam(self.parameters, gradients, *self.moments)
+        state = torch.zeros(3, policy.size, device=device)
+        self.parameters, self.moments = state[0], state[1:]
         self.minibatches = Minibatches(policy, batch_size, BLOCK, device)
         self._batches = self.minibatches.observations.view(BLOCK, batch_size, -1)
         self._observations = torch.zeros_like(self._batches[0])
-        self._actor = GaussianActor(_mean(policy), self.parameters, self._observations, gradients)
         self._noise = Noise(batch_size * BLOCK, policy.sizes[-1], device)
         self._drawn: Tensor
-        self._split, self._batch_size = policy.sizes[0], batch_size
+        self._batch_size = batch_size
         self._weight = torch.zeros(1, device=device)
-        self._inputs = torch.zeros(batch_size, critic.sizes[0], device=device)
         self.q = torch.zeros(critic.count * critic.size, device=device)
-        self._q = Mlp(
-            critic.sizes,
-            critic.activation,
-            "linear",
-            self.q.view(critic.count, -1),
-            self._inputs,
-            input_columns=slice(self._split, None),
-        )
+        self.learner = StochasticLearner(_mean(policy), critic, state, self._observations, self.q)
 
     def draw(self, random: np.random.Generator) -> None:
         """The noise of the samples of all minibatches."""
@@ -147,16 +137,9 @@ class _ActorBlock:
     def update(self, index: int, temperature: float, learning_rate: float) -> None:
         """One Adam step on the minibatch `index`."""
         self._observations.copy_(self._batches[index])
-        self._inputs[:, : self._split] = self._observations
-        self._inputs[:, self._split :] = self._actor.sample(self._drawn[index])
-        self._actor.log_probability()
-        first, second = self._q.forward()
-        smaller = first <= second
-        self._q.output_gradient[0].copy_(smaller).div_(-self._batch_size)
-        self._q.output_gradient[1].copy_(~smaller).div_(-self._batch_size)
-        self._q.backward()
-        self._actor.backward(self._weight.fill_(temperature / self._batch_size), self._q.input_gradient.sum(0))
-        self.adam.step(learning_rate)
+        self.learner.policy.draw(self._drawn[index])
+        self.learner.slope(in_turn)
+        self.learner.climb(self._weight.fill_(temperature / self._batch_size), learning_rate)
 
 
 def _mean(policy: PolicySpec) -> PolicySpec:

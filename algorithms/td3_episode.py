@@ -13,7 +13,8 @@ from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.episode_loop import Memory, learn, side_by_side
-from erlbench.algorithms.learners import ActorLearner, CriticLearner, Minibatches, load, saved, smooth
+from erlbench.algorithms.learners import ActorLearner, CriticLearner, HostCopy, Minibatches, load, saved, smooth
+from erlbench.algorithms.minibatch_blocks import scratch
 from erlbench.algorithms.mlp import Mlp
 from erlbench.algorithms.side_by_side import Together, in_turn
 from erlbench.errors import NumericalError
@@ -33,7 +34,7 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     Arrays: `learner`, `actor`, and what `Replay.append` takes. A NaN or infinite value raises `NumericalError`.
     """
     policy: PolicySpec = settings["policy"]
-    learner = _learner(workspace, policy, settings["critic"], settings["batch_size"])
+    learner = scratch(workspace, Learner, policy, settings["critic"], settings["batch_size"])
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"])
     losses, delay = torch.zeros(settings["limit"], device=workspace.device), settings["policy_delay"]
 
@@ -76,18 +77,18 @@ class Learner:
         self._target = Mlp(
             policy.sizes, policy.activation, "tanh", self._actors[1][None], self.minibatch.next_observations
         )
-        self._split, self._batch_size = policy.sizes[0], batch_size
+        self._batch_size = batch_size
         self._host_noise = torch.zeros(batch_size, policy.sizes[-1])
         self._noise = self._host_noise.to(device)
-        self._host_actor = self._actors[0].cpu()  # on a CPU the same memory
-        self.acting = NumpyPolicy(policy, self._host_actor.numpy())
+        self._shown = HostCopy(self._actors[0])
+        self.acting = NumpyPolicy(policy, self._shown.tensor.numpy())
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
         load(self.state, array)
         self.critic.adam.reset(critic_updates)
         self.actor.adam.reset(actor_updates)
-        self._show_actor()
+        self._shown.update()
 
     def update(
         self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, loss: Tensor, delayed: bool
@@ -96,7 +97,7 @@ class Learner:
 
         `together` runs what does not depend on each other.
         """
-        batch, critic, split = self.minibatch, self.critic, self._split
+        batch, critic = self.minibatch, self.critic
         batch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         random.standard_normal(out=self._host_noise.numpy(), dtype=np.float32)
         if self._noise is not self._host_noise:
@@ -108,29 +109,11 @@ class Learner:
             self._target.forward()
         actions = self._target.outputs[0]
         smooth(actions, self._noise, settings["target_noise"], settings["noise_clip"])
-        critic.inputs[:, :split] = batch.observations
-        critic.inputs[:, split:] = batch.actions
-        critic.next_inputs[:, :split] = batch.next_observations
-        critic.next_inputs[:, split:] = actions
-        critic.rewards.copy_(batch.rewards)
-        critic.continues.copy_(batch.continues)
+        critic.take(batch, actions)
         critic.together = self.together
         critic.update(settings["discount"], settings["learning_rate"], loss)
         if delayed:
             climb = partial(self.actor.climb, settings["learning_rate"])
             self.together([climb, partial(critic.track, settings["tau"])])
             self._actors[1].lerp_(self._actors[0], settings["tau"])
-            self._show_actor()
-
-    def _show_actor(self) -> None:
-        if self._host_actor.data_ptr() != self._actors[0].data_ptr():
-            self._host_actor.copy_(self._actors[0])
-
-
-def _learner(workspace: Workspace, policy: PolicySpec, critic: CriticSpec, batch_size: int) -> Learner:
-    """The workspace's buffers for these shapes; their contents never outlive a task."""
-    name = (Learner, policy, critic, batch_size)
-    if name not in workspace.scratch:
-        workspace.scratch[name] = Learner(policy, critic, batch_size, workspace.device)
-    found: Learner = workspace.scratch[name]
-    return found
+            self._shown.update()

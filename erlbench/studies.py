@@ -133,7 +133,10 @@ def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
                     preset = registry.preset(entry.algo, entry.preset)
                     for env, found in problems.items():
                         registry.check_actions(entry.algo, found.discrete, env)
-                        resolve(types[entry.algo], env, preset, profile_settings(profile, entry), owner=entry.algo)
+                        values = profile_settings(profile, entry)
+                        settings = resolve(types[entry.algo], env, preset, values, owner=entry.algo)
+                        if not registry.missing(entry.algo):
+                            registry.find(entry.algo).check(settings, found)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.studies import Entry, benchmarks_file, find, find_profile, load_studies, profile_settings, validate
 from erlbench.toml_file import TomlLines
@@ -44,10 +45,10 @@ envs = ["Hopper-v5", "Walker2d-v5"]
 """
 
 
-def load(tmp_path: Path, old: str = "", new: str = ""):
-    assert old in SMALL
+def load(tmp_path: Path, old: str = "", new: str = "", text: str = SMALL):
+    assert old in text
     path = tmp_path / "small.toml"
-    path.write_text(SMALL.replace(old, new, 1) if old else SMALL)
+    path.write_text(text.replace(old, new, 1) if old else text)
     return load_studies(path)
 
 
@@ -123,14 +124,19 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
         ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
         ('"Walker2d-v5"]', '"Walker2d-v5@v5"]', "line 28: 'Walker2d-v5@v5' names the default preset; write "
          "'Walker2d-v5'"),
-        ('"Walker2d-v5"]', '"CartPole-v1"]', "line 24: td3 has no discrete actions, which CartPole-v1 needs; "),
+        ('"td3" }]', '"cem" }, { algo = "steady" }]', "line 24: steady has no discrete actions, which CartPole-v1 "),
+        ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
+         "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
         ("seeds = 2", "seeds = 2\nenv_settings = { frame_skp = 2 }", "line 20: environment 'Hopper-v5' has no setting "
          "'frame_skp'; did you mean 'frame_skip'?"),
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
     ],
 )  # fmt: skip
-def test_validation_names_the_line_and_the_nearest_word(tmp_path, old, new, message):
-    studies = load(tmp_path, old, new)
+def test_validation_names_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
+    entries = {**registry.ALGORITHMS, "steady": registry.Entry("erlbench.algorithms.td3:TD3")}
+    monkeypatch.setattr(registry, "ALGORITHMS", entries)
+    text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
+    studies = load(tmp_path, old, new, text)
     with pytest.raises(UsageError) as caught:
         validate(studies, tmp_path / "small.toml")
     assert f"small.toml, {message}" in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from erlbench import studies
 from erlbench.algorithms import registry
@@ -28,17 +29,22 @@ def plan(arguments: RunArguments) -> list[Cell]:
     distinct: dict[Path, Cell] = {}
     for cell in cells:
         distinct.setdefault(cell.directory, cell)
-    _check_environments(distinct.values())
+    _check_problems(distinct.values())
     return list(distinct.values())
 
 
-def _check_environments(cells: Iterable[Cell]) -> None:
-    """Make each environment once, and refuse algorithms that cannot give its actions."""
-    problems: dict[str, Problem] = {}
+def _check_problems(cells: Iterable[Cell]) -> None:
+    """Make each environment once, and refuse algorithms and settings that do not go with it."""
+    problems: dict[tuple[Any, ...], Problem] = {}
+    checked: set[tuple[Any, ...]] = set()
     for cell in cells:
-        if cell.env not in problems:
-            problems[cell.env] = problem(cell.env, cell.env_settings)
-        registry.check_actions(cell.algo, problems[cell.env].discrete, cell.env)
+        where = (cell.env, repr(sorted(cell.env_settings.items())))
+        if where not in problems:
+            problems[where] = problem(cell.env, cell.env_settings)
+        if (what := (*where, cell.algo, cell.settings)) not in checked:
+            checked.add(what)
+            registry.check_actions(cell.algo, problems[where].discrete, cell.env)
+            registry.find(cell.algo).check(cell.settings, problems[where])
 
 
 def _free_cells(arguments: RunArguments) -> Iterator[Cell]:

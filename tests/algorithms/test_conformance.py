@@ -1,17 +1,21 @@
 """What every registered algorithm must do; a new one is run here by its line in the registry."""
 
+import functools
 import threading
 
 import numpy as np
 import pytest
 
+from erlbench import progress
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
+from erlbench.cells import RunOptions
 from erlbench.checkpoint import load_checkpoint, references, save_checkpoint
 from erlbench.driver import CORE_TYPES, Driver
 from erlbench.envs.registry import problem
 from erlbench.pool import create
 from erlbench.replay import Replay
+from erlbench.runner import Runner
 from erlbench.settings import describe
 from tests.runs import all_rows, make_cell, rows, run
 
@@ -34,11 +38,34 @@ def interrupt_after(monkeypatch, results):
     monkeypatch.setattr(Driver, "_step", counted)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A finished run of an algorithm, without worker processes and interruptions; made once."""
+
+    @functools.cache
+    def finished(algo):
+        cell = make_cell(algo, tmp_path_factory.mktemp(algo))
+        assert run(cell) == 0
+        return cell
+
+    return finished
+
+
+@pytest.fixture(scope="module")
+def runners():
+    """Runners by their number of processes, whose workers go from algorithm to algorithm: they import PyTorch once."""
+    made = {
+        processes: Runner(RunOptions(processes, verbosity=-1, device="cpu"), progress.create(-1), threading.Event())
+        for processes in (1, 3)
+    }
+    yield made
+    for runner in made.values():
+        runner.close()
+
+
 @pytest.mark.parametrize("algo", ALGORITHMS)
-def test_it_learns_to_the_end_of_its_budget_and_counts_every_step_once(algo, tmp_path):
-    cell = make_cell(algo, tmp_path)
-    assert run(cell) == 0
-    check_counts(cell)
+def test_it_learns_to_the_end_of_its_budget_and_counts_every_step_once(algo, whole):
+    check_counts(whole(algo))
 
 
 def check_counts(cell):
@@ -63,10 +90,9 @@ def check_counts(cell):
 
 
 @pytest.mark.parametrize("algo", SYNCHRONOUS)
-def test_a_resumed_run_equals_an_uninterrupted_one(algo, tmp_path, monkeypatch):
-    whole = make_cell(algo, tmp_path / "whole")
-    assert run(whole) == 0
-    parts = make_cell(algo, tmp_path / "parts")
+def test_a_resumed_run_equals_an_uninterrupted_one(algo, whole, tmp_path, monkeypatch):
+    expected = all_rows(whole(algo).directory)  # before drivers are made to stop
+    parts = make_cell(algo, tmp_path)
     interrupts = 0
     for results in (3, 17, 40):
         with monkeypatch.context() as patch:
@@ -76,7 +102,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(algo, tmp_path, monkeypatch):
         interrupts += code == 130
     assert run(parts) == 0
     assert interrupts >= 2
-    assert all_rows(parts.directory) == all_rows(whole.directory)
+    assert all_rows(parts.directory) == expected
 
 
 @pytest.mark.parametrize("algo", ASYNCHRONOUS)
@@ -96,13 +122,12 @@ def test_an_interrupted_asynchronous_run_goes_on(algo, simulated, tmp_path, monk
 
 
 @pytest.mark.parametrize("algo", SYNCHRONOUS)
-def test_the_number_of_processes_changes_no_digit(algo, tmp_path):
-    found = []
-    for processes in (0, 1, 3):
+def test_the_number_of_processes_changes_no_digit(algo, whole, runners, tmp_path):
+    expected = all_rows(whole(algo).directory)
+    for processes, runner in runners.items():
         cell = make_cell(algo, tmp_path / str(processes))
-        assert run(cell, processes=processes) == 0
-        found.append(all_rows(cell.directory))
-    assert found[0] == found[1] == found[2]
+        assert runner.run(cell) == "done"
+        assert all_rows(cell.directory) == expected, f"{processes} processes"
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
@@ -158,10 +183,6 @@ def test_every_setting_is_documented(algo):
 
 
 def test_a_stop_before_the_first_task_is_an_interruption(tmp_path):
-    from erlbench import progress
-    from erlbench.cells import RunOptions
-    from erlbench.runner import Runner
-
     stop = threading.Event()
     stop.set()
     runner = Runner(RunOptions(0), progress.create(-1), stop)

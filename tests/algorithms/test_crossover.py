@@ -5,6 +5,7 @@ import pytest
 
 from erlbench.algorithms.crossover import crossover, taken
 from erlbench.policy import layer_slices, parameter_count
+from erlbench.policy.layout import network_tensors
 
 SIZES = (5, 400, 300, 3)
 
@@ -19,11 +20,17 @@ def parents(sizes=SIZES):
 def test_rows_come_whole_from_one_of_the_parents(exchange):
     mean, winner = parents()
     kept = mean.copy(), winner.copy()
-    child = crossover(mean, winner, SIZES, exchange, np.random.default_rng(1))
+    child, other = crossover(mean, winner, network_tensors(SIZES), exchange, np.random.default_rng(1))
     np.testing.assert_array_equal(mean, kept[0])
     np.testing.assert_array_equal(winner, kept[1])
     assert child.dtype == np.float32
-    assert ((child == mean) | (child == winner)).all()
+    for one in (child, other):
+        assert ((one == mean) | (one == winner)).all()
+    assert (other == mean).any()
+    if exchange:  # one part overwrites the other: they are never swapped
+        assert not ((child == winner) & (other == mean)).any()
+    else:
+        assert ((child == winner) & (other == mean)).any()
     for (weight, _), inputs in zip(layer_slices(SIZES), SIZES):
         from_winner = (child[weight] == winner[weight]).reshape(-1, inputs)
         assert (from_winner.all(1) | ~from_winner.any(1)).all()
@@ -41,7 +48,7 @@ def test_rows_come_whole_from_one_of_the_parents(exchange):
 )
 def test_share_of_the_winner_s_parts(exchange, most, expected):
     random, parts = np.random.default_rng(0), 500
-    shares = [len(taken(parts, int(random.integers(most * parts)), exchange, random)) / parts for _ in range(2000)]
+    shares = [len(taken(parts, int(random.integers(most * parts)), exchange, random)[0]) / parts for _ in range(2000)]
     assert np.mean(shares) == pytest.approx(expected, abs=0.015)
     if most == 2 and not exchange:
         assert np.mean(shares) == pytest.approx(0.37, abs=0.02)
@@ -52,7 +59,7 @@ def test_an_exchange_equals_replacements_in_place():
     for seed in range(50):
         random, twin = np.random.default_rng(seed), np.random.default_rng(seed)
         parts, replacements = 7, seed % 15
-        found = taken(parts, replacements, True, random)
+        to_first, to_second = taken(parts, replacements, True, random)
         mine, theirs = np.zeros(parts, int), np.ones(parts, int)
         places, coins = twin.integers(parts, size=replacements), twin.random(replacements)
         for place, coin in zip(places, coins):
@@ -60,8 +67,9 @@ def test_an_exchange_equals_replacements_in_place():
                 mine[place] = theirs[place]
             else:
                 theirs[place] = mine[place]
-        np.testing.assert_array_equal(found, np.flatnonzero(mine))
+        np.testing.assert_array_equal(to_first, np.flatnonzero(mine))
+        np.testing.assert_array_equal(to_second, np.flatnonzero(theirs == 0))
 
 
 def test_nothing_is_taken_without_replacements():
-    assert len(taken(4, 0, False, np.random.default_rng(0))) == 0
+    assert [len(places) for places in taken(4, 0, False, np.random.default_rng(0))] == [0, 0]

@@ -10,46 +10,23 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
 from erlbench.algorithms.ddpg_learner import Learner
 from erlbench.algorithms.ddpg_tasks import train_episode, update_ddpg
 from erlbench.algorithms.episode_loop import Memory
-from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError
 from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec, layer_slices
-from erlbench.replay import Replay
 from erlbench.seeding import Purpose, generator
 from erlbench.settings import resolve
-from erlbench.store import Store
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
 
 from . import oracle
+from .episodes import run
 
 SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
-
-
-@pytest.fixture
-def context(tmp_path):
-    pendulum = problem("Pendulum-v1")
-    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
-    store = Store.create()
-    yield Context(pendulum, 3, 650, 1, store, replay)
-    store.close()
-    replay.close()
-
-
-def run(algorithm, workspace):
-    """Run to the end of the budget; the tasks and their results."""
-    done = []
-    while tasks := algorithm.ask():
-        (task,) = tasks
-        done.append((task, workspace.run(task)))
-        algorithm.tell(*done[-1])
-    return done
 
 
 @pytest.mark.parametrize("decay", [0.0, 1e-2])

@@ -32,7 +32,11 @@ class Bare(Algorithm):
     def _tell(self, task, result):
         pass
 
-    policy = policy_spec = None
+    @classmethod
+    def policy_for(cls, settings, problem):
+        return None
+
+    policy = None
 
 
 @pytest.fixture

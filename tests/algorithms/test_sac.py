@@ -13,22 +13,19 @@ import pytest
 import torch
 
 from erlbench.algorithms import mlp
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.episode_loop import Memory
 from erlbench.algorithms.gaussian_actor import GaussianActor
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
 from erlbench.algorithms.sac_episode import Learner, train_episodes
-from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
-from erlbench.replay import Replay
 from erlbench.settings import resolve
-from erlbench.store import Store
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
 
 from . import oracle, sac_oracle
+from .episodes import run
 
 SMALL = SACSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
 VARIANTS = {
@@ -40,26 +37,6 @@ VARIANTS = {
 variants = pytest.mark.parametrize("variant", VARIANTS)
 POLICY = PolicySpec((3, 24, 16, 2), "relu", (-2.0, -1.0), (2.0, 1.0))
 CRITIC = critic_spec(POLICY, (20, 12), "relu")
-
-
-@pytest.fixture
-def context(tmp_path):
-    pendulum = problem("Pendulum-v1")
-    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
-    store = Store.create()
-    yield Context(pendulum, 3, 650, 1, store, replay)
-    store.close()
-    replay.close()
-
-
-def run(algorithm, workspace):
-    """Run to the end of the budget; the tasks and their results."""
-    done = []
-    while tasks := algorithm.ask():
-        (task,) = tasks
-        done.append((task, workspace.run(task)))
-        algorithm.tell(*done[-1])
-    return done
 
 
 def filled_memory(context, random, action_size):
@@ -230,7 +207,7 @@ def test_updates_equal_stable_baselines3(context):
             assert not noises
             assert row[0].item() == pytest.approx(theirs["train/critic_loss"], rel=1e-5)
             assert alpha == pytest.approx(theirs["train/ent_coef"], rel=1e-6)
-            found = [mine._parameters, mine.critic.state[0], mine.critic.state[1]]
+            found = [mine._shown.tensor, mine.critic.state[0], mine.critic.state[1]]
             for vector, module in zip(found, (model.actor, model.critic, model.critic_target)):
                 expected = oracle.vector(module)
                 assert np.abs(vector.numpy() - expected).max() <= 1e-5 * np.abs(expected).max()

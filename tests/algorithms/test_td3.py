@@ -11,44 +11,21 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.episode_loop import Memory
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
 from erlbench.algorithms.td3_episode import Learner, train_episode
-from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.replay import Replay
 from erlbench.rollout import Episode
 from erlbench.settings import resolve
-from erlbench.store import Store
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
 
 from . import oracle
+from .episodes import run
 
 SMALL = TD3Settings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
-
-
-@pytest.fixture
-def context(tmp_path):
-    pendulum = problem("Pendulum-v1")
-    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
-    store = Store.create()
-    yield Context(pendulum, 3, 650, 1, store, replay)
-    store.close()
-    replay.close()
-
-
-def run(algorithm, workspace):
-    """Run to the end of the budget; the tasks and their results."""
-    done = []
-    while tasks := algorithm.ask():
-        (task,) = tasks
-        done.append((task, workspace.run(task)))
-        algorithm.tell(*done[-1])
-    return done
 
 
 def test_run_keeps_the_schedule_and_ends_on_budget(context):

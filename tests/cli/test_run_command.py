@@ -9,11 +9,12 @@ import tomli_w
 from click.testing import CliRunner
 
 from erlbench import runner
+from erlbench.algorithms import registry
 from erlbench.cells import Cell, RunOptions
 from erlbench.cli import cli
 from erlbench.cli.arguments import arguments
 from erlbench.cli.planning import plan
-from erlbench.errors import Interrupted
+from erlbench.errors import Interrupted, UsageError
 
 
 def invoke(*words: str):
@@ -33,10 +34,15 @@ def cells_of(**given) -> list[Cell]:
         ("--algo xyzzy --env Hopper-v5", "unknown algorithm 'xyzzy'; there are td3, "),
         ("--algo td3@papr --env Hopper-v5", "unknown preset 'papr' of td3; did you mean 'paper'?"),
         ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
+        ("--algo cem --env CartPole-v1 --set bins=5", "bins=5 is for continuous actions; CartPole-v1 has discrete"),
+        ("--algo aes-rl --env CartPole-v1 --set learner=sac", "learner=sac is for continuous actions; CartPole-v1 has"),
+        ("--algo openai-es --env Hopper-v5 --set noise_table=99", "noise_table (99) must be at least as long as the "),
+        ("--algo cma-es --env Hopper-v5 --set covariance=full --set hidden=9999-9999", "a full covariance matrix of "),
         (
-            "--algo multi-actor-td3 --env CartPole-v1",
-            "multi-actor-td3 has no discrete actions, which CartPole-v1 needs; ",
+            "--algo nevergrad --env Hopper-v5 --set optimizer=Cobyla --set batch=2",
+            "nevergrad's optimizer Cobyla evaluates one candidate after the other; leave batch and num_workers at none",
         ),
+        ("--algo cem --env Hopper-v5 --total-generations 0", "--total-generations must be at least 1, not '0'"),
         ("--algo td3 --env Hopper-v5@papre", "'Hopper-v5' has no preset 'papre'; did you mean 'paper'?"),
         ("--algo td3 --env Hopper-v5 --env-set frame_skp=2", "no setting 'frame_skp'; did you mean 'frame_skip'?"),
         ("--algo td3 --env Hopper-v5 --env-set frame_skip=0", "must be an integer of at least 1, not 0"),
@@ -52,6 +58,7 @@ def cells_of(**given) -> list[Cell]:
             "unknown profile 'smok' of study 'aes-rl-table-1'; did you mean 'smoke'?",
         ),
         ("--study aes-rl-table-1 --preset code", "--preset cannot be given with --study"),
+        ("--study aes-rl-table-1 --total-generations 3", "--total-generations cannot be given with --study"),
         ("--study aes-rl-table-1 --workers 3", "--workers cannot be given with --study"),
         ("--study aes-rl-table-1 --algo td3", "--algo td3 is in none of the studies"),
         ("--study aes-rl-table-1 --env Ant-v5", "--env Ant-v5 is in none of the studies"),
@@ -68,6 +75,22 @@ def test_bad_input_gets_one_message_and_exit_code_2(words, message):
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
+
+
+def test_an_algorithm_without_discrete_actions_is_refused(monkeypatch):
+    entries = {**registry.ALGORITHMS, "steady": registry.Entry("erlbench.algorithms.td3:TD3")}
+    monkeypatch.setattr(registry, "ALGORITHMS", entries)
+    with pytest.raises(UsageError, match="steady has no discrete actions, which CartPole-v1 needs; these algorithms"):
+        cells_of(algo=("steady",), env=("CartPole-v1",))
+    assert len(cells_of(algo=("steady",), env=("Hopper-v5",))) == 1
+
+
+def test_settings_are_checked_for_every_environment(monkeypatch):
+    """Eight bins fit the first one only, and nothing has begun when the second is refused."""
+    monkeypatch.setattr(runner, "run_cells", lambda cells, options: pytest.fail("began"))
+    result = invoke("--algo", "cem", "--env", "Hopper-v5,CartPole-v1", "--set", "bins=8")
+    assert result.exit_code == 2
+    assert "CartPole-v1 has discrete ones" in result.stderr
 
 
 def test_an_unexpected_error_leaves_its_traceback_in_a_file(monkeypatch):
