@@ -24,7 +24,7 @@ from erlbench import machine  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 
 ALGORITHMS = ("cem-rl", "aes-rl")
-STEPS, WARM_UP = 6000, 900
+STEPS, WARM_UP = 4000, 900
 KINDS = {
     "critic": "critic updates",
     "actor": "actors' training",
@@ -88,7 +88,9 @@ def summary(tasks: Tasks, work: Work) -> dict[str, str]:
         ("a step of the environment", "µs", 1e6, work.timesteps),
     ):
         chosen = whole & (counted > 0)
-        lines[label] = f"{scale * length[chosen].sum() / counted[chosen].sum():.3g} {unit}"
+        lines[label] = "–"
+        if chosen.any():
+            lines[label] = f"{scale * length[chosen].sum() / counted[chosen].sum():.3g} {unit}"
     lines["a training step of the run"] = f"{1e3 * tasks.seconds_per_step:.3g} ms"
     return lines
 

@@ -85,7 +85,7 @@ def measure() -> Iterator[Panel]:
 def population() -> Panel:
     """Seconds per generation of CEM on two processes, beside growth in proportion to the largest population."""
     seconds = np.array([_generation(size) for size in POPULATIONS])
-    curve = Curve("CEM, s per generation", seconds, seconds[-1] * np.array(POPULATIONS) / POPULATIONS[-1])
+    curve = Curve("CEM", seconds, seconds[-1] * np.array(POPULATIONS) / POPULATIONS[-1])
     return Panel("Population", "population", "seconds per generation", POPULATIONS, (curve,), "in proportion")
 
 
@@ -119,11 +119,11 @@ def dimensions(
     title: str, axis: str, sizes: Sequence[int], labels: Sequence[str],
     shapes: Sequence[tuple[str, tuple[int, int]]], workspace: Workspace,
 ) -> Panel:  # fmt: skip
-    """Milliseconds of one thread for a rollout's step and TD3's updates, and their floors, for (environment, hidden)."""
+    """One thread's milliseconds for a rollout's step and TD3's updates, with their floors; shapes: (env, hidden)."""
     rows = [_costs(env_id, hidden, workspace) for env_id, hidden in shapes]
-    names = ("step of a rollout", "critic update", "actor update")
+    names = ("a rollout's step", "critic update", "actor update")
     curves = tuple(
-        Curve(f"{name}, ms", *(1e3 * np.array([row[part][index] for row in rows]) for part in range(2)))
+        Curve(name, *(1e3 * np.array([row[part][index] for row in rows]) for part in range(2)))
         for index, name in enumerate(names)
     )
     return Panel(title, axis, "milliseconds", sizes, curves, "floor", labels)
@@ -146,12 +146,11 @@ def _costs(env_id: str, hidden: tuple[int, int], workspace: Workspace) -> tuple[
 
 
 def table(panel: Panel) -> list[str]:
-    """A Markdown table: a column for each size, a row for each curve and its bound."""
-    rows = [f"| {panel.axis} | {' | '.join(panel.ticks)} |", f"|---|{'---|' * len(panel.sizes)}"]
-    for curve in panel.curves:
-        for label, values in ((curve.label, curve.measured), (f"{curve.label}: {panel.bound}", curve.bound)):
-            cells = ("–" if np.isnan(value) else f"{value:.3g}" for value in values)
-            rows.append(f"| {label} | {' | '.join(cells)} |")
+    """A Markdown table: a column for each size, a row for each curve and each bound."""
+    rows = [f"| {panel.axis}: {panel.unit} | {' | '.join(panel.ticks)} |", f"|---|{'---|' * len(panel.sizes)}"]
+    for label, values in [(curve.label, curve.measured) for curve in panel.curves] + panel.bounds:
+        cells = ("–" if np.isnan(value) else f"{value:.3g}" for value in values)
+        rows.append(f"| {label} | {' | '.join(cells)} |")
     return rows
 
 

@@ -38,6 +38,14 @@ class Panel:
         """A label for each size."""
         return list(self.labels) or [str(size) for size in self.sizes]
 
+    @property
+    def bounds(self) -> list[tuple[str, np.ndarray]]:
+        """The bounds with their names; one where all curves have the same."""
+        first = self.curves[0].bound
+        if all(np.array_equal(curve.bound, first) for curve in self.curves):
+            return [(self.bound, first)]
+        return [(f"{curve.label}: {self.bound}", curve.bound) for curve in self.curves]
+
 
 def draw(panels: Sequence[Panel], path: Path) -> None:
     """Write the figure of the panels, two to a row, to `path`, whose suffix is one of `style.FORMATS`."""
@@ -57,9 +65,9 @@ def _draw(axes: Any, panel: Panel) -> None:
 
     for index, curve in enumerate(panel.curves):
         look = {**style.line_style(index), "marker": "o", "markersize": 3.5}
-        axes.plot(panel.sizes, curve.measured, label=curve.label.partition(", ms")[0], **look)
-    bounds: dict[bytes, np.ndarray] = {curve.bound.tobytes(): curve.bound for curve in panel.curves}
-    for index, bound in enumerate(bounds.values()):
+        axes.plot(panel.sizes, curve.measured, label=curve.label, **look)
+    bounds = panel.bounds
+    for index, (_, bound) in enumerate(bounds):
         colour = style.PALETTE[index] if len(bounds) > 1 else style.GREY
         label = panel.bound if index == 0 else None
         axes.plot(panel.sizes, bound, color=colour, linestyle="--", linewidth=1.0, label=label, zorder=1)

@@ -100,7 +100,8 @@ class Bench:
 
     def sac(self) -> float:
         """SAC's step with its minibatch and noise."""
-        rows, rng, settings = torch.zeros(UPDATES, 2), np.random.default_rng(0), {**SAC, "target_entropy": -self._policy.sizes[-1]}
+        rows, rng = torch.zeros(UPDATES, 2), np.random.default_rng(0)
+        settings = {**SAC, "target_entropy": -self._policy.sizes[-1]}
 
         def run() -> None:
             for row in rows:
