@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -10,7 +11,14 @@ from erlbench.errors import UsageError
 from erlbench.studies import Study, find_profile, load_studies
 
 
-@click.command()
+class _Report(click.Command):
+    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [re.sub("^--reach=-", "--reach= -", arg) for arg in args])
+
+
+@click.command(cls=_Report)
 @click.argument("results", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -32,7 +40,45 @@ from erlbench.studies import Study, find_profile, load_studies
     metavar="NAME[,NAME...]",
     help="draw these columns of train.csv, too, a panel each; NAME+NAME are in one panel",
 )
-def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profile: str | None, columns: str) -> None:
+@click.option(
+    "--reach",
+    is_flag=False,
+    flag_value="published",
+    metavar="[SCORE[,SCORE...]]",
+    help="a table of the training steps to these scores [without scores: the published ones of the environment]",
+)
+@click.option(
+    "--x",
+    default="",
+    metavar="timesteps|time|generation|episodes",
+    help="what curves are drawn over [default: training steps, learning curves over minutes, too]",
+)
+@click.option(
+    "--smooth",
+    default=1,
+    show_default=True,
+    metavar="N",
+    type=int,
+    help="draw each run as the moving average of its last N evaluations (rows, for --columns)",
+)
+@click.option(
+    "--band",
+    default="auto",
+    show_default=True,
+    metavar="auto|range",
+    help="of the curves; auto: interval of the mean for five runs or more, else lowest to highest; range: always that",
+)
+def command(
+    results: tuple[Path, ...],
+    out: Path,
+    study: tuple[str, ...],
+    profile: str | None,
+    columns: str,
+    reach: str | None,
+    x: str,
+    smooth: int,
+    band: str,
+) -> None:
     """Write tables and curves from the results in the folders DIR [default: results].
 
     Running, interrupted and failed runs are shown as such; missing ones count as missing, never as zero.
@@ -43,9 +89,15 @@ def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profil
       erlbench report results/smoke --out report
       erlbench report results/laptop --study aes-rl-table-1,aes-rl-table-3
       erlbench report --columns sigma,score_es+score_sac
+      erlbench report results/lander --x generation --smooth 20 --band range
+      erlbench report results/swimmer --reach
+      erlbench report results/hopper --reach=1000,2000
     """
+    from erlbench.report.options import Options, parse_panels, parse_scores
     from erlbench.studies import find
 
+    scores = None if reach is None else parse_scores(reach)
+    options = Options(parse_panels(columns), scores, x, smooth, band)
     folders = results or (Path("results"),)
     for folder in folders:
         if not folder.is_dir():
@@ -61,7 +113,7 @@ def command(results: tuple[Path, ...], out: Path, study: tuple[str, ...], profil
     from erlbench.report import build
 
     click.echo(
-        build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True), columns)
+        build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True), options)
     )
 
 

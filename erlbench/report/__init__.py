@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from erlbench.errors import UsageError
-from erlbench.report.column_figure import parse_panels
 from erlbench.report.comparison import check_profile, compare, leftovers
 from erlbench.report.index import write_index
+from erlbench.report.options import Options
 from erlbench.report.page import write_page
 from erlbench.report.published import load_published
 from erlbench.report.runs import find_runs
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 def build(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
-    warn: Callable[[str], None] | None = None, columns: str = "",
+    warn: Callable[[str], None] | None = None, options: Options | None = None,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.md`.
 
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. Runs that
-    fit no study come on a page of their own. `columns` of train.csv are drawn, too, as `parse_panels` reads them.
+    fit no study come on a page of their own. `options` add to what is shown.
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
     """
@@ -45,7 +45,7 @@ def build(
     published = load_published()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        pages = [write_page(comparison, out, published, collect, parse_panels(columns)) for comparison in comparisons]
+        pages = [write_page(comparison, out, published, collect, options or Options()) for comparison in comparisons]
         return write_index(out, pages, runs, studies, warnings)
     except OSError as error:
         reason = error.strerror or error

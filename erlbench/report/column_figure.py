@@ -1,4 +1,4 @@
-"""The figure of columns of train.csv over training steps: what an algorithm says of itself."""
+"""The figure of columns of train.csv: what an algorithm says of itself."""
 
 from __future__ import annotations
 
@@ -9,25 +9,19 @@ from typing import Any
 import numpy as np
 
 from erlbench.report import style
+from erlbench.report.axis import AXES, Axis, Series, smoothing_note
 from erlbench.report.comparison import Cell, Group
 from erlbench.report.csvfile import Warn, read_columns
-from erlbench.report.curves import Curve, band_kind, curve
-from erlbench.report.runs import Array
-
-Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
+from erlbench.report.curves import Curve, band_kind, band_words, curve
+from erlbench.report.options import Options
 
 
-def parse_panels(text: str) -> Panels:
-    """The panels of `sigma,score_es+score_sac`: a comma begins a panel, + joins columns in one."""
-    panels = (tuple(name.strip() for name in panel.split("+") if name.strip()) for panel in text.split(","))
-    return tuple(panel for panel in panels if panel)
-
-
-def draw_columns(group: Group, panels: Panels, path: Path, warn: Warn) -> list[str]:
+def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list[str]:
     """One figure with a row per panel. Returns its caption's sentences; none, and no file, when there is no value."""
+    axis, panels = AXES[options.x or "timesteps"], options.panels
     cells = [cell for cell in group.cells if cell.runs]
     names = [name for panel in panels for name in panel]
-    found = {cell.name: _read(cell, names, warn) for cell in cells}
+    found = {cell.name: _read(cell, names, axis, options.smooth, warn) for cell in cells}
     for name in names:
         if not any(len(x) for runs in found.values() for x, _ in runs[name]):
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
@@ -36,41 +30,39 @@ def draw_columns(group: Group, panels: Panels, path: Path, warn: Warn) -> list[s
     )
     if not panels:
         return []
-    band = band_kind([len(cell.runs) for cell in cells])
+    band = band_kind([len(cell.runs) for cell in cells], options.band)
     with style.new_figure(style.WIDTH, 0.6 + 1.7 * len(panels)) as figure:
         rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
             _draw_panel(axes, panel, cells, found, band)
-        rows[-1].set(xlabel="Training steps")
-        rows[-1].set_xlim(left=0)
-        style.steps_axis(rows[-1].xaxis)
+        axis.finish(rows[-1])
         figure.suptitle(group.env, fontsize=10)
         style.save(figure, path)
-    text = "95 % bootstrap interval of the mean" if band == "interval" else "lowest to highest run"
     shown = "; ".join(", ".join(panel) for panel in panels)
     return [
-        f"{group.env}: columns of train.csv over training steps ({shown}). Mean over runs, where there are several; "
-        f"band: {text}."
+        f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over runs, where there are several; "
+        f"band: {band_words(band)}.",
+        *([f"{note}."] if (note := smoothing_note(options.smooth, "rows")) else []),
     ]
 
 
-def _read(cell: Cell, names: Sequence[str], warn: Warn) -> dict[str, list[tuple[Array, Array]]]:
-    """For each column the (steps, values) of each run, without its empty and NaN cells."""
-    series: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
+def _read(cell: Cell, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
+    """For each column the (x, values) of each run, without its empty and NaN cells."""
+    series: dict[str, list[Series]] = {name: [] for name in names}
+    over = axis.train_column
+    assert over is not None  # `Options` has refused the others
     for run in cell.runs:
-        columns = read_columns(run.path / "train.csv", ("timesteps",), warn, optional=tuple(names))
+        columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))
         if columns is None:
             continue
         for name in names:
-            x, y = (np.asarray(columns[column], np.float64) for column in ("timesteps", name))
-            there = np.isfinite(y)
-            series[name].append((x[there], y[there]))
+            x, y = (np.asarray(columns[column], np.float64) for column in (over, name))
+            series[name].append(axis.series(x * axis.scale, y, smooth))
     return series
 
 
 def _draw_panel(
-    axes: Any, panel: Sequence[str], cells: Sequence[Cell], found: dict[str, dict[str, list[tuple[Array, Array]]]],
-    band: str,
+    axes: Any, panel: Sequence[str], cells: Sequence[Cell], found: dict[str, dict[str, list[Series]]], band: str,
 ) -> None:  # fmt: skip
     pairs = [(cell, name) for cell in cells for name in panel]
     for index, (cell, name) in enumerate(pairs):

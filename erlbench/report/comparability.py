@@ -56,8 +56,10 @@ def environment_note(ours: str, theirs: str) -> str:
     env, _, preset = env.partition("@")
     if settings:
         return f"{env} was run with settings of its own ({settings} and is compared with {theirs}: not comparable"
-    base, version, old = _base(env), _version(env), _version(theirs)
-    if base != _base(theirs) or version != 5 or old not in (1, 2, 3):
+    base, version, old = base_name(env), _version(env), _version(theirs)
+    if base == base_name(theirs) and version == 5 and old < 0:
+        return _unnamed_version_note(ours, theirs, preset)
+    if base != base_name(theirs) or version != 5 or old not in (1, 2, 3):
         return f"{ours} is compared with numbers for {theirs}, another version of the environment"
     if base in _IDENTICAL:
         return f"{ours} has the dynamics and the reward of {theirs}"
@@ -66,6 +68,13 @@ def environment_note(ours: str, theirs: str) -> str:
     differences = _PAPER_DIFFERENCES if preset == "paper" else _DIFFERENCES
     difference = next((text for name, text in differences if name == base), "")
     return f"{ours} is not {theirs}: {difference}" if difference else f"{ours} may differ from {theirs}"
+
+
+def _unnamed_version_note(ours: str, theirs: str, preset: str) -> str:
+    if theirs in _IDENTICAL:
+        return f"{ours} is compared with {theirs} of a version that is not named; 2 and 3 have its dynamics and reward"
+    difference = "" if preset == "paper" else next((f"; {text}" for name, text in _DIFFERENCES if name == theirs), "")
+    return f"{ours} is compared with {theirs} of a version that is not named{difference}"
 
 
 def environment_notes(groups: Iterable[Group]) -> Iterator[str]:
@@ -99,7 +108,9 @@ def similar_budget(ours: int, published: int | None) -> bool:
     return published is not None and 0.9 * published <= ours <= 1.1 * published
 
 
-def _base(env: str) -> str:
+def base_name(env: str) -> str:
+    """An environment without module, version, preset and settings: Ant of `Ant-v5@paper (frame_skip=2)`."""
+    env = env.partition(" (")[0].partition("@")[0]
     return re.sub(r"-v\d+$", "", env.rpartition(":")[2])
 
 

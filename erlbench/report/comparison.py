@@ -68,6 +68,18 @@ class Group:
     total_timesteps: int
     cells: tuple[Cell, ...]
 
+    @property
+    def total_generations(self) -> int:
+        """The generations after which its runs end, if they say so and agree; else 0."""
+        limits = {run.total_generations for cell in self.cells for run in cell.runs}
+        return limits.pop() if len(limits) == 1 else 0
+
+    @property
+    def limit(self) -> str:
+        """What ends its runs: `60,000 steps`, `300 generations or 60,000 steps`."""
+        limit = f"{self.total_timesteps:,} steps"
+        return f"{self.total_generations:,} generations or {limit}" if self.total_generations else limit
+
     def cell(self, name: str) -> Cell | None:
         """The cell of an entry."""
         return next((cell for cell in self.cells if cell.exists and cell.name == name), None)
@@ -90,6 +102,8 @@ class Comparison:
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
         budget = f"{steps(group.total_timesteps)} steps" if group.total_timesteps else "budget not recorded"
+        if group.total_generations:
+            budget = f"{group.total_generations:,} generations"
         return f"{group.env}, {budget}" if self.kind == "all" else group.env
 
     def heading(self, what: str) -> str:
@@ -103,6 +117,10 @@ class Comparison:
         if len(budgets) > 1:
             return "the budget named with the environment"
         reached = [run.timesteps for group in self.groups for cell in group.cells for run in cell.done]
+        generations = {group.total_generations for group in self.groups}
+        if generations != {0} and len(generations) == 1:
+            limit = f"{generations.pop():,} generations or {budgets[0]:,} training steps"
+            return limit + (f" ({min(reached):,} to {max(reached):,} steps)" if reached else "")
         over = max(reached, default=0) > 1.01 * budgets[0]
         more = f" (a run finishes what it has begun: {min(reached):,} to {max(reached):,})" if over else ""
         return f"{budgets[0]:,} training steps{more}"

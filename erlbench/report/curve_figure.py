@@ -1,4 +1,4 @@
-"""The figure of learning curves: over training steps and over training minutes."""
+"""The figure of learning curves: over training steps and minutes, or over what was asked for."""
 
 from __future__ import annotations
 
@@ -9,41 +9,48 @@ from typing import Any
 import numpy as np
 
 from erlbench.report import style
+from erlbench.report.axis import AXES, Axis, Series, smoothing_note
 from erlbench.report.comparability import comparable, similar_budget
 from erlbench.report.comparison import Cell, Comparison, Group
-from erlbench.report.curves import Curve, band_kind, curve
+from erlbench.report.curves import Curve, band_kind, band_words, curve
+from erlbench.report.options import Options
 from erlbench.report.published import Published
 
 
-def draw_curves(comparison: Comparison, group: Group, published: Published, path: Path) -> list[str]:
-    """One figure: return over training steps and over training minutes. Returns its caption's sentences."""
-    cells = [cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)]
+def draw_curves(
+    comparison: Comparison, group: Group, published: Published, path: Path, options: Options
+) -> list[str]:  # fmt: skip
+    """One figure: return over training steps and over training minutes, or over the axis that `options` name.
+
+    Returns its caption's sentences; none, and no file, when no run has an evaluation that can be drawn.
+    """
+    chosen = [AXES[name] for name in ([options.x] if options.x else ["timesteps", "time"])]
+    series = {cell.name: [_series(cell, axis, options.smooth) for axis in chosen] for cell in group.cells}
+    cells = [cell for cell in group.cells if series[cell.name][0]]
     if not cells:
         return []
-    counts = [sum(len(run.evaluations) > 0 for run in cell.runs) for cell in cells]
-    band = band_kind(counts)
+    counts = [len(series[cell.name][0]) for cell in cells]
+    band = band_kind(counts, options.band)
     shown = dict(zip((cell.name for cell in group.cells), range(len(group.cells)), strict=False))
     rows = -(-len(cells) // 3)
     with style.new_figure(style.WIDTH, 2.75 + 0.17 * rows) as figure:
-        left, right = figure.subplots(1, 2, sharey=True)
+        panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
         labels, dashed = {}, False
         for cell, count in zip(cells, counts, strict=True):
             look = style.line_style(shown[cell.name])
-            by_steps, by_minutes = _series(cell)
-            line = curve(by_steps, band)
+            line = curve(series[cell.name][0], band)
             dashed = dashed or bool((line.count < line.runs).any())
-            labels[_draw(left, line, look)] = f"{cell.label} ({_seeds(cell, count)})"
-            _draw(right, curve(by_minutes, band), look)
+            labels[_draw(panels[0], line, look)] = f"{cell.label} ({_seeds(cell, count)})"
+            for axes, points in zip(panels[1:], series[cell.name][1:], strict=True):
+                _draw(axes, curve(points, band), look)
         lines = _published_lines(comparison, group, cells, published)
         for name, value in lines:
-            for axes in (left, right):
+            for axes in panels:
                 axes.axhline(value, color=style.line_style(shown[name])["color"], linewidth=1, linestyle=(0, (1, 2)))
-        left.set(xlabel="Training steps", ylabel="Evaluation return")
-        right.set(xlabel="Training time (minutes)")
-        left.set_xlim(left=0)
-        right.set_xlim(left=0)
-        style.steps_axis(left.xaxis)
-        style.return_axis(left.yaxis)
+        for axis, axes in zip(chosen, panels, strict=True):
+            axis.finish(axes)
+        panels[0].set_ylabel("Evaluation return")
+        style.return_axis(panels[0].yaxis)
         figure.suptitle(group.env, fontsize=10)
         legend = _legend_title(band, max(counts), dashed) + ("; dotted: published mean" if lines else "")
         figure.legend(
@@ -51,7 +58,14 @@ def draw_curves(comparison: Comparison, group: Group, published: Published, path
             ncols=style.legend_columns(len(cells)),
         )  # fmt: skip
         style.save(figure, path)
-    return _curve_caption(comparison, group, cells, legend, bool(lines), published)
+    caption = [
+        f"{group.env}: return of the evaluations (deterministic policy) over "
+        f"{' and over '.join(axis.words for axis in chosen)}; budget {group.limit}. {legend[0].upper()}{legend[1:]}."
+    ]
+    caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []
+    if AXES["time"] in chosen:
+        caption += _time_notes(cells)
+    return caption + _published_notes(comparison, group, cells, bool(lines), published)
 
 
 def _draw(axes: Any, line: Curve, look: dict[str, Any]) -> Any:
@@ -68,9 +82,10 @@ def _draw(axes: Any, line: Curve, look: dict[str, Any]) -> Any:
     return drawn
 
 
-def _series(cell: Cell) -> tuple[list[Any], list[Any]]:
-    parts = [run.evaluations for run in cell.runs if len(run.evaluations)]
-    return [(e.timesteps, e.return_mean) for e in parts], [(e.train_time_s / 60, e.return_mean) for e in parts]
+def _series(cell: Cell, axis: Axis, smooth: int) -> list[Series]:
+    """Of each run that has a point on the axis."""
+    series = [axis.evaluations(run.evaluations, smooth) for run in cell.runs]
+    return [one for one in series if len(one[0])]
 
 
 def _seeds(cell: Cell, count: int) -> str:
@@ -82,8 +97,7 @@ def _seeds(cell: Cell, count: int) -> str:
 def _legend_title(band: str, most: int, dashed: bool) -> str:
     if most == 1:
         return "single runs, no band"
-    text = "95 % bootstrap interval of the mean" if band == "interval" else "lowest to highest run"
-    return f"mean over runs; band: {text}" + ("; dashed: not all runs are that long" if dashed else "")
+    return f"mean over runs; band: {band_words(band)}" + ("; dashed: not all runs are that long" if dashed else "")
 
 
 def _published_lines(
@@ -99,26 +113,27 @@ def _published_lines(
     return lines
 
 
-def _curve_caption(
-    comparison: Comparison, group: Group, cells: Sequence[Cell], legend: str, lines: bool, published: Published
-) -> list[str]:
-    notes = [
-        f"{group.env}: return of the evaluations (deterministic policy) over training steps and over training time "
-        f"without evaluation; budget {group.total_timesteps:,} steps. {legend[0].upper()}{legend[1:]}."
-    ]
+def _time_notes(cells: Sequence[Cell]) -> list[str]:
+    notes = []
     if any(run.simulated_time for cell in cells for run in cell.runs):
         notes.append("Some runs are in simulated time: their minutes are modelled, not measured.")
     hardware = sorted({run.machine.hardware for cell in cells for run in cell.runs if run.machine.cpu})
     if len(hardware) > 1:
-        notes.append("The runs are from several machines: the right panel compares no algorithms.")
+        notes.append("The runs are from several machines: their minutes compare no algorithms.")
+    return notes
+
+
+def _published_notes(
+    comparison: Comparison, group: Group, cells: Sequence[Cell], lines: bool, published: Published
+) -> list[str]:
     known = any(
         published.find(comparison.source, comparison.table, group.env_published, cell.published, "mean")
         for cell in cells
     )
     if lines:
-        notes.append(f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}.")
-    elif known:
-        same = comparable(group.env, group.env_published)
-        other = "budget" if same else f"environment ({group.env_published})"
-        notes.append(f"Published final values are left out: they belong to another {other}.")
-    return notes
+        return [f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}."]
+    if not known:
+        return []
+    same = comparable(group.env, group.env_published)
+    other = "budget" if same else f"environment ({group.env_published})"
+    return [f"Published final values are left out: they belong to another {other}."]

@@ -12,6 +12,7 @@ from erlbench.report.statistics import bootstrap_mean_band
 
 MOST_POINTS = 200
 FEWEST_RUNS = 5  # for a bootstrap band
+BANDS = "auto", "range"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,15 @@ def curve(series: Sequence[tuple[Array, Array]], band: str) -> Curve:
     return Curve(x, mean, low, high, count, len(values))
 
 
-def band_kind(run_counts: Sequence[int]) -> str:
-    """One band for a whole figure: `interval` when every curve has at least `FEWEST_RUNS` runs, else `range`."""
-    return "interval" if run_counts and min(run_counts) >= FEWEST_RUNS else "range"
+def band_kind(run_counts: Sequence[int], wanted: str = "auto") -> str:
+    """One band for a whole figure: `interval` when every curve has at least `FEWEST_RUNS` runs, else `range`.
+
+    `wanted` is one of `BANDS`; `range` is taken as it is.
+    """
+    enough = bool(run_counts) and min(run_counts) >= FEWEST_RUNS
+    return "interval" if enough and wanted == "auto" else "range"
+
+
+def band_words(band: str) -> str:
+    """What the band shows, for legends and captions."""
+    return "95 % bootstrap interval of the mean" if band == "interval" else "lowest to highest run"

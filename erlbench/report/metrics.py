@@ -34,9 +34,35 @@ def max_of_average(runs: Sequence[Run]) -> float:
     """The highest point of the seed average, over the steps that all runs reached."""
     if not runs:
         return float("nan")
-    _, values = align([(run.evaluations.timesteps, run.evaluations.return_mean) for run in runs], most=None)
-    complete = values[:, ~np.isnan(values).any(axis=0)]
-    return float(complete.mean(axis=0).max()) if complete.size else float("nan")
+    _, average = _average(runs)
+    return float(average.max()) if average.size else float("nan")
+
+
+def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
+    """Training steps and minutes at the first evaluation with a mean return of at least `score`; infinite without."""
+    there = np.flatnonzero(evaluations.return_mean >= score)
+    if not len(there):
+        return float("inf"), float("inf")
+    return float(evaluations.timesteps[there[0]]), float(evaluations.train_time_s[there[0]] / 60)
+
+
+def average_reached(runs: Sequence[Run], score: float) -> float:
+    """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
+
+    Infinite when it never is, NaN without runs.
+    """
+    if not runs:
+        return float("nan")
+    x, average = _average(runs)
+    there = np.flatnonzero(average >= score)
+    return float(x[there[0]]) if len(there) else float("inf")
+
+
+def _average(runs: Sequence[Run]) -> tuple[Array, Array]:
+    """The points (points,) that all runs reached and the average there, each run interpolated linearly."""
+    x, values = align([(run.evaluations.timesteps, run.evaluations.return_mean) for run in runs], most=None)
+    complete = ~np.isnan(values).any(axis=0)
+    return x[complete], values[:, complete].mean(axis=0)
 
 
 def minutes_per_million(run: Run) -> float:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from erlbench.report.aggregate import aggregate_table
-from erlbench.report.column_figure import Panels, draw_columns
+from erlbench.report.column_figure import draw_columns
 from erlbench.report.comparison import Cell, Comparison, Group
 from erlbench.report.csvfile import Warn
 from erlbench.report.curve_figure import draw_curves
+from erlbench.report.options import Options
 from erlbench.report.profile_figure import draw_profiles
 from erlbench.report.published import Published
+from erlbench.report.reach import reach_table
 from erlbench.report.runs import Run
 from erlbench.report.scores import metrics_table, scores_table
 from erlbench.report.style import FORMATS
@@ -35,19 +37,19 @@ class Page:
     planned: int
 
 
-def write_page(comparison: Comparison, out: Path, published: Published, warn: Warn, panels: Panels = ()) -> Page:
-    """Write the folder `out/<name>/` with its `index.md`; `panels` are the columns of train.csv that are drawn."""
+def write_page(comparison: Comparison, out: Path, published: Published, warn: Warn, options: Options) -> Page:
+    """Write the folder `out/<name>/` with its `index.md`."""
     folder = out / comparison.name
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"# {escape(comparison.title)}", "", "[Back to the report](../index.md)", ""]
     if comparison.source:
         lines += [f"After {comparison.table} of the {comparison.source}, profile `{comparison.profile}`.", ""]
-    tables, lines_after = _tables(comparison, published, warn), []
+    tables, lines_after = _tables(comparison, published, warn, options), []
     if comparison.kind in ("scores", "curves", "all"):
         for group in comparison.groups:
-            lines_after += _curves(comparison, group, folder, published)
-    for group in comparison.groups if panels else ():
-        lines_after += _columns(comparison, group, folder, panels, warn)
+            lines_after += _curves(comparison, group, folder, published, options)
+    for group in comparison.groups if options.panels else ():
+        lines_after += _columns(comparison, group, folder, options, warn)
     if comparison.kind == "scores":
         caption = draw_profiles(comparison, folder / "profile")
         lines_after += _figure("profile", "Performance profile", caption) if caption else []
@@ -70,11 +72,13 @@ def write_page(comparison: Comparison, out: Path, published: Published, warn: Wa
     )
 
 
-def _tables(comparison: Comparison, published: Published, warn: Warn) -> list[Table]:
+def _tables(comparison: Comparison, published: Published, warn: Warn, options: Options) -> list[Table]:
     kind = comparison.kind
     tables: list[Table | None] = []
     if kind in ("scores", "curves", "all"):
         tables.append(scores_table(comparison, published))
+        if options.reach is not None:
+            tables.append(reach_table(comparison, options.reach, published, warn))
     if kind in ("scores", "all"):
         tables += [aggregate_table(comparison), metrics_table(comparison)]
     if kind in ("time", "all"):
@@ -82,15 +86,17 @@ def _tables(comparison: Comparison, published: Published, warn: Warn) -> list[Ta
     return [table for table in tables if table is not None]
 
 
-def _curves(comparison: Comparison, group: Group, folder: Path, published: Published) -> list[str]:
+def _curves(
+    comparison: Comparison, group: Group, folder: Path, published: Published, options: Options
+) -> list[str]:  # fmt: skip
     name = f"curves-{_slug(comparison, group)}"
-    caption = draw_curves(comparison, group, published, folder / name)
+    caption = draw_curves(comparison, group, published, folder / name, options)
     return _figure(name, f"Learning curves, {comparison.group_name(group)}", caption) if caption else []
 
 
-def _columns(comparison: Comparison, group: Group, folder: Path, panels: Panels, warn: Warn) -> list[str]:
+def _columns(comparison: Comparison, group: Group, folder: Path, options: Options, warn: Warn) -> list[str]:
     name = f"columns-{_slug(comparison, group)}"
-    caption = draw_columns(group, panels, folder / name, warn)
+    caption = draw_columns(group, options, folder / name, warn)
     return _figure(name, f"Columns of train.csv, {comparison.group_name(group)}", caption) if caption else []
 
 

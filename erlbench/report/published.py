@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -23,6 +24,15 @@ class Number:
     note: str
 
 
+@dataclass(frozen=True)
+class Threshold:
+    """A score that a source gives the training steps to."""
+
+    score: Number
+    percent: str  # of the progress of `score.algorithm`
+    steps: tuple[Number, ...]  # to the score, one for each algorithm
+
+
 class Published:
     """All published numbers, looked up by source, table, environment, algorithm and statistic."""
 
@@ -35,6 +45,17 @@ class Published:
     def find(self, source: str, table: str, env: str, algorithm: str, statistic: str) -> Number | None:
         """The number, or None when the source has none there; of several the first in the file."""
         return self._numbers.get((source, table, env, algorithm, statistic))
+
+    def thresholds(self, env: str) -> list[Threshold]:
+        """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
+        here = [number for number in self._numbers.values() if number.env == env]
+        found = []
+        for score in here:
+            if match := _THRESHOLD.fullmatch(score.statistic):
+                wanted = (score.source, score.table, f"timesteps_to_{match[1]}pct")
+                steps = tuple(n for n in here if (n.source, n.table, n.statistic) == wanted)
+                found.append(Threshold(score, match[1], steps))
+        return sorted(found, key=lambda threshold: threshold.score.value)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -58,3 +79,6 @@ def _number(row: dict[str, str]) -> Number:
         int(float(row["seeds"])) if row["seeds"] else None,
         row["note"],
     )
+
+
+_THRESHOLD = re.compile(r"score_at_(\d+)pct")

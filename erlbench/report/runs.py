@@ -32,6 +32,8 @@ class Evaluations:
     return_mean: Array
     critic_updates: Array
     fitness_timesteps: Array
+    generation: Array
+    episodes: Array  # of training
 
     def __len__(self) -> int:
         return len(self.timesteps)
@@ -46,6 +48,7 @@ class Run:
     name: str
     seed: int
     total_timesteps: int  # the budget; 0 when nothing says it
+    total_generations: int  # that end the run before its budget; 0 for no such limit
     status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score)
     message: str
     timesteps: int
@@ -122,6 +125,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         name,
         seed,
         total,
+        _int(run_config.get("total_generations")),
         status,
         message,
         timesteps,
@@ -165,10 +169,11 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
 
 
 def _evaluations(path: Path, warn: Warn) -> Evaluations:
-    required, optional = ("timesteps", "train_time_s", "return_mean"), ("critic_updates", "fitness_timesteps")
+    required = "timesteps", "train_time_s", "return_mean"
+    optional = "critic_updates", "fitness_timesteps", "generation", "episodes"
     columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
     if columns is None:
-        return Evaluations(*(np.empty(0) for _ in range(5)))
+        return Evaluations(*(np.empty(0) for _ in (*required, *optional)))
     table = np.stack([np.asarray(columns[name], dtype=np.float64) for name in (*required, *optional)])
     later = np.minimum.accumulate(table[0, ::-1])[::-1]  # the smallest number of steps from this row on
     keep = np.append(table[0, :-1] < later[1:], True)[: table.shape[1]]
@@ -179,7 +184,7 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
     elif problem := _disagreement(float(table[2, -1]), str(columns["returns"][-1])):
         warn(f"{path}: the last row's {problem}")
     table = table[:, keep]
-    return Evaluations(table[0], table[1], table[2], table[3], table[4])
+    return Evaluations(*table)
 
 
 def _disagreement(return_mean: float, returns: str) -> str:

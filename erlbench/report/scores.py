@@ -38,7 +38,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table:
                 row += [_published(paper), exact(_value(paper[2])), _after(paper)]
             rows.append((*row, cell.status))
             records.append({
-                **_identity(group, cell), "mean": mean, "std": std, "median": median, "iqm": statistics.iqm(scores),
+                **identity(group, cell), "mean": mean, "std": std, "median": median, "iqm": statistics.iqm(scores),
                 "improvement_pct": versus.improvement, "p_holm": versus.p,
                 "scores": " ".join(repr(float(score)) for score in scores),
                 "published_env": group.env_published, "published_mean": _value(paper[0]),
@@ -74,7 +74,7 @@ def metrics_table(comparison: Comparison) -> Table:
                 comparison.group_name(group), cell.label, cell.used, shown["final"], shown["final_10"],
                 number(best), shown["area"], steps(_mean_or_nan(extra)) if not np.isnan(extra).all() else NONE,
             ))  # fmt: skip
-            record = _identity(group, cell)
+            record = identity(group, cell)
             for name, v in values.items():
                 record |= {f"{name}_mean": statistics.mean(v), f"{name}_std": statistics.std(v)}
             records.append({**record, "max_of_average": best, "fitness_timesteps_mean": _mean_or_nan(extra)})
@@ -148,7 +148,8 @@ def _find(published: Published, comparison: Comparison, group: Group, cell: Cell
     return published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
 
 
-def _identity(group: Group, cell: Cell) -> dict[str, object]:
+def identity(group: Group, cell: Cell) -> dict[str, object]:
+    """The columns that every record of a cell begins with."""
     return {
         "env": group.env,
         "total_timesteps": group.total_timesteps,

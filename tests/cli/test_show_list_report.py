@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from erlbench import report
 from erlbench.cli import cli
 from erlbench.envs import catalogue
+from erlbench.report.options import Options
 
 CONFIG = """\
 [run]
@@ -140,9 +141,9 @@ def test_list_nothing_known():
 def built(monkeypatch) -> list[tuple]:
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile, warn):
+    def build(results, out, studies, profile, warn, options):
         warn("one cell is missing")
-        calls.append((tuple(results), out, list(studies), profile))
+        calls.append((tuple(results), out, list(studies), profile, options))
         return out / "index.md"
 
     monkeypatch.setattr(report, "build", build, raising=False)
@@ -155,7 +156,7 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert result.exit_code == 0
     assert result.stdout == "report/index.md\n"
     assert result.stderr == "erlbench: one cell is missing\n"
-    assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke")]
+    assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", Options())]
 
 
 def test_report_without_a_profile(built, tmp_path):
@@ -167,9 +168,31 @@ def test_report_without_a_profile(built, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["--reach"], Options(reach=())),
+        (["--reach", "--out", "elsewhere"], Options(reach=())),
+        (["--reach", "20,3.5"], Options(reach=(3.5, 20.0))),
+        (["--reach=-150"], Options(reach=(-150.0,))),
+        (
+            ["--columns", "a,b+c", "--x", "generation", "--smooth", 20, "--band", "range"],
+            Options((("a",), ("b", "c")), x="generation", smooth=20, band="range"),
+        ),
+    ],
+)
+def test_report_options(built, tmp_path, words, options):
+    assert invoke("report", tmp_path, *words).exit_code == 0
+    assert built[0][4] == options
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["{tmp}/none"], "there is no folder"),
+        (["--reach", "{tmp}"], "is no score; give numbers such as --reach=250,475.5, or --reach=published (folders"),
+        (["{tmp}", "--x", "generations"], "did you mean 'generation'?"),
+        (["{tmp}", "--band", "interval"], "there are auto, range"),
+        (["{tmp}", "--smooth", "0"], "1 leaves curves as is"),
         (["{tmp}", "--study", "aes-rl-tabel-1"], "did you mean 'aes-rl-table-1'?"),
         (
             ["{tmp}", "--profile", "lapton"],

@@ -3,7 +3,7 @@
 import pytest
 
 from erlbench.report import build, column_figure
-from erlbench.report.column_figure import parse_panels
+from erlbench.report.options import Options, parse_panels
 from tests.report.make_runs import make_run
 
 
@@ -41,7 +41,7 @@ def test_the_figure_has_a_panel_per_name_and_the_runs_means(tmp_path, monkeypatc
         add_column(path, "score_es", ["nan", 5.0 + seed, 7.0])
         add_column(path, "score_sac", ["", "nan", 4.0])
     names = "sigma,score_es+score_sac,typo"
-    build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, names)
+    build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, Options(parse_panels(names)))
     (panels,) = drawn
     steps = [0.0, 1000.0, 2000.0]
     assert panels[0][0][1:] == (steps, [2.0, 2.0, 2.0])
@@ -57,6 +57,22 @@ def test_nothing_is_drawn_without_a_value(tmp_path):
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
     warnings = []
     for columns in ("sigma", ""):
-        build([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, columns)
+        options = Options(parse_panels(columns))
+        build([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, options)
         assert not list(tmp_path.rglob("columns*"))
     assert sum("'sigma'" in warning for warning in warnings) == 1
+
+
+def test_columns_over_generations_smoothed(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(column_figure.style, "save", lambda figure, path: drawn.append(figure.axes[0]))
+    monkeypatch.setattr("erlbench.report.page.draw_curves", lambda *_: [])
+    add_column(make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1, 2]), "sigma", [1.0, 3.0, 7.0])
+    options = Options((("sigma",),), x="generation", smooth=2)
+    index = build([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
+    (axes,) = drawn
+    assert axes.get_xlabel() == "Generations"
+    assert (axes.lines[0].get_xdata().tolist(), axes.lines[0].get_ydata().tolist()) == ([0, 1, 2], [1, 2, 5])
+    text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
+    assert "columns of train.csv over generations (sigma)" in text
+    assert "the moving average over its last 2 rows" in text
