@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,10 @@ def train(folder: Path, algo: str, steps: int, **overrides: Any) -> Tasks:
         context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)
         drive(cls(settings, context), pool, folder)
         replay.close()
-    tasks = [row for row in _rows(folder / "tasks.csv") if row["kind"] != "evaluation"]
-    process, start, end = (_column(tasks, name) for name in ("process", "start_s", "end_s"))
-    generations = _rows(folder / "train.csv")
-    timesteps, times = _column(generations, "timesteps"), _column(generations, "train_time_s")
+    tasks = [row for row in rows(folder / "tasks.csv") if row["kind"] != "evaluation"]
+    process, start, end = (column(tasks, name) for name in ("process", "start_s", "end_s"))
+    generations = rows(folder / "train.csv")
+    timesteps, times = column(generations, "timesteps"), column(generations, "train_time_s")
     gradient = np.array([row["kind"] in ("critic", "actor") for row in tasks])
     return Tasks(process, start, end, gradient, timesteps, times)
 
@@ -95,10 +95,12 @@ def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:
     directory.release()
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
     with open(path, newline="") as file:
         return list(csv.DictReader(file))
 
 
-def _column(rows: Sequence[dict[str, str]], name: str) -> np.ndarray:
+def column(rows: Sequence[Mapping[str, str]], name: str) -> np.ndarray:
+    """The numbers of a column, `(rows,)`."""
     return np.array([float(row[name]) for row in rows])

@@ -23,7 +23,7 @@ from erlbench.store import Store
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
 
-OBSERVATION, ACTION = 17, 6  # HalfCheetah's and Walker2d's
+SHAPE = (17, 6)  # observation and action, HalfCheetah's and Walker2d's
 SIZES = (((256, 256), 256), ((400, 300), 100))
 LABELS = {"td3": "TD3 step", "sac": "SAC step", "critic": "critic update", "actor": "actor update"}
 TRANSITIONS, UPDATES, REPEATS = 20_000, 48, 7
@@ -36,10 +36,10 @@ def measure() -> Iterator[Claim]:
     store = Store.create()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            view = random_replay(Path(folder))
+            view = random_replay(Path(folder), *SHAPE)
             for hidden, batch in SIZES:
-                bench = Bench(hidden, batch, view, Workspace(store))
-                floors = Floors(OBSERVATION, ACTION, hidden, batch)
+                bench = Bench(*SHAPE, hidden, batch, view, Workspace(store))
+                floors = Floors(*SHAPE, hidden, batch)
                 name = f"{hidden[0]}-{hidden[1]} batch {batch}: time / floor"
                 seconds = take_turns(
                     {"td3": bench.td3, "td3_floor": floors.td3, "sac": bench.sac,
@@ -53,12 +53,12 @@ def measure() -> Iterator[Claim]:
         store.close()
 
 
-def random_replay(folder: Path) -> ReplayView:
-    """A replay of random transitions, in episodes of 1000."""
-    replay, rng, episodes = Replay(folder, OBSERVATION, ACTION), np.random.default_rng(0), TRANSITIONS // 1000
+def random_replay(folder: Path, observation: int, action: int) -> ReplayView:
+    """A replay of random transitions with so many entries, in episodes of 1000."""
+    replay, rng, episodes = Replay(folder, observation, action), np.random.default_rng(0), TRANSITIONS // 1000
     replay.append(
-        rng.standard_normal((TRANSITIONS + episodes, OBSERVATION), dtype=np.float32),
-        rng.uniform(-1, 1, (TRANSITIONS, ACTION)).astype(np.float32),
+        rng.standard_normal((TRANSITIONS + episodes, observation), dtype=np.float32),
+        rng.uniform(-1, 1, (TRANSITIONS, action)).astype(np.float32),
         rng.standard_normal(TRANSITIONS, dtype=np.float32),
         np.ones(TRANSITIONS, np.float32),
         [1000] * episodes,
@@ -71,9 +71,11 @@ def random_replay(folder: Path) -> ReplayView:
 class Bench:
     """The updates for one size; each returns seconds per update."""
 
-    def __init__(self, hidden: Sequence[int], batch: int, view: ReplayView, workspace: Workspace) -> None:
+    def __init__(
+        self, observation: int, action: int, hidden: Sequence[int], batch: int, view: ReplayView, workspace: Workspace
+    ) -> None:
         self._workspace, self._view = workspace, view
-        self._policy = PolicySpec((OBSERVATION, *hidden, ACTION), "tanh", (-1.0,) * ACTION, (1.0,) * ACTION)
+        self._policy = PolicySpec((observation, *hidden, action), "tanh", (-1.0,) * action, (1.0,) * action)
         self._spec = critic_spec(self._policy, hidden, "leaky-relu")
         self._actor, self._critic = initial_parameters(self._policy.sizes, (0,)), initial_critic(self._spec, (1,))
         self._settings = {**TD3, "policy": self._policy, "critic": self._spec, "batch_size": batch, "step": 0}
@@ -98,7 +100,8 @@ class Bench:
 
     def sac(self) -> float:
         """SAC's step with its minibatch and noise."""
-        rows, rng, settings = torch.zeros(UPDATES, 2), np.random.default_rng(0), {**SAC, "target_entropy": -ACTION}
+        rows, rng = torch.zeros(UPDATES, 2), np.random.default_rng(0)
+        settings = {**SAC, "target_entropy": -self._policy.sizes[-1]}
 
         def run() -> None:
             for row in rows:

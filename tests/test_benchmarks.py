@@ -13,7 +13,14 @@ from benchmarks.eager import AGENTS, Loop
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, take_turns
 from benchmarks.learning import NO_CORE, _claim
+from benchmarks.profile_run import Work, summary
+from benchmarks.scaling import main as scaling
+from benchmarks.scaling import table as scaling_table
+from benchmarks.scaling_figure import Curve, Panel, draw
+from benchmarks.updates import Bench, random_replay
 from erlbench.envs.registry import problem
+from erlbench.store import Store
+from erlbench.workspace import Workspace
 
 
 def test_a_claim_is_met_missed_or_not_measured():
@@ -65,6 +72,56 @@ def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_la
     assert tasks.warm == 5.0
     assert tasks.busy_share == (3 + 2) / 8  # of 5 to 9: process 0 until 8, process 1 from 7
     assert tasks.seconds_per_step == 4.0 / 100
+
+
+def test_a_profile_divides_both_processes_time_among_the_kinds_of_tasks_and_waiting():
+    tasks = Tasks(
+        process=np.array([0, 1, 0, 1, 0]),
+        start=np.array([0.0, 0.0, 5.0, 6.0, 9.0]),
+        end=np.array([4.0, 5.0, 8.0, 7.0, 12.0]),
+        gradient=np.array([True, True, True, False, False]),
+        timesteps=np.array([100, 200]),
+        times=np.array([5.0, 9.0]),
+    )
+    kinds = np.array(["critic", "actor", "critic", "rl", "es"])
+    work = Work(kinds, np.array([0, 0, 0, 10_000, 5000]), np.array([9, 0, 1000, 0, 0]), np.array([0, 9, 0, 0, 0]))
+    lines = summary(tasks, work)  # of 5 to 9, twice
+    assert lines["critic updates"] == "37.5%"
+    assert lines["episodes of trained individuals"] == "12.5%"
+    assert lines["actors' training"] == lines["episodes of the others"] == "0.0%"
+    assert lines["nothing to do"] == "50.0%"
+    assert lines["a critic update"] == "3 ms"
+    assert lines["an actor update"] == "–", "the only one came before"
+    assert lines["a step of the environment"] == "267 µs"
+    assert lines["a training step of the run"] == "40 ms"
+
+
+def test_growth_is_shown_beside_what_bounds_it(tmp_path):
+    floors = Panel("A", "size", "ms", (1, 2), (Curve("x", np.array([2.0, 4.0]), np.array([1.0, 3.0])),
+                   Curve("y", np.array([5.0, np.nan]), np.array([4.0, 4.0]))), "floor", ("one", "two"))  # fmt: skip
+    assert scaling_table(floors) == [
+        "| size: ms | one | two |", "|---|---|---|", "| x | 2 | 4 |", "| y | 5 | – |",
+        "| x: floor | 1 | 3 |", "| y: floor | 4 | 4 |",
+    ]  # fmt: skip
+    same = Panel("B", "n", "s", (8, 16), (Curve("z", np.array([1.0, 2.0]), np.array([1.0, 2.0])),), "in proportion")
+    assert scaling_table(same)[2:] == ["| z | 1 | 2 |", "| in proportion | 1 | 2 |"]
+    draw([floors, same, same], tmp_path / "growth.svg")
+    assert "<svg" in (tmp_path / "growth.svg").read_text()
+
+
+def test_the_figure_of_growth_needs_a_known_format(tmp_path):
+    done = CliRunner().invoke(scaling, ["--out", str(tmp_path / "figure.jpg")])
+    assert done.exit_code == 2
+    assert ".png, .svg, .pdf" in done.output
+
+
+def test_updates_are_timed_for_any_shape(tmp_path):
+    store = Store.create()
+    try:
+        bench = Bench(5, 2, (8, 8), 4, random_replay(tmp_path, 5, 2), Workspace(store))
+        assert min(bench.critic(), bench.actor(), bench.td3(), bench.sac()) > 0
+    finally:
+        store.close()
 
 
 @pytest.mark.parametrize("algo", AGENTS)

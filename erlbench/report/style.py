@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,11 +48,11 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write `path` with each of the suffixes of `FORMATS`; the same data give the same bytes."""
+def save(figure: Figure, path: Path, formats: Sequence[str] = FORMATS) -> None:
+    """Write `path` with each of the suffixes `formats`; the same data give the same bytes."""
     figure.draw_without_rendering()  # the layout, once for all formats
     figure.set_layout_engine("none")
-    for suffix in FORMATS:
+    for suffix in formats:
         metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
         figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
 
