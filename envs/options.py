@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -102,6 +103,8 @@ def _positive(env_id: str, name: str, value: Any) -> int | None:
 def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
     """Refuse a value of another kind than the default, where that tells."""
     of = f"setting '{name}' of environment '{env_id}'"
+    if isinstance(value, float) and math.isnan(value):
+        raise UsageError(f"{of} cannot be nan")
     kinds: tuple[tuple[type, tuple[type, ...], str], ...] = (
         (bool, (bool,), "true or false"),
         (int, _NUMBER, "a number"),

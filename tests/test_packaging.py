@@ -1,5 +1,6 @@
 """The wheel: built from the checkout, installed outside it, complete. Needs no network."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,10 @@ pytestmark = pytest.mark.slow
 
 
 def run(*command: object, cwd: Path) -> str:
-    """Standard output of a command that must succeed."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=300)
+    """Standard output of a command that must succeed; PYTHONPATH must not put a checkout before the wheel."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    words = [str(part) for part in command]
+    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -119,4 +119,4 @@ def _number(value: Any) -> str:
         number = float(value)
     except (TypeError, ValueError):
         return "-" if value is None else str(value)
-    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+    return f"{number:,.0f}" if number.is_integer() else f"{number:,.2f}"

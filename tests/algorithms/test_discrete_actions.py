@@ -7,7 +7,7 @@ import pytest
 
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.ddpg import DDPG, DDPGSettings
-from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.algorithms.registry import ALGORITHMS, find
 from erlbench.envs.registry import problem
 from erlbench.replay import Replay
 from erlbench.store import Store
@@ -20,13 +20,17 @@ GRADIENTS = [name for name, listed in ALGORITHMS.items() if "discrete" in listed
 
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_runs(name, tmp_path):
-    settings = {"start_timesteps": 60}
-    cell = make_cell(name, tmp_path, env=CYCLE, steps=200, seed=1, eval_freq=200, eval_episodes=1, settings=settings)
+    """Long enough for the second generation, in which individuals are trained."""
+    known = find(name).settings_type.__dataclass_fields__
+    cell = make_cell(
+        name, tmp_path, env=CYCLE, steps=1200, seed=1, eval_freq=1200, eval_episodes=1,
+        settings={"start_timesteps": 60} if "start_timesteps" in known else {},
+        env_settings={"max_episode_steps": 50},
+    )  # fmt: skip
     assert run(cell) == 0
     last = rows(cell.directory, "eval.csv")[-1]
-    assert int(last["timesteps"]) >= 200
-    # An individual of a first generation may solve the task, and use up the budget before anything is trained.
-    assert int(last["critic_updates"]) > 0 or "cem" in name
+    assert int(last["timesteps"]) >= 1200
+    assert int(last["critic_updates"]) > 0
 
 
 def test_the_replay_has_the_vector_and_the_environment_its_argmax(tmp_path):

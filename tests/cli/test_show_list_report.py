@@ -72,6 +72,13 @@ def test_show_a_run_that_has_just_begun(run):
     assert "No evaluation yet." in result.stdout
 
 
+def test_show_scores_that_are_no_numbers(run):
+    (run / "eval.csv").write_text(EVAL.replace("2000,20.25", "nan,inf"))
+    result = invoke("show", run)
+    assert result.exit_code == 0
+    assert "5,000 50 nan inf" in [" ".join(line.split()) for line in result.stdout.splitlines()]
+
+
 def test_show_damaged_files(run):
     (run / "status.json").write_text("{")
     assert invoke("show", run).exit_code == 0
