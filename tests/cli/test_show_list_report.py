@@ -169,7 +169,7 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
 def test_report_without_a_profile(built, tmp_path):
     result = invoke("report", tmp_path, "--out", tmp_path / "out", "--columns", "sigma,best+mean")
     assert result.exit_code == 0
-    assert built[0][4] == "sigma,best+mean"
+    assert built[0][4].panels == (("sigma",), ("best", "mean"))
     assert built[0][1] == tmp_path / "out"
     assert len(built[0][2]) == 5
     assert built[0][3] is None
