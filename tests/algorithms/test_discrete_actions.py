@@ -22,7 +22,7 @@ GRADIENTS = [name for name, listed in ALGORITHMS.items() if "discrete" in listed
 def test_runs(name, tmp_path):
     """Long enough for the second generation, in which individuals are trained."""
     known = find(name).settings_type.__dataclass_fields__
-    soon = {"start_timesteps": 60, "gradient_interval": 1}
+    soon = {"start_timesteps": 60, "gradient_interval": 1, "sac_episodes": 40}
     cell = make_cell(
         name, tmp_path, env=CYCLE, steps=1200, seed=1, eval_freq=1200, eval_episodes=1,
         settings={setting: value for setting, value in soon.items() if setting in known},
