@@ -19,9 +19,9 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
-from erlbench.algorithms.mean_updates import OLDEST, move, oldest, update_ratio
-from erlbench.algorithms.population_control import probability_of_rl
-from erlbench.algorithms.search_distribution import (
+from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
+from erlbench.algorithms.search.population_control import probability_of_rl
+from erlbench.algorithms.search.search_distribution import (
     SearchDistribution,
     cem_variance,
     decayed,
@@ -29,7 +29,7 @@ from erlbench.algorithms.search_distribution import (
     ranking,
     weighted_moments,
 )
-from erlbench.algorithms.variance_updates import (
+from erlbench.algorithms.search.variance_updates import (
     ONLINE_ADAPTIVE,
     ONLINE_FIXED,
     RANK_BASED,

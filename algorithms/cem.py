@@ -15,7 +15,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
-from erlbench.algorithms.search_distribution import (
+from erlbench.algorithms.search.search_distribution import (
     LOG,
     RANKS,
     RECOMBINATIONS,

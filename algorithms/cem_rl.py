@@ -14,7 +14,7 @@ from erlbench.algorithms.cem import CEM, CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import start_states
-from erlbench.algorithms.search_distribution import SearchDistribution
+from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.settings import setting
 from erlbench.tasks import Input, Output, Perturbed, Result, Task
 

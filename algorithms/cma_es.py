@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
-from erlbench.algorithms.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
+from erlbench.algorithms.search.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.policy import PolicySpec

@@ -106,7 +106,7 @@ class DDPG(Algorithm):
             "exploration_noise": settings.exploration_noise,
             "theta": settings.ou_theta if settings.noise == OU else 1.0,  # white noise forgets all at once
         }
-        return next_episode(self, "erlbench.algorithms.ddpg_tasks:train_episode", values)
+        return next_episode(self, "erlbench.algorithms.gradients.ddpg_tasks:train_episode", values)
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)

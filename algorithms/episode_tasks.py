@@ -1,6 +1,6 @@
 """What the algorithms that learn while they act, TD3, DDPG and SAC, do alike: one episode with its updates at a time.
 
-The loop itself is in `erlbench.algorithms.episode_loop`, which imports torch; this module names task functions only.
+The loop itself is in `gradients/episode_loop.py`, which imports torch; this module names task functions only.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec
 from erlbench.algorithms.ddpg import initial_learner, update_values
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.genetic import Genetics
 from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
-from erlbench.algorithms.search_distribution import ranking
+from erlbench.algorithms.search.genetic import Genetics
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
 from erlbench.seeding import Purpose, generator
@@ -153,7 +153,7 @@ class ERL(Algorithm):
             view = self.context.replay.view(settings.replay_capacity)
             inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
             number = self.new_id()
-            key, function = self.key(Purpose.MINIBATCH, number), "erlbench.algorithms.ddpg_tasks:update_ddpg"
+            key, function = self.key(Purpose.MINIBATCH, number), "erlbench.algorithms.gradients.ddpg_tasks:update_ddpg"
             tasks = [Task(number, "critic", function, key, values, inputs, Priority.CRITIC, gradient=True)]
             state.learner, state.actor = Output(number, "learner"), Output(number, "actor")
         if state.copied_to is not None:

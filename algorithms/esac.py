@@ -16,16 +16,16 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec
-from erlbench.algorithms.crossover import EXCHANGE, crossover
 from erlbench.algorithms.episode_tasks import episode_task
 from erlbench.algorithms.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
 from erlbench.algorithms.esac_state import VALIDATED, ESACState, SACPart
-from erlbench.algorithms.evolution_strategy import centred_ranks, gradient, gradient_tasks
 from erlbench.algorithms.individuals import fitness_of, policy_of, start_states
-from erlbench.algorithms.mutation_tuning import raw_step, rewards, tuned
-from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
-from erlbench.algorithms.search_distribution import ranking
+from erlbench.algorithms.search.crossover import EXCHANGE, crossover
+from erlbench.algorithms.search.evolution_strategy import centred_ranks, gradient, gradient_tasks
+from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
+from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.seeding import Key, Purpose, generator

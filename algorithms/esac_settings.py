@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.algorithms.crossover import CROSSOVERS
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.sac import SACSettings
+from erlbench.algorithms.search.crossover import CROSSOVERS
 from erlbench.settings import setting
 
 PAPER, CODE, OURS = "ESAC", "ESAC, public code", "this suite"

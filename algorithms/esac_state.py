@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from erlbench.algorithms.optimisers import Moments
+from erlbench.algorithms.search.optimisers import Moments
 from erlbench.tasks import ArrayRef, Perturbed, Result
 
 VALIDATED = ("es", "sac", "winner")  # the ES mean, the SAC policy, the best individual

@@ -1,7 +1,7 @@
 """The gradient tasks of the algorithms that mix evolution with gradients: critic updates, and an actor's training.
 
-The updates themselves are in `erlbench.algorithms.actor_critic` (TD3, DDPG) and `soft_actor_critic` (SAC), which import
-torch; this module names them only.
+The updates themselves are in `gradients/actor_critic.py` (TD3, DDPG) and `gradients/soft_actor_critic.py` (SAC), which
+import torch; this module names them only.
 """
 
 from __future__ import annotations

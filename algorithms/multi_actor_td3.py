@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.individuals import policy_of
-from erlbench.algorithms.search_distribution import ranking
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.seeding import Purpose
@@ -147,7 +147,7 @@ class MultiActorTD3(Algorithm):
         return Task(
             task_id,
             "critic",
-            "erlbench.algorithms.multi_actor_tasks:update_td3",
+            "erlbench.algorithms.gradients.multi_actor_tasks:update_td3",
             self.key(Purpose.MINIBATCH, task_id),
             values,
             {"actor": actor.learner, "critic": critic, "replay": view},

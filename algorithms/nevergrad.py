@@ -18,8 +18,8 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
-from erlbench.algorithms.nevergrad_search import WORST, Search, check_name, parallel
-from erlbench.algorithms.pycma import default_population
+from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_name, parallel
+from erlbench.algorithms.search.pycma import default_population
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import PolicySpec

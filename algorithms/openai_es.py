@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.evolution_strategy import gradient, gradient_tasks, mirrored_weights, shaped
 from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
-from erlbench.algorithms.observation_statistics import ObservationStatistics
 from erlbench.algorithms.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
-from erlbench.algorithms.optimisers import Adam, Moments, Optimiser, Sgd
-from erlbench.algorithms.time_limit import ENVIRONMENT, TimeLimit
+from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks, mirrored_weights, shaped
+from erlbench.algorithms.search.observation_statistics import ObservationStatistics
+from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
+from erlbench.algorithms.search.time_limit import ENVIRONMENT, TimeLimit
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.noise import NoiseTable

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.algorithms.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings, PolicySettings
-from erlbench.algorithms.time_limit import ENVIRONMENT, FORMS, TimeLimit
+from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
+from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS
 from erlbench.settings import setting
 

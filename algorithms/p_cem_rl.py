@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings, CEMRLState
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
-from erlbench.algorithms.search_distribution import SearchDistribution
+from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.settings import setting
 from erlbench.tasks import Input, Output, Perturbed, Priority, Result, Task
 

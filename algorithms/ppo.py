@@ -2,7 +2,7 @@
 
 Schulman, Wolski, Dhariwal, Radford and Klimov, "Proximal Policy Optimization Algorithms", 2017 (arXiv 1707.06347),
 with the constants of OpenAI baselines' ppo2 for MuJoCo. An iteration collects `rollout_steps` steps and makes some
-epochs of minibatch updates on them; its task is in `erlbench.algorithms.ppo_iteration`, which imports torch.
+epochs of minibatch updates on them; its task is in `erlbench.algorithms.gradients.ppo_iteration`, which imports torch.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class PPO(Algorithm):
             Task(
                 task_id,
                 "rl",
-                "erlbench.algorithms.ppo_iteration:iteration",
+                "erlbench.algorithms.gradients.ppo_iteration:iteration",
                 self.key(Purpose.EPISODE, task_id),
                 settings,
                 inputs,

@@ -28,7 +28,7 @@ V1, V2 = "SAC v1", "SAC v2"
 BOTH = "SAC v1 and v2"
 FIRST_CODE = "SAC v1, authors' code for HalfCheetah and Ant; 1,000 elsewhere"
 
-TASK = "erlbench.algorithms.sac_episode:train_episodes"
+TASK = "erlbench.algorithms.gradients.sac_episode:train_episodes"
 
 # v1: the first paper with its reward scale of all tasks but Humanoid (20). fixed: v2 with ESAC's fixed temperature.
 PRESETS: Mapping[str, Mapping[str, Any]] = {

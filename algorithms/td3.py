@@ -100,7 +100,7 @@ class TD3(Algorithm):
             "policy_delay",
         )
         values = {"critic": self._critic, **{name: getattr(self.settings, name) for name in names}}
-        return next_episode(self, "erlbench.algorithms.td3_episode:train_episode", values)
+        return next_episode(self, "erlbench.algorithms.gradients.td3_episode:train_episode", values)
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)

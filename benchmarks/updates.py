@@ -13,10 +13,10 @@ import torch
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
 from erlbench.algorithms import sac, sac_episode, td3, td3_episode
-from erlbench.algorithms.actor_critic import train_actor, update_critic
 from erlbench.algorithms.critic import critic_spec, initial_critic
-from erlbench.algorithms.episode_loop import Memory
-from erlbench.algorithms.learners import arithmetic
+from erlbench.algorithms.gradients.actor_critic import train_actor, update_critic
+from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.gradients.learners import arithmetic
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.replay import Replay
 from erlbench.store import Store

@@ -9,7 +9,14 @@ import pytest
 from cma.restricted_gaussian_sampler import GaussVDSampler, GaussVkDSampler
 
 from erlbench.algorithms.cma_es import CMAES, CMAESSettings
-from erlbench.algorithms.pycma import FULL_LIMIT, Strategy, choose_covariance, default_population, full_memory, losses
+from erlbench.algorithms.search.pycma import (
+    FULL_LIMIT,
+    Strategy,
+    choose_covariance,
+    default_population,
+    full_memory,
+    losses,
+)
 from erlbench.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.driver import CORE_TYPES
 from erlbench.envs.registry import problem

@@ -12,9 +12,9 @@ import torch
 
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
-from erlbench.algorithms.ddpg_learner import Learner
-from erlbench.algorithms.ddpg_tasks import train_episode, update_ddpg
-from erlbench.algorithms.episode_loop import Memory
+from erlbench.algorithms.gradients.ddpg_learner import Learner
+from erlbench.algorithms.gradients.ddpg_tasks import train_episode, update_ddpg
+from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.errors import NumericalError
 from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec, layer_slices

@@ -52,8 +52,8 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
         found[learner] = critic_of(it).count, tasks[0].settings["target_noise"], [task.function for task in tasks]
         (first, *_) = (task for task in it.ask() if task.kind in ("es", "random"))
         assert first.settings["mode"] is True
-    plain = [f"erlbench.algorithms.actor_critic:{name}" for name in ("update_critic", "train_actor")]
-    soft = [f"erlbench.algorithms.soft_actor_critic:{name}" for name in ("update_critic", "train_actor")]
+    plain = [f"erlbench.algorithms.gradients.actor_critic:{name}" for name in ("update_critic", "train_actor")]
+    soft = [f"erlbench.algorithms.gradients.soft_actor_critic:{name}" for name in ("update_critic", "train_actor")]
     assert found == {"td3": (2, 0.2, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, soft)}
     assert isinstance(critic_of(it), CriticSpec)
     drawing = algorithm(name, learner="sac", stochastic=True)

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from erlbench.algorithms.base import Context
-from erlbench.algorithms.episode_loop import Memory
-from erlbench.algorithms.multi_actor_tasks import update_td3
+from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.gradients.multi_actor_tasks import update_td3
+from erlbench.algorithms.gradients.td3_episode import Learner
 from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
-from erlbench.algorithms.td3_episode import Learner
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
 from erlbench.replay import Replay

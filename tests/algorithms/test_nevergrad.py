@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
-from erlbench.algorithms.nevergrad_search import WORST, Search, check_name
-from erlbench.algorithms.pycma import default_population
+from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_name
+from erlbench.algorithms.search.pycma import default_population
 from erlbench.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.cli import cli
 from erlbench.driver import CORE_TYPES

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.evolution_strategy import centred_ranks
-from erlbench.algorithms.observation_statistics import ObservationStatistics
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
 from erlbench.algorithms.openai_es_settings import PRESETS
+from erlbench.algorithms.search.evolution_strategy import centred_ranks
+from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.errors import UsageError
 from erlbench.noise import NoiseTable
 from erlbench.settings import resolve

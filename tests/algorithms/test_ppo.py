@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from erlbench.algorithms import ppo, registry
 from erlbench.algorithms.base import Context
-from erlbench.algorithms.ppo_iteration import ACTIVATION_MODULES, Buffer
+from erlbench.algorithms.gradients.ppo_iteration import ACTIVATION_MODULES, Buffer
 from erlbench.cli import cli
 from erlbench.envs.registry import EnvSpec, Problem, problem
 from erlbench.errors import NumericalError, TaskError, UsageError

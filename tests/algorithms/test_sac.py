@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms import mlp
 from erlbench.algorithms.critic import critic_spec
-from erlbench.algorithms.episode_loop import Memory
-from erlbench.algorithms.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients import mlp
+from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.gradients.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients.sac_episode import Learner, train_episodes
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
-from erlbench.algorithms.sac_episode import Learner, train_episodes
 from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
 from erlbench.settings import resolve

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from erlbench.algorithms.critic import critic_spec
-from erlbench.algorithms.episode_loop import Memory
+from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.gradients.td3_episode import Learner, train_episode
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
-from erlbench.algorithms.td3_episode import Learner, train_episode
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.rollout import Episode

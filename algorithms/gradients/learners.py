@@ -1,0 +1,239 @@
+"""One gradient step of critics and of an actor (TD3, Fujimoto et al. 2018; DDPG), on preallocated buffers.
+
+Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, and so for the target policy's noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradients.mlp import Adam, Mlp
+from erlbench.algorithms.gradients.side_by_side import Together, in_turn
+from erlbench.errors import NumericalError
+from erlbench.policy import PolicySpec
+
+
+class Source(Protocol):
+    """Something that transitions can be read from, such as a `ReplayReader`."""
+
+    def gather(
+        self,
+        indices: np.ndarray,
+        observations: np.ndarray,
+        transitions: np.ndarray | None = None,
+        next_observations: np.ndarray | None = None,
+    ) -> None:
+        """Copy the transitions `indices` into the given arrays."""
+
+
+class Minibatches:
+    """`count` minibatches of transitions, side by side on the device."""
+
+    def __init__(self, policy: PolicySpec, batch_size: int, count: int, device: str) -> None:
+        self.observation_size, self.action_size = policy.sizes[0], policy.sizes[-1]
+        rows = batch_size * count
+        pinned = device.startswith("cuda")
+        self._host = [
+            torch.zeros(rows, columns, pin_memory=pinned)
+            for columns in (self.observation_size, self.action_size + 2, self.observation_size)
+        ]
+        self._device = [tensor.to(device) for tensor in self._host]  # on a CPU the same tensors
+        self._arrays = [tensor.numpy() for tensor in self._host]
+        self.observations, transitions, self.next_observations = self._device
+        self.actions = transitions[:, : self.action_size]
+        self.rewards = transitions[:, self.action_size, None]
+        self.continues = transitions[:, self.action_size + 1, None]
+
+    def gather(self, source: Source, indices: np.ndarray, observations_only: bool = False) -> None:
+        """Read the transitions `indices` of a replay, `(batch_size * count,)`."""
+        used = 1 if observations_only else 3
+        source.gather(indices, *self._arrays[:used])
+        for host, device in zip(self._host[:used], self._device):
+            if host is not device:
+                device.copy_(host)
+
+
+class HostCopy:
+    """Parameters where numpy can read them: on a CPU the same memory, else a copy that `update` renews."""
+
+    def __init__(self, parameters: Tensor) -> None:
+        self._source, self.tensor = parameters, parameters.cpu()
+
+    def update(self) -> None:
+        """After the parameters have changed."""
+        if self.tensor.data_ptr() != self._source.data_ptr():
+            self.tensor.copy_(self._source)
+
+
+class CriticLearner:
+    """The critics with their targets and Adam moments; the caller fills the minibatch's buffers.
+
+    Given the next state's value the critics have nothing to do with each other: each is a lane, and `together` runs
+    the lanes. Its result does not depend on how.
+    """
+
+    def __init__(self, critic: CriticSpec, batch_size: int, state: Tensor, weight: float = 1.0) -> None:
+        """`state`: `critic.shape` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
+        self.state = state
+        self.inputs = state.new_zeros(batch_size, critic.sizes[0])  # observation, action
+        self.next_inputs = torch.zeros_like(self.inputs)  # next observation, target action
+        self.rewards = state.new_zeros(batch_size, 1)
+        self.continues = torch.zeros_like(self.rewards)
+        gradients = torch.zeros_like(state[0])
+        networks = state.view(4, critic.count, critic.size)
+        rows = gradients.view(critic.count, -1)
+        self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, rows)
+        self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
+        lanes = self.online.lanes
+        self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3], len(lanes))
+        self.together: Together = in_turn
+        self.next_values = torch.zeros_like(self.rewards)
+        self._rows = batch_size / weight
+        self._losses = state.new_zeros(len(lanes))
+        self._errors = [(self.online.outputs[lane], self.online.output_gradient[lane]) for lane in lanes]
+
+    def take(self, batch: Minibatches, next_actions: Tensor) -> None:
+        """Fill the buffers with a minibatch and the target actions `(batch, action)` of its next states."""
+        split = batch.observation_size
+        self.inputs[:, :split] = batch.observations
+        self.inputs[:, split:] = batch.actions
+        self.next_inputs[:, :split] = batch.next_observations
+        self.next_inputs[:, split:] = next_actions
+        self.rewards.copy_(batch.rewards)
+        self.continues.copy_(batch.continues)
+
+    def update(self, discount: float, learning_rate: float, loss: Tensor) -> None:
+        """`fit` with TD3's values: min(Q1', Q2')(next observation, target action); with one critic DDPG's: Q1'."""
+        torch.amin(self.target_values(), 0, out=self.next_values)
+        self.fit(discount, learning_rate, loss)
+
+    def target_values(self) -> Tensor:
+        """The target critics' values of `next_inputs`, `(critics, batch, 1)`."""
+        self.together([partial(self.target.forward_lane, lane) for lane in range(len(self._errors))])
+        return self.target.outputs
+
+    def fit(self, discount: float, learning_rate: float, loss: Tensor) -> None:
+        """One Adam step on weight * sum over critics of MSE(Q, y), whose value goes to the scalar tensor `loss`.
+
+        y = reward + discount * continues * `next_values`, which the caller has set and this overwrites.
+        """
+        self.next_values.mul_(self.continues).mul_(discount).add_(self.rewards)
+        self.together([partial(self._fit_lane, lane, learning_rate) for lane in range(len(self._errors))])
+        torch.sum(self._losses, 0, out=loss)
+        loss.div_(self._rows)
+
+    def _fit_lane(self, lane: int, learning_rate: float) -> None:
+        self.online.forward_lane(lane)
+        values, error = self._errors[lane]
+        flat = torch.sub(values, self.next_values, out=error).view(-1)
+        torch.dot(flat, flat, out=self._losses[lane])
+        error.mul_(2.0 / self._rows)
+        self.online.backward_lane(lane)
+        self.adam.step_lane(lane, learning_rate)
+
+    def track(self, tau: float) -> None:
+        """Move the targets: target += tau * (online - target)."""
+        self.state[1].lerp_(self.state[0], tau)
+
+
+class ActorLearner:
+    """An actor that climbs Q1(s, pi(s)), which is only read."""
+
+    def __init__(
+        self,
+        policy: PolicySpec,
+        critic: CriticSpec,
+        batch_size: int,
+        parameters: Tensor,
+        first: Tensor,
+        second: Tensor,
+        q1: Tensor,
+    ) -> None:
+        """`parameters` and Adam's moments `(policy.size,)`, `q1` `(critic.size,)`, all used in place."""
+        self.observations = parameters.new_zeros(batch_size, policy.sizes[0])
+        self._inputs = parameters.new_zeros(batch_size, critic.sizes[0])
+        gradients = torch.zeros_like(parameters)
+        self._actor = Mlp(policy.sizes, policy.activation, "tanh", parameters[None], self.observations, gradients[None])
+        self._split = policy.sizes[0]
+        self._q1 = Mlp(
+            critic.sizes,
+            critic.activation,
+            "linear",
+            q1[None],
+            self._inputs,
+            input_columns=slice(policy.sizes[0], None),
+        )
+        self.adam = Adam(parameters, gradients, first, second)
+        self._gradient = -1.0 / batch_size
+
+    def update(self, learning_rate: float) -> None:
+        """One Adam step on -mean Q1(s, pi(s)) for the observations in `observations`."""
+        self.act()
+        self.climb(learning_rate)
+
+    def act(self) -> None:
+        """The first part of `update`, which needs no critic: the actions pi(s)."""
+        self._inputs[:, : self._split].copy_(self.observations)
+        self._inputs[:, self._split :].copy_(self._actor.forward()[0])
+
+    def climb(self, learning_rate: float) -> None:
+        """The rest of `update`."""
+        self._q1.forward()
+        self._q1.output_gradient.fill_(self._gradient)
+        self._q1.backward()
+        self._actor.output_gradient.copy_(self._q1.input_gradient)
+        self._actor.backward()
+        self.adam.step(learning_rate)
+
+
+def smooth(actions: Tensor, noise: Tensor, scale: float, clip: float) -> None:
+    """Target policy smoothing in place: clip(action + clip(scale * noise, +-clip), -1, 1); `noise` is overwritten."""
+    noise.mul_(scale).clamp_(-clip, clip)
+    actions.add_(noise).clamp_(-1.0, 1.0)
+
+
+def load(tensor: Tensor, array: np.ndarray) -> None:
+    """Copy an array into a tensor of the same shape."""
+    if tuple(tensor.shape) != array.shape:
+        raise ValueError(f"expected an array of shape {tuple(tensor.shape)}, not {array.shape}")
+    tensor.copy_(torch.from_numpy(np.array(array, np.float32)))
+
+
+def saved(tensor: Tensor, what: str) -> np.ndarray:
+    """A copy of a tensor as an array; a NaN or infinite value raises `NumericalError`."""
+    array = tensor.to("cpu", copy=True).numpy()
+    if not np.isfinite(array).all():
+        raise NumericalError(f"{what} has a NaN or infinite value")
+    return array
+
+
+def check_losses(losses: Tensor, before: int) -> float:
+    """The mean of the critic's losses; a NaN or infinite one raises `NumericalError` with the update's number."""
+    values = losses.double().cpu().numpy()
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise NumericalError(f"the critic's loss of update {before + int(wrong[0]) + 1} is {values[wrong[0]]}")
+    return float(values.mean()) if len(values) else 0.0
+
+
+@contextmanager
+def arithmetic() -> Iterator[None]:
+    """Inside, denormal numbers are zero, and numpy does not warn.
+
+    The moments of dead units decay into denormal numbers, which are slow; and NaN and infinity are found in the
+    losses and parameters.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        torch.set_flush_denormal(False)

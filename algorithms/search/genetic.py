@@ -1,0 +1,109 @@
+"""The genetic algorithm of ERL on flat policy vectors: tournaments, elites, crossover of rows, mutation of weights.
+
+Khadka and Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", NeurIPS 2018, algorithm 1, with the
+order of steps and the operators of its public code (github.com/ShawK91/erl_paper_nips18, mod_neuro_evo.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from erlbench.algorithms.search.crossover import crossover
+from erlbench.policy import PolicySpec
+from erlbench.policy.layout import Tensor
+
+LIMIT = 1e6  # of a mutated weight
+
+
+@dataclass
+class Selection:
+    """Who goes on: indices into the population; `elites` best first, `offspring` without repetition but the last."""
+
+    elites: list[int]
+    offspring: list[int]
+    free: list[int]  # neither, in random order
+
+
+def select(ranks: Sequence[int], elites: int, tournament: int, random: np.random.Generator) -> Selection:
+    """Elites, and the winners of as many tournaments as there are other places.
+
+    `ranks` are the individuals, best first. A tournament is among `tournament` of them, drawn with replacement.
+    """
+    count = len(ranks)
+    winners = random.integers(count, size=(count - elites, tournament)).min(axis=1)
+    offspring = [ranks[winner] for winner in np.unique(winners)]
+    if len(offspring) % 2:
+        offspring.append(offspring[random.integers(len(offspring))])
+    chosen = list(ranks[:elites])
+    free = [index for index in range(count) if index not in offspring and index not in chosen]
+    return Selection(chosen, offspring, [free[place] for place in random.permutation(len(free))])
+
+
+class Genetics:
+    """One epoch after another; `settings` has the fields of `ERLSettings` that begin with the operators' names."""
+
+    def __init__(self, policy: PolicySpec, settings: Any) -> None:
+        self._settings = settings
+        self._tensors = policy.tensors
+
+    def epoch(self, population: list[np.ndarray], ranks: Sequence[int], random: np.random.Generator) -> list[int]:
+        """Change `population`, `(P,)` float32 vectors, in place; the places of the elites' clones, which stay whole.
+
+        Clones of the elites go to free places. The other free places get, in pairs, an elite's clone and an
+        offspring, crossed over. Then all but the elites' clones may mutate, the elites' own places too.
+        """
+        settings = self._settings
+        elites = max(1, int(settings.elite_fraction * len(population)))
+        selection = select(ranks, elites, settings.tournament, random)
+        free, clones = selection.free, []
+        for elite in selection.elites:
+            # Where every place is an elite's or an offspring's, an offspring has to give way.
+            place = free.pop(0) if free else selection.offspring.pop(0)
+            clones.append(place)
+            population[place] = population[elite].copy()
+        if len(free) % 2:
+            free.append(free[random.integers(len(free))])
+        for first, second in zip(free[::2], free[1::2]):
+            mother = population[clones[random.integers(len(clones))]]
+            father = population[selection.offspring[random.integers(len(selection.offspring))]]
+            population[first], population[second] = crossover(mother, father, self._tensors, True, random)
+        for first, second in zip(selection.offspring[::2], selection.offspring[1::2]):
+            if random.random() < settings.crossover_probability:
+                pair = crossover(population[first], population[second], self._tensors, True, random)
+                population[first], population[second] = pair
+        for place in range(len(population)):
+            if place not in clones and random.random() < settings.mutation_probability:
+                population[place] = self.mutated(population[place], random)
+        return clones
+
+    def mutated(self, vector: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """`vector` with some weights changed; biases are left alone.
+
+        A matrix mutates with probability min(1, U), U uniform in [0, 2). Each of its up to `mutation_fraction` of
+        weights, drawn with replacement, gets w + N(0, (strength w)^2), or with `super_mutation_probability` the same
+        with `super_mutation_strength`, or with `reset_probability` N(0, 1).
+        """
+        result = vector.copy()
+        for tensor in self._tensors:
+            if len(tensor.shape) == 2 and random.random() < 2.0 * random.random():
+                self._mutate(result[tensor.place], tensor, random)
+        return result
+
+    def _mutate(self, weights: np.ndarray, tensor: Tensor, random: np.random.Generator) -> None:
+        settings = self._settings
+        mutations = int(random.integers(math.ceil(settings.mutation_fraction * math.prod(tensor.shape))))
+        places, kinds = random.integers(len(weights), size=mutations), random.random(mutations)
+        normal = random.standard_normal(mutations)
+        boost, reset = settings.super_mutation_probability, settings.reset_probability
+        for place, kind, draw in zip(places, kinds, normal):  # one after the other: a weight may be drawn again
+            if boost <= kind < boost + reset:
+                value = draw
+            else:
+                strength = settings.super_mutation_strength if kind < boost else settings.mutation_strength
+                value = weights[place] * (1.0 + strength * draw)
+            weights[place] = min(max(value, -LIMIT), LIMIT)

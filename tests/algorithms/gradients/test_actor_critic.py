@@ -1,0 +1,224 @@
+"""The gradient tasks against autograd, and their purity."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.algorithms.critic import critic_spec, initial_critic
+from erlbench.algorithms.gradients.actor_critic import BLOCK, train_actor, update_critic
+from erlbench.errors import NumericalError
+from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.replay import Replay
+from erlbench.seeding import Purpose, generator
+from erlbench.store import Store
+from erlbench.workspace import Workspace
+
+from . import oracle
+
+OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
+
+
+def specs(activation="tanh", hidden=(16, 12)):
+    policy = PolicySpec((OBSERVATION, *hidden, ACTION), activation, (-2.0,) * ACTION, (2.0,) * ACTION)
+    return policy, critic_spec(policy, hidden, activation)
+
+
+@pytest.fixture
+def replay(tmp_path):
+    replay = Replay(tmp_path / "replay", OBSERVATION, ACTION)
+    random = np.random.default_rng(0)
+    for length in (60, 1, 139):
+        goes_on = np.ones(length)
+        goes_on[-1] = length % 2
+        replay.append(
+            random.standard_normal((length + 1, OBSERVATION)),
+            random.uniform(-1, 1, (length, ACTION)),
+            random.standard_normal(length),
+            goes_on,
+            [length],
+        )
+    yield replay
+    replay.close()
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(Store(tmp_path))
+
+
+def settings(policy, critic, **more):
+    return {
+        "policy": policy,
+        "critic": critic,
+        "updates": 30,
+        "batch_size": 32,
+        "discount": 0.99,
+        "tau": 0.005,
+        "learning_rate": 1e-3,
+        "target_noise": 0.2,
+        "noise_clip": 0.5,
+        "step": 0,
+        **more,
+    }
+
+
+def inputs(policy, critic, replay):
+    return {
+        "critic": initial_critic(critic, (1,)),
+        "target_actor": initial_parameters(policy.sizes, (2,)),
+        "parameters": initial_parameters(policy.sizes, (3,)),
+        "replay": replay.view(),
+    }
+
+
+def close(actual, expected, relative=1e-5):
+    assert np.abs(actual - expected).max() <= relative * np.abs(expected).max()
+
+
+def minibatches(workspace, view, updates, batch, noise):
+    """The minibatches that a task with `KEY` draws, with the noise of the target actions."""
+    random, reader = generator(*KEY, int(Purpose.MINIBATCH)), workspace.replay(view)
+    for first in range(0, updates, BLOCK):
+        indices = random.integers(view.start, view.stop, BLOCK * batch).reshape(BLOCK, batch)
+        drawn = random.standard_normal((BLOCK * batch, ACTION), dtype=np.float32) if noise else np.zeros(BLOCK)
+        drawn = drawn.reshape(BLOCK, -1, ACTION if noise else 1)
+        for index in range(min(BLOCK, updates - first)):
+            arrays = [np.empty((batch, n), np.float32) for n in (OBSERVATION, ACTION + 2, OBSERVATION)]
+            reader.gather(indices[index], *arrays)
+            yield [torch.from_numpy(array) for array in arrays], torch.from_numpy(drawn[index])
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_critic_updates_equal_autograd(activation, replay, workspace):
+    policy, critic = specs(activation)
+    given = inputs(policy, critic, replay)
+    online, target = oracle.critics(critic, given["critic"][0]), oracle.critics(critic, given["critic"][1])
+    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
+    losses = []
+    for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
+        with torch.no_grad():
+            action = (actor(batch[2]) + (0.2 * noise).clamp(-0.5, 0.5)).clamp(-1, 1)
+        losses.append(oracle.critic_step(online, target, optimiser, batch, action, 0.99))
+        oracle.soft_update(target, online, 0.005)
+    outcome = update_critic(settings(policy, critic), given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
+    rows = outcome.arrays["critic"]
+    close(rows[0], oracle.vector(online))
+    close(rows[1], oracle.vector(target))
+    for row, name in ((2, "exp_avg"), (3, "exp_avg_sq")):
+        close(rows[row], np.concatenate([s[name].flatten().numpy() for s in optimiser.state.values()]))
+
+
+def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
+    """One critic, target actions without noise."""
+    policy, _ = specs()
+    critic = critic_spec(policy, (16, 12), "relu", 1)
+    given = inputs(policy, critic, replay)
+    online, target = (oracle.network(critic.sizes, "relu", row) for row in given["critic"][:2])
+    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
+    losses = []
+    for (observation, transition, following), _ in minibatches(workspace, given["replay"], 30, 32, False):
+        action, reward, goes_on = transition[:, :-2], transition[:, -2:-1], transition[:, -1:]
+        with torch.no_grad():
+            y = reward + 0.99 * goes_on * target(torch.cat([following, actor(following)], 1))
+        loss = torch.nn.functional.mse_loss(online(torch.cat([observation, action], 1)), y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+        oracle.soft_update(target, online, 0.005)
+    outcome = update_critic(settings(policy, critic, target_noise=0.0), given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
+    assert outcome.arrays["critic"].shape == (4, critic.size)
+    close(outcome.arrays["critic"][0], oracle.vector(online))
+    close(outcome.arrays["critic"][1], oracle.vector(target))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_actor_updates_equal_autograd(activation, replay, workspace):
+    policy, critic = specs(activation)
+    given = inputs(policy, critic, replay)
+    actor, q1 = oracle.actor(policy, given["parameters"]), oracle.critics(critic, given["critic"][0])[0]
+    optimiser = torch.optim.Adam(actor.parameters(), lr=1e-3)
+    for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
+        oracle.actor_step(actor, q1, optimiser, batch[0])
+    outcome = train_actor(settings(policy, critic), given, KEY, workspace)
+    assert outcome.values == {"actor_updates": 30}
+    close(outcome.arrays["parameters"], oracle.vector(actor))
+
+
+def test_updates_in_two_tasks_continue_adam(replay, workspace):
+    """One update and then another with its `step` equals autograd's two, on the batches of both keys."""
+    policy, critic = specs()
+    given = inputs(policy, critic, replay)
+    online, target = oracle.critics(critic, given["critic"][0]), oracle.critics(critic, given["critic"][1])
+    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
+    batch, noise = next(minibatches(workspace, given["replay"], 1, 32, True))
+    with torch.no_grad():
+        action = (actor(batch[2]) + (0.2 * noise).clamp(-0.5, 0.5)).clamp(-1, 1)
+    for step in range(2):
+        oracle.critic_step(online, target, optimiser, batch, action, 0.99)
+        oracle.soft_update(target, online, 0.005)
+        outcome = update_critic(settings(policy, critic, updates=1, step=step), given, KEY, workspace)
+        given["critic"] = outcome.arrays["critic"]
+    close(given["critic"][0], oracle.vector(online))
+
+
+@pytest.mark.parametrize("task", [update_critic, train_actor])
+def test_tasks_are_pure(task, replay, workspace, tmp_path):
+    """The same call gives the same bits, whatever ran in the process before; inputs stay as they are."""
+    policy, critic = specs()
+    given = inputs(policy, critic, replay)
+    before = copy.deepcopy(given)
+    results = []
+    for run in (Workspace(Store(tmp_path)), workspace, workspace):
+        if run is workspace:
+            other = specs("relu", (8, 8))
+            task(settings(*other, batch_size=16), inputs(*other, replay), (9,), workspace)
+            task(settings(policy, critic, step=99), inputs(policy, critic, replay), (10,), workspace)
+        results.append(task(settings(policy, critic), given, KEY, run))
+    for result in results[1:]:
+        assert result.values == results[0].values
+        for name, array in result.arrays.items():
+            assert array.tobytes() == results[0].arrays[name].tobytes()
+    for name in ("critic", "target_actor", "parameters"):
+        assert np.array_equal(given[name], before[name])
+    assert not np.shares_memory(*(next(iter(result.arrays.values())) for result in results[:2]))
+
+
+def test_no_updates_change_nothing(replay, workspace):
+    policy, critic = specs()
+    given = inputs(policy, critic, replay)
+    outcome = update_critic(settings(policy, critic, updates=0), given, KEY, workspace)
+    assert np.array_equal(outcome.arrays["critic"], given["critic"])
+    outcome = train_actor(settings(policy, critic, updates=0), given, KEY, workspace)
+    assert np.array_equal(outcome.arrays["parameters"], given["parameters"])
+
+
+def test_not_a_number_is_an_error(replay, workspace):
+    policy, critic = specs()
+    given = inputs(policy, critic, replay)
+    given["critic"][0, 3] = np.nan
+    with pytest.raises(NumericalError, match="loss of update 1 is nan"):
+        update_critic(settings(policy, critic), given, KEY, workspace)
+    with pytest.raises(NumericalError, match="critic has a NaN"):
+        train_actor(settings(policy, critic), given, KEY, workspace)
+    given = inputs(policy, critic, replay)
+    given["parameters"][0] = np.inf
+    with pytest.raises(NumericalError, match="actor has a NaN"):
+        train_actor(settings(policy, critic), given, KEY, workspace)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_numpy_policy_equals_torch(activation):
+    policy, _ = specs(activation, (400, 300))
+    parameters = initial_parameters(policy.sizes, (5,))
+    observations = np.random.default_rng(1).standard_normal((50, OBSERVATION)).astype(np.float32)
+    numpy_policy = NumpyPolicy(policy, parameters)
+    expected = oracle.actor(policy, parameters)(torch.from_numpy(observations)).detach().numpy()
+    actual = np.array([numpy_policy.normalised(observation).copy() for observation in observations])
+    assert np.abs(actual - expected).max() < 1e-6

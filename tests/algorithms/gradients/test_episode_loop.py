@@ -1,0 +1,94 @@
+"""Several episodes in one task: what they learn from is what the replay gets afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.gradients.episode_loop import Memory, learn, learn_episodes
+from erlbench.envs.registry import problem
+from erlbench.policy import PolicySpec
+from erlbench.replay import Replay
+from erlbench.rollout import transitions
+from erlbench.store import Store
+from erlbench.workspace import Workspace
+
+
+@pytest.fixture
+def cell(tmp_path):
+    """Settings of an environment whose episodes end early, a workspace, and a replay with two episodes."""
+    task = problem("InvertedPendulum-v5")
+    spec = PolicySpec((task.observation_size, 4, 1), "relu", task.action_low, task.action_high)
+    replay = Replay(tmp_path / "replay", task.observation_size, 1)
+    store = Store.create()
+    settings = {
+        "env": task.env, "policy": spec, "timesteps": 0, "limit": 30, "episodes": 5, "start_timesteps": 10,
+        "start_updates": 0, "replay_capacity": 1000,
+    }  # fmt: skip
+    workspace = Workspace(store)
+    past, _ = learn_episodes({**settings, "episodes": 2}, replay.view(), (1,), workspace, still, lambda *_: None)
+    replay.append(**transitions(past), lengths=[episode.length for episode in past])
+    yield settings, workspace, replay
+    workspace.close()
+    store.close()
+    replay.close()
+
+
+def still(observation, random, action):
+    action[:] = 0.0
+
+
+def gathered(source, start, stop, size):
+    arrays = [np.zeros((stop - start, columns), np.float32) for columns in (size, 3, size)]
+    source.gather(np.arange(start, stop), *arrays)
+    return arrays
+
+
+def test_every_update_sees_the_past_and_all_steps_so_far(cell):
+    settings, workspace, replay = cell
+    seen = []
+
+    def update(memory, random, index):
+        assert index == len(seen)
+        seen.append((memory.start, memory.stop, gathered(memory, memory.start, memory.stop, 4)))
+
+    before = replay.length
+    episodes, updates = learn_episodes(settings, replay.view(), (2,), workspace, still, update)
+    lengths = [episode.length for episode in episodes]
+    assert len(lengths) == 5
+    assert len(set(lengths)) > 1
+    assert updates == len(seen) == sum(lengths)
+    assert [stop for _, stop, _ in seen] == list(range(before + 1, before + 1 + updates))
+    actions = np.concatenate([episode.actions[: episode.length, 0] for episode in episodes])
+    assert actions[:10].all(), "random at first"
+    assert not actions[10:].any(), "then its own, in later episodes, too"
+    replay.append(**transitions(episodes), lengths=lengths)
+    expected = gathered(Workspace(workspace.store).replay(replay.view()), 0, replay.length, 4)
+    for start, stop, arrays in seen:
+        assert start == 0
+        for found, whole in zip(arrays, expected):
+            np.testing.assert_array_equal(found, whole[:stop])
+    assert (expected[1][:, 2] == 0).sum() == sum(episode.terminated for episode in episodes) + 2
+
+
+def test_one_episode_is_the_first_of_several(cell):
+    settings, workspace, replay = cell
+    seeds = []
+    first, updates = learn(settings, replay.view(), (3,), workspace, still, lambda *_: seeds.append(0))
+    several, _ = learn_episodes(settings, replay.view(), (3,), workspace, still, lambda *_: None)
+    assert updates == len(seeds) == first.length
+    np.testing.assert_array_equal(first.observations[: first.length + 1], several[0].observations[: first.length + 1])
+    assert not np.array_equal(several[0].observations[0], several[1].observations[0]), "start states are fresh"
+
+
+def test_updates_begin_with_the_actions_unless_told_otherwise(cell):
+    settings, workspace, replay = cell
+    del settings["start_updates"]
+    episodes, updates = learn_episodes(settings, replay.view(), (2,), workspace, still, lambda *_: None)
+    assert updates == sum(episode.length for episode in episodes) - 10
+
+
+def test_capacity_forgets_the_oldest(cell):
+    _, workspace, replay = cell
+    memory = Memory(replay.view(3), workspace, 10, 5, 2)
+    assert (memory.start, memory.stop) == (replay.length - 3, replay.length)

@@ -1,0 +1,159 @@
+"""SAC's gradient tasks against autograd, their vectors against the numpy policy, and their purity."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from erlbench.algorithms.critic import critic_spec, initial_critic
+from erlbench.algorithms.gradients.gaussian_actor import GaussianActor, joined, separated
+from erlbench.algorithms.gradients.soft_actor_critic import train_actor, update_critic
+from erlbench.errors import NumericalError
+from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
+from erlbench.replay import Replay
+from erlbench.store import Store
+from erlbench.workspace import Workspace
+
+from . import sac_oracle
+from .test_actor_critic import ACTION, KEY, OBSERVATION, close, minibatches
+
+TEMPERATURE = 0.3
+
+
+def specs(activation="tanh", hidden=(16, 12)):
+    bounds = (-2.0,) * ACTION, (2.0,) * ACTION
+    policy = PolicySpec((OBSERVATION, *hidden, ACTION), activation, *bounds, stochastic=True)
+    return policy, critic_spec(policy, hidden, activation)
+
+
+@pytest.fixture
+def replay(tmp_path):
+    replay, random = Replay(tmp_path / "replay", OBSERVATION, ACTION), np.random.default_rng(0)
+    for length in (60, 140):
+        goes_on = np.ones(length)
+        goes_on[-1] = length == 60
+        actions, rewards = random.uniform(-1, 1, (length, ACTION)), random.standard_normal(length)
+        replay.append(random.standard_normal((length + 1, OBSERVATION)), actions, rewards, goes_on, [length])
+    yield replay
+    replay.close()
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(Store(tmp_path))
+
+
+def settings(policy, critic, **more):
+    values = {"updates": 30, "batch_size": 32, "discount": 0.99, "tau": 0.005, "learning_rate": 1e-3, "step": 0}
+    return {"policy": policy, "critic": critic, "temperature": TEMPERATURE, **values, **more}
+
+
+def inputs(policy, critic, replay):
+    return {
+        "critic": initial_critic(critic, (1,)),
+        "target_actor": initial_policy(policy, (2,)),
+        "parameters": initial_policy(policy, (3,)),
+        "replay": replay.view(),
+    }
+
+
+def test_a_stochastic_policys_vector_and_the_gaussian_actors():
+    """The same outputs from `NumpyPolicy` and, its heads separated, from `GaussianActor`."""
+    policy, _ = specs()
+    vector = initial_policy(policy, (5,))
+    assert np.array_equal(joined(policy, separated(policy, vector)), vector)
+    assert not np.array_equal(separated(policy, vector), vector)
+    observation = np.arange(OBSERVATION, dtype=np.float32) / 3
+    parameters = torch.from_numpy(separated(policy, vector))
+    actor = GaussianActor(replace(policy, stochastic=False), parameters, torch.from_numpy(observation)[None])
+    mode = actor.sample(torch.zeros(1, ACTION)).numpy()[0].copy()
+    plain = NumpyPolicy(policy, vector)
+    assert plain.normalised(observation) == pytest.approx(mode, abs=1e-6)
+    random, noise = np.random.default_rng(7), np.random.default_rng(7).standard_normal((1, ACTION), dtype=np.float32)
+    plain.reset(random)
+    expected = actor.sample(torch.from_numpy(noise)).numpy()[0]
+    assert plain.normalised(observation) == pytest.approx(expected, abs=1e-6)
+    assert np.abs(expected - mode).max() > 0.1
+
+
+def oracle_of(policy, critic, row, actor):
+    """`SoftActorCritic` with the critics of a `(4, n)` array and an actor's vector."""
+    sizes = 3 * policy.size, 3
+    learner = np.zeros(sum(sizes) + row.size, np.float32)
+    learner[: policy.size], learner[sum(sizes) :] = separated(policy, actor), row.ravel()
+    return sac_oracle.SoftActorCritic(replace(policy, stochastic=False), critic, False, learner, 1e-3)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_critic_updates_equal_autograd(activation, replay, workspace):
+    policy, critic = specs(activation)
+    given = inputs(policy, critic, replay)
+    theirs, losses = oracle_of(policy, critic, given["critic"], given["target_actor"]), []
+    for (observation, transition, following), noise in minibatches(workspace, given["replay"], 30, 32, True):
+        with torch.no_grad():
+            action, log_probability = sac_oracle.sample(theirs.policy, theirs.online["actor"], following, noise)
+            values = theirs.q(theirs.target["critic"], following, action).amin(0) - TEMPERATURE * log_probability
+            y = transition[:, -2:-1] + 0.99 * transition[:, -1:] * values
+        error = theirs.q(theirs.online["critic"], observation, transition[:, :-2]) - y
+        loss = 0.5 * (error**2).mean((1, 2)).sum()
+        theirs.descend("critic", loss)
+        losses.append(loss.item())
+        with torch.no_grad():
+            theirs.target["critic"] += 0.005 * (theirs.online["critic"] - theirs.target["critic"])
+    outcome = update_critic(settings(policy, critic), given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
+    close(outcome.arrays["critic"][0], theirs.online["critic"].detach().numpy())
+    close(outcome.arrays["critic"][1], theirs.target["critic"].numpy())
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_actor_updates_equal_autograd(activation, replay, workspace):
+    policy, critic = specs(activation)
+    given = inputs(policy, critic, replay)
+    theirs = oracle_of(policy, critic, given["critic"], given["parameters"])
+    for (observation, _, _), noise in minibatches(workspace, given["replay"], 30, 32, True):
+        action, log_probability = sac_oracle.sample(theirs.policy, theirs.online["actor"], observation, noise)
+        smaller = torch.min(theirs.q(theirs.online["critic"], observation, action), 0)[0]
+        theirs.descend("actor", (TEMPERATURE * log_probability - smaller).mean())
+    outcome = train_actor(settings(policy, critic), given, KEY, workspace)
+    assert outcome.values == {"actor_updates": 30}
+    close(separated(policy, outcome.arrays["parameters"]), theirs.online["actor"].detach().numpy())
+    biases = slice(-2 * ACTION, None)  # the mean's, then those of log std
+    assert np.abs(outcome.arrays["parameters"][biases] - given["parameters"][biases]).min() > 0
+
+
+@pytest.mark.parametrize("task", [update_critic, train_actor])
+def test_tasks_are_pure(task, replay, workspace, tmp_path):
+    """The same call gives the same bits, whatever ran in the process before; inputs stay as they are."""
+    policy, critic = specs()
+    given = inputs(policy, critic, replay)
+    before = copy.deepcopy(given)
+    results = [task(settings(policy, critic), given, KEY, Workspace(Store(tmp_path)))]
+    task(settings(policy, critic, step=99, temperature=0.0), inputs(policy, critic, replay), (10,), workspace)
+    results.append(task(settings(policy, critic), given, KEY, workspace))
+    assert results[0].values == results[1].values
+    for name, array in results[0].arrays.items():
+        assert array.tobytes() == results[1].arrays[name].tobytes()
+    for name in ("critic", "target_actor", "parameters"):
+        assert np.array_equal(given[name], before[name])
+    nothing = task(settings(policy, critic, updates=0), given, KEY, workspace)
+    for name, array in nothing.arrays.items():
+        assert np.array_equal(array, given[name])
+
+
+def test_not_a_number_is_an_error(replay, workspace):
+    policy, critic = specs()
+    given = inputs(policy, critic, replay)
+    given["critic"][0, 3] = np.nan
+    with pytest.raises(NumericalError, match="loss of update 1 is nan"):
+        update_critic(settings(policy, critic), given, KEY, workspace)
+    with pytest.raises(NumericalError, match="critic has a NaN"):
+        train_actor(settings(policy, critic), given, KEY, workspace)
+    given = inputs(policy, critic, replay)
+    given["parameters"][0] = np.inf
+    with pytest.raises(NumericalError, match="actor has a NaN"):
+        train_actor(settings(policy, critic), given, KEY, workspace)
