@@ -102,4 +102,5 @@ def start_states(algorithm: Algorithm, generation: int, episodes: int | None = N
 
 def fitness_of(result: Result) -> float:
     """The mean return of an individual's episodes."""
-    return float(np.mean(result.values["returns"]))
+    returns = result.values["returns"]
+    return float(np.mean(returns)) if len(returns) > 1 else float(returns[0])  # numpy would take most of the time

@@ -127,7 +127,7 @@ def steps(values: Mapping[str, Any]) -> int:
 
     They differ where an episode goes on in another task: it is reported where it ends.
     """
-    found: int = values.get("steps", sum(values.get("lengths", ())))
+    found: int = values["steps"] if "steps" in values else sum(values.get("lengths", ()))
     return found
 
 
