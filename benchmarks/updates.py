@@ -12,8 +12,9 @@ import torch
 
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
-from erlbench.algorithms import sac, sac_episode, td3, td3_episode
+from erlbench.algorithms import sac, td3
 from erlbench.algorithms.critic import critic_spec, initial_critic
+from erlbench.algorithms.gradients import sac_episode, td3_episode
 from erlbench.algorithms.gradients.actor_critic import train_actor, update_critic
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners import arithmetic

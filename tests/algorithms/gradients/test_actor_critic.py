@@ -16,8 +16,7 @@ from erlbench.replay import Replay
 from erlbench.seeding import Purpose, generator
 from erlbench.store import Store
 from erlbench.workspace import Workspace
-
-from . import oracle
+from tests.algorithms import oracle
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
 

@@ -10,8 +10,7 @@ from torch import nn
 from erlbench.algorithms.gradients import mlp
 from erlbench.algorithms.gradients.mlp import Adam, Mlp
 from erlbench.policy import ACTIVATIONS, parameter_count
-
-from . import oracle
+from tests.algorithms import oracle
 
 SIZES, BATCH = (7, 20, 12, 3), 9
 

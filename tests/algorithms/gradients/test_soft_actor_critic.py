@@ -17,8 +17,8 @@ from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.replay import Replay
 from erlbench.store import Store
 from erlbench.workspace import Workspace
+from tests.algorithms import sac_oracle
 
-from . import sac_oracle
 from .test_actor_critic import ACTION, KEY, OBSERVATION, close, minibatches
 
 TEMPERATURE = 0.3
