@@ -111,6 +111,16 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "stale": DISCARD,
         "noise_table": 250_000_000,
     },
+    "esac": {  # the baseline of ESAC's table 1: its section 6.1 and appendix D.1
+        "hidden": (512, 512),
+        "activation": "relu",
+        "squashing": "tanh",
+        "bins": None,
+        "population": 50,
+        "sigma": 5e-3,
+        "learning_rate": 5e-3,
+        "normalise_observations": False,
+    },
     "goodai-lander": {
         **GOODAI,
         "hidden": (),

@@ -18,6 +18,12 @@ from erlbench.settings import resolve, setting
 from erlbench.toml_file import Keys, TomlFile
 
 KINDS = ("scores", "time", "curves", "timeline")
+# What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
+CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
+BUDGET = (
+    "total_timesteps", "total_generations", "env_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings",
+    "env_settings",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Entry:
     workers: int | None = setting(None, "individuals in flight", minimum=1)
     processes: int | None = setting(None, "worker processes, where the study is about them", minimum=0)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
     published: str = ""  # the published table's name for it
     label: str = ""  # the report's name for it
 
@@ -41,11 +48,31 @@ class Profile:
     seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0)
     total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1)
     envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
+    total_generations: int | None = setting(None, "where a run ends that has steps left", minimum=1)
+    env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
     eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
     eval_episodes: int = setting(10, "episodes per evaluation", minimum=1)
     settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
     evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
+
+    def timesteps(self, env: str) -> int:
+        """The budget on an environment, in training steps."""
+        return self.env_timesteps.get(env, self.total_timesteps)
+
+    def most_timesteps(self, env: str, entry: Entry) -> int:
+        """The training steps that end an entry's run on an environment.
+
+        A nominal entry's run ends by its generations, and these are the most steps that they can have.
+        """
+        return self.timesteps(env) * (entry.nominal or 1)
+
+    def generations(self, entry: Entry, timesteps: int, longest: int) -> int | None:
+        """The generations that end an entry's run with a budget of `timesteps`; None for no such limit.
+
+        Those of a nominal entry count one episode of `longest` steps each, whatever they play.
+        """
+        return -(-timesteps // longest) if entry.nominal else self.total_generations
 
 
 @dataclass(frozen=True)
@@ -204,6 +231,12 @@ def _profile(reader: TomlFile, raw: dict[str, Any], where: Keys, name: str) -> P
             )
         raw = {**raw, "seeds": list(range(seeds))}
     profile: Profile = reader.build(Profile, raw, where, ("profiles", name))
+    for env, steps in profile.env_timesteps.items():
+        keys = (*where, "env_timesteps", env)
+        if env not in profile.envs:
+            reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", keys)
+        if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+            reader.fail(f"'env_timesteps' must be integers of at least 1, not {steps!r}", keys)
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
@@ -220,9 +253,8 @@ def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
         for profile_name, profile in study.profiles.items():
             for index, entry in enumerate(study.entries):
                 known = first.setdefault((profile_name, entry.name), (study.name, entry, profile))
-                differ = _differing(known[1], entry, ("algo", "preset", "workers", "processes", "settings"))
-                budget = ("total_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings", "env_settings")
-                differ += [f"{key} of profile {profile_name}" for key in _differing(known[2], profile, budget)]
+                differ = _differing(known[1], entry, CONFIGURATION)
+                differ += [f"{key} of profile {profile_name}" for key in _differing(known[2], profile, BUDGET)]
                 if differ:
                     message = (
                         f"entry '{entry.name}' of study '{study.name}' is not as in study '{known[0]}': it differs in "

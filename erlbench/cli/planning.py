@@ -108,6 +108,10 @@ def _entry_cells(
     values = {**studies.profile_settings(profile, entry), **own}
     preset = registry.preset(entry.algo, entry.preset)
     settings = resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+    env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
+    if arguments.total_timesteps:
+        profile = dataclasses.replace(profile, total_timesteps=arguments.total_timesteps, env_timesteps={})
+    longest = problem(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.all_seeds or profile.seeds:
         yield Cell(
             algo=entry.algo,
@@ -116,14 +120,15 @@ def _entry_cells(
             env=env,
             seed=seed,
             settings=settings,
-            total_timesteps=arguments.total_timesteps or profile.total_timesteps,
+            total_timesteps=profile.most_timesteps(env, entry),
+            total_generations=profile.generations(entry, profile.timesteps(env), longest),
             workers=_workers(entry.algo, entry.workers),
             eval_freq=arguments.eval_freq or profile.eval_freq,
             eval_episodes=arguments.eval_episodes or profile.eval_episodes,
             evaluate=arguments.evaluate or profile.evaluate,
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
-            env_settings={**profile.env_settings, **plain_values(arguments.env_set)},
+            env_settings=env_settings,
             simulated_time=arguments.simulated_time and _asynchronous(entry.algo),
         )
 

@@ -29,6 +29,7 @@ class Cell:
     planned: int  # seeds
     runs: tuple[Run, ...]
     exists: bool = True  # False: published, but not part of the suite
+    nominal: bool = False  # its budget counts one episode per generation
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -165,7 +166,10 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     envs = [env_label(env, plan.env_settings) for env in plan.envs]
     if entry is None or run.env not in envs or run.seed not in plan.seeds:
         return False
-    if run.total_timesteps != plan.total_timesteps:
+    env = plan.envs[envs.index(run.env)]
+    if run.total_timesteps != plan.most_timesteps(env, entry):
+        return False
+    if plan.total_generations and not entry.nominal and run.total_generations != plan.total_generations:
         return False
     wanted = {**plan.settings, **entry.settings}
     differing = [key for key, value in wanted.items() if key in run.settings and not _same(run.settings[key], value)]
@@ -191,12 +195,12 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     cells = [
         Cell(
             label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
-            tuple(run for run in runs if run.name == entry.name and run.env == label),
+            tuple(run for run in runs if run.name == entry.name and run.env == label), nominal=bool(entry.nominal),
         )
         for entry in study.entries
     ]  # fmt: skip
     cells += [Cell(label, name, name, name, 0, (), exists=False) for name in study.not_run]
-    return Group(label, study.envs_published.get(env, ""), plan.total_timesteps, tuple(cells))
+    return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(cells))
 
 
 def leftovers(runs: Sequence[Run], comparisons: Iterable[Comparison]) -> Comparison | None:
