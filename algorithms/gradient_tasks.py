@@ -126,7 +126,7 @@ def _gradient_task(
     return Task(
         task_id,
         kind,
-        f"erlbench.algorithms.{module}:{function}",
+        f"erlbench.algorithms.gradients.{module}:{function}",
         algorithm.key(Purpose.MINIBATCH, task_id),
         {**common, **more},
         inputs,
