@@ -79,8 +79,14 @@ def find(name: str) -> type[Algorithm]:
 
 def missing(name: str) -> str:
     """The command that installs what the algorithm `name` needs and this Python lacks; empty where all is there."""
+    extra = missing_extra(name)
+    return f"pip install 'erlbench[{extra}]'" if extra else ""
+
+
+def missing_extra(name: str) -> str:
+    """The extra of erlbench that the algorithm `name` needs and this Python lacks; empty where all is there."""
     extra = entry(name).extra
-    return "" if extra is None or importlib.util.find_spec(extra[1]) else f"pip install 'erlbench[{extra[0]}]'"
+    return "" if extra is None or importlib.util.find_spec(extra[1]) else extra[0]
 
 
 def require(name: str) -> None:

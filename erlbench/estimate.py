@@ -40,7 +40,10 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     """What `cell` takes with `processes` processes; evaluation included."""
     listed = registry.entry(cell.algo)
     step = STEP_SECONDS.get(environment_name(cell.env), OTHER_STEP_SECONDS)
-    evaluations = (cell.total_timesteps // cell.eval_freq + 1) * cell.eval_episodes
+    due = cell.total_timesteps // cell.eval_freq
+    if cell.total_generations is not None:
+        due = min(due, cell.total_generations)  # they wait for a generation's end
+    evaluations = (due + 1) * cell.eval_episodes
     steps = cell.total_timesteps * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, cell.total_timesteps - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)

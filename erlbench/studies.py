@@ -36,9 +36,9 @@ class Entry:
     workers: int | None = setting(None, "individuals in flight", minimum=1)
     processes: int | None = setting(None, "worker processes, where the study is about them", minimum=0)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
     published: str = ""  # the published table's name for it
     label: str = ""  # the report's name for it
+    nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Study:
     kind: str = setting(MISSING, "what the report draws", choices=KINDS)
     source: str = ""  # column `source` of the published numbers
     table: str = ""  # column `table` of the published numbers
+    statistic: str = "mean"  # column `statistic` of those that stand beside our means
     entries: tuple[Entry, ...] = ()
     baseline: str = ""  # the entry against which the others are compared
     not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run

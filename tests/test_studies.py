@@ -10,7 +10,17 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.studies import Entry, benchmarks_file, find, find_profile, load_studies, profile_settings, validate
+from erlbench.report.published import load_published
+from erlbench.studies import (
+    Entry,
+    Profile,
+    benchmarks_file,
+    find,
+    find_profile,
+    load_studies,
+    profile_settings,
+    validate,
+)
 from erlbench.toml_file import TomlLines
 
 SMALL = """\
@@ -102,6 +112,15 @@ def test_a_small_file(tmp_path):
          "study 'one': it differs in processes; make them equal or give one another name"),
         ("seeds = [4]", "env_settings = { frame_skip = 2 }", "entry 'td3' of study 'two' is not as in study 'one': it "
          "differs in env_settings of profile smoke"),
+        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7 }", "entry 'td3' of study 'two' is not as in study 'one': it "
+         "differs in env_timesteps of profile smoke"),
+        ("seeds = [4]", "total_generations = 3", "it differs in total_generations of profile smoke"),
+        ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
+         "you mean 'Hopper-v5'?"),
+        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 0 }", "line 27: 'env_timesteps' must be integers of at "
+         "least 1, not 0"),
+        ('[{ algo = "td3" }]', '[{ algo = "td3", nominal = 2 }]', "it differs in nominal; make them equal"),
+        ("workers = 3", "nominal = 0", "line 12: 'nominal' must be at least 1, not 0"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
     ],
 )  # fmt: skip
@@ -162,21 +181,68 @@ def test_unknown_studies_and_profiles(tmp_path):
         find_profile(studies["one"], "papr")
 
 
+PACKAGED = {  # seeds of the profile `paper`
+    "aes-rl-table-1": 10,
+    "aes-rl-table-2": 10,
+    "aes-rl-table-3": 10,
+    "aes-rl-figure-1": 1,
+    "aes-rl-figure-3": 3,
+    "esac-table-1": 5,
+    "openai-es-table-3": 6,
+    "goodai-lander": 5,
+}
+
+
 def test_the_packaged_studies():
     studies = load_studies()
     validate(studies)
-    assert set(studies) == {f"aes-rl-{name}" for name in ("table-1", "table-2", "table-3", "figure-1", "figure-3")}
-    for study in studies.values():
+    assert {name: len(study.profiles["paper"].seeds) for name, study in studies.items()} == PACKAGED
+    for name, study in studies.items():
         assert set(study.profiles) == {"smoke", "laptop", "paper"}
-        assert study.profiles["paper"].total_timesteps == 1_000_000
-        assert study.baseline in {entry.name for entry in study.entries}
-    seeds = {name: len(study.profiles["paper"].seeds) for name, study in studies.items()}
-    assert seeds == {
-        "aes-rl-table-1": 10, "aes-rl-table-2": 10, "aes-rl-table-3": 10, "aes-rl-figure-1": 1, "aes-rl-figure-3": 3,
-    }  # fmt: skip
+        assert len(study.entries) == 1 or study.baseline in {entry.name for entry in study.entries}
+        if name.startswith("aes-rl"):
+            assert study.profiles["paper"].total_timesteps == 1_000_000
     assert len(studies["aes-rl-table-2"].entries) == 10
-    assert studies["aes-rl-table-3"].not_run == ("ERL",)
+    assert [entry.name for entry in studies["aes-rl-table-3"].entries] == [
+        "td3", "sac", "cem", "erl", "cem-rl", "aes-rl",
+    ]  # fmt: skip
+    assert studies["aes-rl-table-3"].not_run == ()
     assert len(studies["aes-rl-table-3"].profiles["paper"].envs) == 6
+
+
+def test_published_names_are_those_of_the_table():
+    """Each entry on each environment of the profile `paper` finds its number, or the paper has none there."""
+    published = load_published()
+    without = set()
+    for study in load_studies().values():
+        if study.kind in ("scores", "curves"):
+            for env in study.profiles["paper"].envs:
+                for entry in (entry for entry in study.entries if entry.published):
+                    where = (study.source, study.table, study.envs_published[env], entry.published)
+                    if published.find(*where, study.statistic) is None:
+                        without.add((study.name, entry.published, env))
+    assert without == {("aes-rl-table-3", "CEM", "Humanoid-v5")}
+
+
+def test_the_tasks_and_budgets_of_esac():
+    study = load_studies()["esac-table-1"]
+    paper = study.profiles["paper"]
+    published = {number.env: number.steps for number in load_published()._numbers.values() if _is_of(number, study)}
+    assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
+    assert len(published) == 15
+
+
+def test_nominal_entries_end_by_generations():
+    plain, nominal = Entry("td3", "td3"), Entry("esac", "esac", nominal=60)
+    profile = Profile((0,), 10_010, ("Reacher-v5", "Hopper-v5"), env_timesteps={"Hopper-v5": 20_000})
+    assert (profile.timesteps("Reacher-v5"), profile.timesteps("Hopper-v5")) == (10_010, 20_000)
+    assert (profile.most_timesteps("Hopper-v5", plain), profile.generations(plain, 20_000, 1000)) == (20_000, None)
+    assert (profile.most_timesteps("Hopper-v5", nominal), profile.generations(nominal, 20_000, 1000)) == (1_200_000, 20)
+    assert profile.generations(nominal, 10_010, 50) == 201
+
+
+def _is_of(number, study):
+    return (number.source, number.table) == (study.source, study.table)
 
 
 def test_the_file_lies_in_the_package():

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from typing import TYPE_CHECKING
 
 import click
 
 from erlbench.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from erlbench.studies import Profile
 
 
 @click.command()
@@ -100,6 +104,14 @@ def _env_settings() -> None:
         print_table(f"Settings of {row.id} (--env-set)", ("setting", "default"), settings)
 
 
+def _budget(profile: Profile) -> str:
+    """`1,000,000; Ant-v5: 5,000,000`, or `300 generations` where they end the runs."""
+    if profile.total_generations is not None:
+        return f"{profile.total_generations:,} generations"
+    own = (f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items())
+    return "; ".join([f"{profile.total_timesteps:,}", *own])
+
+
 def _studies(verbose: bool) -> None:
     from erlbench.settings import text
     from erlbench.studies import load_studies
@@ -122,12 +134,12 @@ def _studies(verbose: bool) -> None:
         click.echo()
         print_table(
             f"Profiles of {name}",
-            ("profile", "seeds", "steps", "environments", "settings"),
+            ("profile", "seeds", "budget", "environments", "settings"),
             [
                 (
                     key,
                     len(p.seeds),
-                    f"{p.total_timesteps:,}",
+                    _budget(p),
                     ", ".join(p.envs),
                     ", ".join(f"{setting}={text(value)}" for setting, value in p.settings.items()) or "-",
                 )

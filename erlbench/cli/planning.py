@@ -11,7 +11,7 @@ from erlbench import studies
 from erlbench.algorithms import registry
 from erlbench.cells import Cell, cell_name
 from erlbench.cli.arguments import RunArguments
-from erlbench.envs.catalogue import canonical
+from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
@@ -90,14 +90,18 @@ def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
     chosen = {name: studies.find(known, name) for name in arguments.study}
     profile_name = arguments.profile or PROFILE
     chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
-    studies.validate(chosen)
     _check_filters(arguments, chosen, profile_name)
-    for study in chosen.values():
-        profile = study.profiles[profile_name]
+    chosen = {name: _with_envs(study, profile_name, arguments.env) for name, study in chosen.items()}
+    wanted = [
+        (study.profiles[profile_name], [entry for entry in study.entries if _wanted(entry.name, arguments.algo)])
+        for study in chosen.values()
+    ]
+    _require_extras(wanted)
+    studies.validate(chosen)
+    for profile, entries in wanted:
         for env in profile.envs:
-            for entry in study.entries:
-                if _wanted(env, arguments.env) and _wanted(entry.name, arguments.algo):
-                    yield from _entry_cells(arguments, entry, profile, env, profile_name)
+            for entry in entries:
+                yield from _entry_cells(arguments, entry, profile, env, profile_name)
 
 
 def _entry_cells(
@@ -135,6 +139,32 @@ def _entry_cells(
 
 def _only(study: studies.Study, profile: str) -> studies.Study:
     return dataclasses.replace(study, profiles={profile: studies.find_profile(study, profile)})
+
+
+def _with_envs(study: studies.Study, profile: str, only: tuple[str, ...]) -> studies.Study:
+    """The study on those of its environments that were asked for, so that the others' extras are not needed."""
+    old = study.profiles[profile]
+    envs = tuple(env for env in old.envs if _wanted(env, only))
+    return dataclasses.replace(study, profiles={profile: dataclasses.replace(old, envs=envs)})
+
+
+def _require_extras(wanted: Iterable[tuple[studies.Profile, list[studies.Entry]]]) -> None:
+    """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
+    needed: dict[str, str] = {}  # extra -> who needs it first
+    for profile, entries in wanted:
+        for env in profile.envs if entries else ():
+            extra = extra_of(env)
+            if extra and not installed(extra):
+                needed.setdefault(extra, env)
+        for entry in entries if profile.envs else ():
+            extra = registry.missing_extra(entry.algo)
+            if extra:
+                needed.setdefault(extra, entry.algo)
+    if needed:
+        raise UsageError(
+            f"packages are missing for {', '.join(needed.values())}; install them by: "
+            f"pip install 'erlbench[{','.join(needed)}]'"
+        )
 
 
 def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study], profile: str) -> None:

@@ -57,6 +57,8 @@ def environment_note(ours: str, theirs: str) -> str:
     if settings:
         return f"{env} was run with settings of its own ({settings} and is compared with {theirs}: not comparable"
     base, version, old = base_name(env), _version(env), _version(theirs)
+    if env.startswith("dm_control/") and old < 0:
+        return f"{ours} is compared with {theirs} of a version that is not named"
     if base == base_name(theirs) and version == 5 and old < 0:
         return _unnamed_version_note(ours, theirs, preset)
     if base != base_name(theirs) or version != 5 or old not in (1, 2, 3):

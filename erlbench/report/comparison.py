@@ -72,7 +72,7 @@ class Group:
     @property
     def total_generations(self) -> int:
         """The generations after which its runs end, if they say so and agree; else 0."""
-        limits = {run.total_generations for cell in self.cells for run in cell.runs}
+        limits = {run.total_generations for cell in self.cells if not cell.nominal for run in cell.runs}
         return limits.pop() if len(limits) == 1 else 0
 
     @property
@@ -99,13 +99,15 @@ class Comparison:
     baseline: str
     profile: str
     groups: tuple[Group, ...]
+    statistic: str = "mean"  # of the published numbers that stand beside our means
 
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
         budget = f"{steps(group.total_timesteps)} steps" if group.total_timesteps else "budget not recorded"
         if group.total_generations:
             budget = f"{group.total_generations:,} generations"
-        return f"{group.env}, {budget}" if self.kind == "all" else group.env
+        several = self.kind == "all" or len({group.total_timesteps for group in self.groups}) > 1
+        return f"{group.env}, {budget}" if several else group.env
 
     def heading(self, what: str) -> str:
         """The title of a table of the page."""
@@ -117,7 +119,7 @@ class Comparison:
         budgets = sorted({group.total_timesteps for group in self.groups})
         if len(budgets) > 1:
             return "the budget named with the environment"
-        reached = [run.timesteps for group in self.groups for cell in group.cells for run in cell.done]
+        reached = [run.timesteps for cell in self.cells if not cell.nominal for run in cell.done]
         generations = {group.total_generations for group in self.groups}
         if generations != {0} and len(generations) == 1:
             limit = f"{generations.pop():,} generations or {budgets[0]:,} training steps"
@@ -129,12 +131,17 @@ class Comparison:
     @property
     def published(self) -> bool:
         """Whether any of its entries has published numbers."""
-        return any(cell.published for group in self.groups for cell in group.cells)
+        return any(cell.published for cell in self.cells)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells of the page."""
+        return tuple(cell for group in self.groups for cell in group.cells)
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """All runs of the page."""
-        return tuple(run for group in self.groups for cell in group.cells for run in cell.runs)
+        return tuple(run for cell in self.cells for run in cell.runs)
 
 
 def run_status(run: Run) -> str:
@@ -155,7 +162,8 @@ def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) 
         if used:
             groups = tuple(_group(study, plan, env, used) for env in plan.envs)
             found.append(Comparison(
-                study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups
+                study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups,
+                study.statistic,
             ))  # fmt: skip
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
 

@@ -98,8 +98,22 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
         f"Return of the final evaluation (mean{of}, deterministic policy) after {comparison.budget}; mean, sample "
         "standard deviation and median over the n finished runs of n planned; runs that are not finished do not count."
     )
+    yield from _nominal_note(comparison)
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
+
+
+def _nominal_note(comparison: Comparison) -> Iterator[str]:
+    """What the budget is of entries whose generations count as one episode each."""
+    nominal = [cell for cell in comparison.cells if cell.nominal]
+    if not nominal:
+        return
+    reached = [run.timesteps for cell in nominal for run in cell.done]
+    yield (
+        f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the paper, a "
+        "generation as one episode of full length, however many it plays"
+        + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
+    )
 
 
 def _test_notes(comparison: Comparison, compared: dict[tuple[str, int, str, bool], Compared]) -> Iterator[str]:
@@ -119,23 +133,26 @@ def _test_notes(comparison: Comparison, compared: dict[tuple[str, int, str, bool
 
 
 def _published_notes(comparison: Comparison, published: Published) -> Iterator[str]:
-    numbers = [
-        found for group in comparison.groups for cell in group.cells
-        for name in ("mean", "std", "median") if (found := _find(published, comparison, group, cell, name))
-    ]  # fmt: skip
+    by_budget: dict[int, list[Number]] = {}
+    for group in comparison.groups:
+        by_budget.setdefault(group.total_timesteps, []).extend(
+            found for cell in group.cells for name in ("mean", "std", "median")
+            if (found := _find(published, comparison, group, cell, name))
+        )  # fmt: skip
+    numbers = [found for here in by_budget.values() for found in here]
     if not numbers:
         yield f"{comparison.source} has no numbers for these environments."
         return
     seeds = " or ".join(str(value) for value in sorted({found.seeds for found in numbers if found.seeds}))
     yield (
-        f"Published: {comparison.source}, {comparison.table}, mean ± standard deviation"
+        f"Published: {comparison.source}, {comparison.table}, {_statistic(comparison)}"
         + (f" over {seeds} runs" if seeds else "")
         + ", on "
         + ", ".join(sorted({found.env for found in numbers}))
         + "."
     )
-    for ours in sorted({group.total_timesteps for group in comparison.groups}):
-        if note := budget_note(ours, ((found.algorithm, found.steps) for found in numbers if found.steps)):
+    for ours in sorted(by_budget):
+        if note := budget_note(ours, ((found.algorithm, found.steps) for found in by_budget[ours] if found.steps)):
             yield note
     yield from environment_notes(comparison.groups)
     for text in sorted({found.note for found in numbers if found.note}):
@@ -144,7 +161,12 @@ def _published_notes(comparison: Comparison, published: Published) -> Iterator[s
         yield f"Published {', '.join(labels)} on {', '.join(envs)}: {text}."
 
 
+def _statistic(comparison: Comparison) -> str:
+    return "mean ± standard deviation" if comparison.statistic == "mean" else comparison.statistic.replace("_", " ")
+
+
 def _find(published: Published, comparison: Comparison, group: Group, cell: Cell, statistic: str) -> Number | None:
+    statistic = comparison.statistic if statistic == "mean" else statistic
     return published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
 
 
