@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -230,6 +231,11 @@ def test_the_tasks_and_budgets_of_esac():
     published = {number.env: number.steps for number in load_published()._numbers.values() if _is_of(number, study)}
     assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
     assert len(published) == 15
+
+
+def test_the_documentation_has_a_row_for_each_study():
+    text = (Path(__file__).parents[1] / "docs" / "studies.md").read_text()
+    assert re.findall(r"^\| `([^`]+)`", text, re.MULTILINE) == list(load_studies())
 
 
 def test_nominal_entries_end_by_generations():

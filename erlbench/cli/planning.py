@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -152,13 +153,10 @@ def _require_extras(wanted: Iterable[tuple[studies.Profile, list[studies.Entry]]
     """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
     needed: dict[str, str] = {}  # extra -> who needs it first
     for profile, entries in wanted:
-        for env in profile.envs if entries else ():
-            extra = extra_of(env)
-            if extra and not installed(extra):
+        for env, entry in itertools.product(profile.envs, entries):
+            if (extra := extra_of(env)) and not installed(extra):
                 needed.setdefault(extra, env)
-        for entry in entries if profile.envs else ():
-            extra = registry.missing_extra(entry.algo)
-            if extra:
+            if extra := registry.missing_extra(entry.algo):
                 needed.setdefault(extra, entry.algo)
     if needed:
         raise UsageError(

@@ -14,6 +14,8 @@ from erlbench.cells import Cell, RunOptions
 from erlbench.cli import cli
 from erlbench.cli.arguments import arguments
 from erlbench.cli.planning import plan
+from erlbench.envs import catalogue
+from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 
 
@@ -177,6 +179,57 @@ def test_a_study_with_filters():
     [cell] = cells_of(study=("aes-rl-table-1",), env=("Hopper-v5",), algo=("aes-rl",), out="here", set=("tau=0.1",))
     assert cell.directory == Path("here/Hopper-v5/aes-rl/seed-000")
     assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
+
+
+def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
+    envs = ("HalfCheetah-v5", "Reacher-v5", "dm_control/humanoid-run-v0")
+    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seed="0")
+    budgets = {(cell.env, cell.name): (cell.total_generations, cell.total_timesteps) for cell in cells}
+    assert len(budgets) == 15
+    assert budgets["HalfCheetah-v5", "esac"] == (1000, 60_000_000)
+    assert budgets["HalfCheetah-v5", "openai-es@esac"] == (1000, 50_000_000)
+    assert budgets["HalfCheetah-v5", "sac@esac"] == (None, 1_000_000)
+    assert budgets["Reacher-v5", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
+    assert budgets["dm_control/humanoid-run-v0", "esac"] == (10_000, 600_000_000)
+    assert budgets["dm_control/humanoid-run-v0", "ppo@esac"] == (None, 10_000_000)
+    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seed="0", total_timesteps="5000")
+    assert {cell.name: (cell.total_generations, cell.total_timesteps) for cell in cells}["esac"] == (5, 300_000)
+
+
+def test_the_most_steps_of_a_generation_are_within_the_budget():
+    """So it is the generations that end the run: all members, and SAC's turn, for episodes of full length."""
+    cells = cells_of(study=("esac-table-1",), profile="paper", seed="0")
+    for cell in (cell for cell in cells if cell.total_generations is not None):
+        episodes = cell.settings.population + getattr(cell.settings, "sac_episodes", 0)
+        longest = problem(cell.env).env.max_episode_steps
+        assert episodes * longest * cell.total_generations <= cell.total_timesteps
+
+
+def test_a_study_that_ends_by_generations():
+    cells = cells_of(study=("goodai-lander",), profile="paper", seed="1")
+    assert {cell.total_generations for cell in cells} == {300}
+    assert {cell.settings.population for cell in cells} == {20}
+    episodes = {cell.name: cell.settings.episodes for cell in cells}
+    assert episodes == {"cma-es-1ep": 1, "cma-es-5ep": 5, "openai-es-1ep": 1, "openai-es-5ep": 5}
+
+
+def test_all_extras_that_a_study_needs_are_named_before_anything_starts(tmp_path, monkeypatch):
+    absent = {"stable_baselines3", "dm_control", "Box2D"}
+    known = registry.importlib.util.find_spec
+    for where in (registry.importlib.util, catalogue):
+        monkeypatch.setattr(where, "find_spec", lambda name: None if name in absent else known(name))
+    words = ["--study", "esac-table-1", "--profile", "paper", "--dry-run", "--out", str(tmp_path)]
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "erlbench: packages are missing for ppo, LunarLanderContinuous-v3, dm_control/humanoid-stand-v0; install them "
+        "by: pip install 'erlbench[ppo,box2d,dm-control]'\n"
+    )
+    result = invoke(*words, "--env", "Hopper-v5")
+    assert result.exit_code == 2
+    assert result.stderr == "erlbench: packages are missing for ppo; install them by: pip install 'erlbench[ppo]'\n"
+    assert invoke(*words, "--env", "Hopper-v5", "--algo", "esac").exit_code == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_written_configuration_asks_for_the_same_cell(tmp_path):

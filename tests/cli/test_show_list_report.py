@@ -12,6 +12,7 @@ from erlbench import report
 from erlbench.cli import cli
 from erlbench.envs import catalogue
 from erlbench.report.options import Options
+from erlbench.studies import load_studies
 
 CONFIG = """\
 [run]
@@ -138,6 +139,9 @@ def test_list_studies():
     assert result.exit_code == 0
     assert "aes-rl-table-3" in result.stdout
     assert "Profiles of aes-rl-figure-3" in result.stdout
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert any(line.startswith("paper 5 1,000,000; Humanoid-v5: 10,000,000; dm_control/humanoid-s") for line in lines)
+    assert any(line.startswith("paper 5 300 generations LunarLanderContinuous-v3") for line in lines)
 
 
 def test_list_nothing_known():
@@ -171,7 +175,7 @@ def test_report_without_a_profile(built, tmp_path):
     assert result.exit_code == 0
     assert built[0][4].panels == (("sigma",), ("best", "mean"))
     assert built[0][1] == tmp_path / "out"
-    assert len(built[0][2]) == 5
+    assert built[0][2].keys() == load_studies().keys()
     assert built[0][3] is None
 
 

@@ -37,6 +37,7 @@ def make_run(
     tasks: Sequence[tuple[str, int, float, float, int]] = (),
     simulated: bool = False,
     device: str = "cpu",
+    generations: int = 0,
 ) -> Path:
     """One run whose evaluations at `steps` (default: every 1000 from 0) have the means `returns`.
 
@@ -66,10 +67,11 @@ def make_run(
     write_csv(folder / "events.csv", "time_s,event,message", [])
     (folder / "episodes.csv").write_text(f'#{{"env_id": "{env}", "t_start": 0.0}}\nr,l,t,kind,worker,task,timesteps\n')
     algo, _, preset = name.partition("@")
+    limit = f"total_generations = {generations}\n" if generations else ""
     (folder / "config.toml").write_text(
         f'[run]\nenv = "{env}"\nalgo = "{algo}"\npreset = "{preset or "default"}"\nname = "{name}"\nseed = {seed}\n'
         f"total_timesteps = {total}\nworkers = {workers}\neval_freq = 1000\neval_episodes = 2\n"
-        f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n\n[settings]\nsigma_init = 0.001\n'
+        f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n{limit}\n[settings]\nsigma_init = 0.001\n'
     )
     start = {
         "started": "2025-01-02T03:04:05+00:00",

@@ -176,6 +176,71 @@ def test_runs_with_other_settings_are_not_the_studys(tmp_path):
     assert "other settings (sigma_init)" in warnings[1]
 
 
+@pytest.fixture
+def nominal(tmp_path):
+    """A study of ESAC and SAC whose second environment has ten times the budget, and its runs."""
+    for env, budget in (("HalfCheetah-v5", 2000), ("Humanoid-v5", 20_000)):
+        make_run(tmp_path, env, "sac", 0, [0, 80], steps=[0, budget])
+        make_run(
+            tmp_path, env, "esac", 0, [0, 100], steps=[0, 7 * budget], total=60 * budget, generations=budget // 1000
+        )
+    return make_study(
+        source="ESAC paper", table="Table 1", baseline="sac", not_run=(),
+        entries=(Entry("sac", "sac", published="SAC", label="SAC"),
+                 Entry("esac", "esac", published="ESAC", label="ESAC", nominal=60)),
+        envs_published={"HalfCheetah-v5": "HalfCheetah-v2", "Humanoid-v5": "Humanoid-v2"},
+        profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5", "Humanoid-v5"), env_timesteps={"Humanoid-v5": 20_000})},
+    )  # fmt: skip
+
+
+def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
+    table = scores_table(comparison_of(tmp_path, nominal), load_published())
+    rows = rows_of(table)
+    assert {key[0] for key in rows} == {"HalfCheetah-v5, 2k steps", "Humanoid-v5, 20k steps"}
+    assert rows["Humanoid-v5, 20k steps", "ESAC"]["n"] == "1/1"
+    assert rows["Humanoid-v5, 20k steps", "ESAC"]["after"] == "10M"
+    assert "after the budget named with the environment; mean" in table.notes[0]
+    assert table.notes[1] == (
+        "ESAC: that budget is counted as in the paper, a generation as one episode of full length, however many it "
+        "plays; they took 14,000 to 140,000 training steps."
+    )
+    budgets = [note for note in table.notes if note.startswith("Different budgets")]
+    assert [note.partition(". ")[0] for note in budgets] == [
+        "Different budgets: published after 1,000,000 training steps, ours after 2,000",
+        "Different budgets: published after 10,000,000 training steps, ours after 20,000",
+    ]
+
+
+def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):
+    notes = scores_table(comparison_of(tmp_path, nominal), load_published()).notes
+    assert [note for note in notes if "nominally" in note] == [
+        "Published SAC, ESAC on HalfCheetah-v2, Humanoid-v2: steps counted nominally by the authors: one episode "
+        "length per generation."
+    ]
+
+
+def test_a_run_with_another_number_of_generations_is_not_the_studys(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2], generations=2)
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], generations=3)
+    plan = Profile((0,), 2000, ("HalfCheetah-v5",), total_generations=2)
+    comparison = comparison_of(tmp_path, make_study(profiles={"p": plan}))
+    assert [run.name for run in comparison.runs] == ["cem-rl"]
+    assert comparison.budget == "2 generations or 2,000 training steps (2,000 to 2,000 steps)"
+
+
+def test_another_published_statistic_stands_beside_the_mean(tmp_path):
+    make_run(tmp_path, "LunarLanderContinuous-v3", "cma-es-5ep", 0, [0, 1, 260])
+    study = make_study(
+        source="GoodAI blog", table="plot", statistic="mean_fitness_at_gen280", baseline="", not_run=(),
+        entries=(Entry("cma-es-5ep", "cma-es", published="CMA 5ep", label="CMA"),),
+        envs_published={"LunarLanderContinuous-v3": "LunarLanderContinuous-v2"},
+        profiles={"p": Profile((0,), 2000, ("LunarLanderContinuous-v3",))},
+    )  # fmt: skip
+    table = scores_table(comparison_of(tmp_path, study), load_published())
+    assert rows_of(table)["LunarLanderContinuous-v3", "CMA"]["Published"] == "270"
+    assert "Published: GoodAI blog, plot, mean fitness at gen280, on LunarLanderContinuous-v2." in table.notes
+
+
 def test_unplanned_seeds_stay_out_of_the_study(tmp_path):
     for seed in (0, 7):
         make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2])
@@ -189,6 +254,9 @@ def test_environment_notes():
     assert "not comparable" in environment_note("Humanoid-v5", "Humanoid-v2")
     assert environment_note("Swimmer-v5", "Swimmer-v2") == "Swimmer-v5 has the dynamics and the reward of Swimmer-v2"
     assert "another version" in environment_note("Hopper-v4", "Hopper-v2")
+    assert environment_note("dm_control/walker-walk-v0", "WalkerWalk") == (
+        "dm_control/walker-walk-v0 is compared with WalkerWalk of a version that is not named"
+    )
     assert environment_note("Hopper-v5", "") == ""
     assert (
         environment_note("Hopper-v5@paper", "Hopper-v2") == "Hopper-v5@paper has the model and the reward of Hopper-v2"
