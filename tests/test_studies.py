@@ -113,8 +113,7 @@ def test_a_small_file(tmp_path):
          "study 'one': it differs in processes; make them equal or give one another name"),
         ("seeds = [4]", "env_settings = { frame_skip = 2 }", "entry 'td3' of study 'two' is not as in study 'one': it "
          "differs in env_settings of profile smoke"),
-        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7 }", "entry 'td3' of study 'two' is not as in study 'one': it "
-         "differs in env_timesteps of profile smoke"),
+        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7 }", "it differs in env_timesteps of profile smoke"),
         ("seeds = [4]", "total_generations = 3", "it differs in total_generations of profile smoke"),
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),

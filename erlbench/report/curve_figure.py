@@ -62,6 +62,8 @@ def draw_curves(
         f"{group.env}: return of the evaluations (deterministic policy) over "
         f"{' and over '.join(axis.words for axis in chosen)}; budget {group.limit}. {legend[0].upper()}{legend[1:]}."
     ]
+    if nominal := [cell.label for cell in cells if cell.nominal]:
+        caption.append(f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length.")
     caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []
     if AXES["time"] in chosen:
         caption += _time_notes(cells)

@@ -10,6 +10,8 @@ from erlbench.report.aggregate import aggregate_table, relative_scores
 from erlbench.report.baseline import against_baseline
 from erlbench.report.comparability import budget_note, comparable, environment_note, similar_budget
 from erlbench.report.comparison import compare, leftovers
+from erlbench.report.curve_figure import draw_curves
+from erlbench.report.options import Options
 from erlbench.report.published import load_published
 from erlbench.report.runs import find_runs
 from erlbench.report.scores import metrics_table, scores_table
@@ -204,6 +206,10 @@ def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
         "ESAC: that budget is counted as in the paper, a generation as one episode of full length, however many it "
         "plays; they took 14,000 to 140,000 training steps."
     )
+    group = comparison_of(tmp_path, nominal).groups[0]
+    caption = draw_curves(comparison_of(tmp_path, nominal), group, load_published(), tmp_path / "curves", Options())
+    assert "budget 2,000 steps" in caption[0]
+    assert caption[1] == "ESAC: that budget counts a generation as one episode of full length."
     budgets = [note for note in table.notes if note.startswith("Different budgets")]
     assert [note.partition(". ")[0] for note in budgets] == [
         "Different budgets: published after 1,000,000 training steps, ours after 2,000",
