@@ -350,7 +350,9 @@ def test_presets_resolve():
         "paper": None,
         "v1": 1.0,
         "fixed": 0.2,
+        "esac": 0.2,
     }
+    assert resolve(SACSettings, "Hopper-v5", PRESETS["esac"]).hidden == (512, 512)
     first = resolve(SACSettings, "Hopper-v5", PRESETS["v1"])
     assert (first.critic, first.reward_scale, first.batch_size) == ("v1", 5.0, 256)
     with pytest.raises(UsageError, match="hidden needs at least one layer"):

@@ -210,7 +210,8 @@ def test_initial_learner():
 def test_presets_resolve(name):
     settings = resolve(TD3Settings, "Hopper-v5", PRESETS[name])
     assert settings.policy_delay == 2
-    assert settings.hidden == ((256, 256) if name == "paper" else (400, 300))
+    assert settings.hidden == settings.critic_hidden
+    assert settings.hidden == {"paper": (256, 256), "esac": (512, 512)}.get(name, (400, 300))
 
 
 def test_driver_side_knows_no_torch():
