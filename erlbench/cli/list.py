@@ -39,12 +39,13 @@ def _algos(verbose: bool) -> None:
             name,
             getattr(registry.find(name), "default_workers", None) or "-",
             ", ".join(listed.actions),
-            ", ".join(registry.presets(name)),
             registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else ""),
+            ", ".join(registry.presets(name)),
         )
         for name, listed in registry.ALGORITHMS.items()
     ]
-    print_table("", ("algorithm", "workers", "actions", "presets", "summary"), rows)
+    print_table("", ("algorithm", "workers", "actions", "summary", "presets"), rows)
+    click.echo("The first preset is the default; another one is ALGORITHM@PRESET.")
     if not verbose:
         return
     for name in registry.ALGORITHMS:
