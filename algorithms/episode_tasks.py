@@ -65,5 +65,5 @@ def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, values:
         Priority.CRITIC,
         Counts.TRAINING,
         gradient=True,
-        threads=2,
+        cores=2,
     )

@@ -154,7 +154,7 @@ class MultiActorTD3(Algorithm):
             Priority.CRITIC,
             gradient=True,
             worker=index,
-            threads=2,
+            cores=2,
         )
 
     def _tell(self, task: Task, result: Result) -> None:

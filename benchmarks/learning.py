@@ -55,7 +55,7 @@ def _compare(algo: str, mine: Learning) -> Iterator[Claim]:
     yield _claim(f"{name}, 1 thread: steps/s / {EAGER}", 1.0, seconds, "eager")
     seconds = {}
     if peer is not None and cores() >= 2:
-        seconds = take_turns({"erlbench": mine.two_threads, "stable_baselines3": lambda: peer(2)}, REPEATS)
+        seconds = take_turns({"erlbench": mine.two_cores, "stable_baselines3": lambda: peer(2)}, REPEATS)
     note = NO_CORE if cores() < 2 else NO_PEER
     yield _claim(f"{name}, 2 cores: steps/s / {SB3}", 2.2, seconds, "stable_baselines3", note)
 
@@ -87,12 +87,12 @@ class Learning:
         """Processor time with one thread."""
         return cpu_seconds(lambda: self._run(1)) / STEPS
 
-    def two_threads(self) -> float:
-        """Time that passes with two threads."""
+    def two_cores(self) -> float:
+        """Time that passes on two cores."""
         return wall_seconds(lambda: self._run(2)) / STEPS
 
-    def _run(self, threads: int) -> None:
-        self._workspace.run(replace(self._episode, threads=threads))
+    def _run(self, cores: int) -> None:
+        self._workspace.run(replace(self._episode, cores=cores))
 
 
 def stable_baselines3(algo: str) -> Callable[[int], float] | None:

@@ -24,7 +24,7 @@ class Workspace:
         self.store = store
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
-        self.threads = 1  # that the present task may use
+        self.cores = 1  # that the present task may use
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
@@ -48,7 +48,7 @@ class Workspace:
 
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
-        self.threads = task.threads
+        self.cores = task.cores
         start = time.monotonic()
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
@@ -56,11 +56,15 @@ class Workspace:
         return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process)
 
     def close(self) -> None:
-        """Close the environments and drop the maps."""
+        """Close the environments, drop the maps and buffers, and end what task functions have started."""
         for env in self._environments.values():
             env.close()
         self._environments.clear()
         self._replays.clear()
+        for kept in self.scratch.values():
+            if hasattr(kept, "close"):
+                kept.close()
+        self.scratch.clear()
 
 
 def task_function(name: str) -> Callable[..., Outcome]:

@@ -14,6 +14,8 @@ import numpy as np
 import torch
 
 from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradients.buffers import scratch, side_by_side
+from erlbench.algorithms.gradients.halves import Forward
 from erlbench.algorithms.gradients.learners import (
     ActorLearner,
     CriticLearner,
@@ -24,8 +26,9 @@ from erlbench.algorithms.gradients.learners import (
     saved,
     smooth,
 )
-from erlbench.algorithms.gradients.minibatch_blocks import BLOCK, CriticBlock, Noise, indices, scratch
+from erlbench.algorithms.gradients.minibatch_blocks import BLOCK, CriticBlock, Noise, indices
 from erlbench.algorithms.gradients.mlp import Mlp
+from erlbench.algorithms.gradients.side_by_side import Work
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.seeding import Key, Purpose, generator
@@ -52,6 +55,7 @@ def update_critic(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
     losses = torch.zeros(updates, device=workspace.device)
+    learner.together = side_by_side(workspace, block)
     with arithmetic():
         for first in range(0, updates, BLOCK):
             block.minibatches.gather(reader, indices(random, view.start, view.stop, batch_size))
@@ -83,6 +87,7 @@ def train_actor(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     learner.adam.reset(0)
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
+    learner.together = side_by_side(workspace, block)
     with arithmetic():
         for first in range(0, updates, BLOCK):
             chosen = indices(random, view.start, view.stop, batch_size)
@@ -103,12 +108,14 @@ class _CriticBlock:
         self._policy = Mlp(
             policy.sizes, policy.activation, "tanh", self.target_actor[None], self.minibatches.next_observations
         )
+        self._forward = Forward(self._policy)
         self._noise = Noise(batch_size * BLOCK, policy.sizes[-1], device)
         self.select = CriticBlock(self.learner, self.minibatches, self._policy.outputs[0], batch_size).select
+        self.works: list[Work] = [*self.learner.works, *self._forward.works]
 
     def target_actions(self, random: np.random.Generator, scale: float, clip: float) -> None:
         """The smoothed actions of the target actor for all minibatches; without noise (DDPG) where `scale` is 0."""
-        actions = self._policy.forward()[0]
+        actions = self._forward(self.learner.together)[0]
         if scale:
             smooth(actions, self._noise.draw(random), scale, clip)
 
@@ -124,3 +131,4 @@ class _ActorBlock:
         self.learner = ActorLearner(policy, critic, batch_size, self.parameters, first, second, self.q1)
         self.minibatches = Minibatches(policy, batch_size, BLOCK, device)
         self.observations = self.minibatches.observations.view(BLOCK, batch_size, -1)
+        self.works = self.learner.works

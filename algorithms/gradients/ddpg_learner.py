@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners import ActorLearner, CriticLearner, HostCopy, Minibatches, load
 from erlbench.algorithms.gradients.mlp import Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, in_turn
+from erlbench.algorithms.gradients.side_by_side import Together, Work
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 
@@ -30,14 +29,24 @@ class Learner:
         self.actor = ActorLearner(
             policy, critic, batch_size, self._actors[0], self._actors[2], self._actors[3], self.critic.state[0]
         )
-        self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
         self._target = Mlp(
             policy.sizes, policy.activation, "tanh", self._actors[1][None], self.minibatch.next_observations
         )
+        self._acts = [self._target.forward, self.actor.act]
+        self.works: list[Work] = [*self.critic.works, *self.actor.works, self._acts[1]]
         self._batch_size = batch_size
         self._shown = HostCopy(self._actors[0])
         self.acting = NumpyPolicy(policy, self._shown.tensor.numpy())
+
+    @property
+    def together(self) -> Together:
+        """What runs the works that do not depend on each other."""
+        return self.critic.together
+
+    @together.setter
+    def together(self, together: Together) -> None:
+        self.critic.together = self.actor.together = together
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
@@ -49,16 +58,16 @@ class Learner:
     def update(self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, loss: Tensor) -> None:
         """One update of critic, actor and targets on a fresh minibatch; the critic's loss goes to the scalar `loss`.
 
-        `settings` are those of `ddpg.update_values`; `together` runs what does not depend on each other.
+        `settings` are those of `ddpg.update_values`.
         """
         batch, critic = self.minibatch, self.critic
         batch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         self.actor.observations.copy_(batch.observations)
-        self.together([self._target.forward, self.actor.act])
+        self.together(self._acts)
         critic.take(batch, self._target.outputs[0])
         critic.adam.weight_decay = settings["critic_weight_decay"]
         critic.update(settings["discount"], settings["critic_learning_rate"], loss)
-        climb = partial(self.actor.climb, settings["actor_learning_rate"])
-        self.together([climb, partial(critic.track, settings["tau"])])
+        self.actor.climb(settings["actor_learning_rate"])
+        critic.track(settings["tau"])
         self._actors[1].lerp_(self._actors[0], settings["tau"])
         self._shown.update()

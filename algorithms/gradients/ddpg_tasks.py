@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from erlbench.algorithms.gradients.buffers import scratch, side_by_side
 from erlbench.algorithms.gradients.ddpg_learner import Learner
-from erlbench.algorithms.gradients.episode_loop import Memory, learn, side_by_side
+from erlbench.algorithms.gradients.episode_loop import Memory, learn
 from erlbench.algorithms.gradients.learners import arithmetic, check_losses, saved
-from erlbench.algorithms.gradients.minibatch_blocks import scratch
 from erlbench.errors import NumericalError
 from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec
@@ -47,8 +47,8 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
             number = settings["critic_updates"] + index + 1
             raise NumericalError(f"the critic's loss of update {number} is {losses[index]:g}")
 
-    with side_by_side(workspace) as learner.together:
-        episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
+    learner.together = side_by_side(workspace, learner)
+    episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
     values = {
         "returns": [episode.total],
         "lengths": [episode.length],
@@ -75,7 +75,8 @@ def update_ddpg(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     learner.load(inputs["learner"], settings["critic_updates"], settings["actor_updates"])
     memory, random = Memory.of(view, workspace), generator(*key, int(Purpose.MINIBATCH))
     losses = torch.zeros(updates, device=workspace.device)
-    with arithmetic(), side_by_side(workspace) as learner.together:
+    learner.together = side_by_side(workspace, learner)
+    with arithmetic():
         for index in range(updates):
             learner.update(settings, memory, random, losses[index])
     values = {

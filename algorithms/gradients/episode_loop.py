@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from erlbench.algorithms.gradients.learners import arithmetic
-from erlbench.algorithms.gradients.side_by_side import Together, in_turn, two_threads
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import PolicySpec
 from erlbench.replay import ReplayReader
@@ -128,16 +126,6 @@ def learn_episodes(
         episode.check()
         episodes.append(episode)
     return episodes, updates
-
-
-@contextmanager
-def side_by_side(workspace: Workspace) -> Iterator[Together]:
-    """How the independent parts of an update run: on a CPU in two threads if the pool has left two to the task."""
-    if workspace.threads < 2 or workspace.device != "cpu":
-        yield in_turn
-        return
-    with two_threads(arithmetic()) as together:
-        yield together
 
 
 class _Step:

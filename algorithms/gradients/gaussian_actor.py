@@ -7,12 +7,15 @@ deterministic policy tanh(mean(s)), a plain `PolicySpec` vector; behind it stand
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from erlbench.algorithms.gradients.halves import halves
 from erlbench.algorithms.gradients.mlp import Mlp
+from erlbench.algorithms.gradients.side_by_side import Together, Work
 from erlbench.policy import PolicySpec, parameter_count
 
 LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is cut, and has no gradient
@@ -67,12 +70,16 @@ class GaussianActor:
             5, *self.actions.shape
         ).unbind()
         self.log_probabilities = self.actions.new_zeros(len(observations), 1)
+        divided = halves(self._trunk) if gradients is not None else None
+        steps = [divided.backward, divided.gradients] if divided else []
+        self._trunk_works: list[list[Work]] = [[partial(step, half) for half in range(2)] for step in steps]
+        self.works: list[Work] = [second for _, second in self._trunk_works]
 
     def sample(self, noise: Tensor) -> Tensor:
         """`actions` = tanh(mean + std * noise), `(batch, action)`; `noise` is standard normal and kept."""
         self._trunk.forward()
         mean, log_std = self._mean.forward()[0], self._log_std.forward()[0]
-        self._noise = noise
+        self._noise.copy_(noise)
         torch.clamp(log_std, *LOG_STD_RANGE, out=self._clamped)
         torch.exp(self._clamped, out=self._std)
         torch.mul(self._std, noise, out=self._offset)
@@ -91,11 +98,11 @@ class GaussianActor:
         torch.sum(terms, 1, keepdim=True, out=self.log_probabilities)
         return self.log_probabilities.neg_().sub_(0.5 * math.log(2.0 * math.pi) * self.actions.shape[1])
 
-    def backward(self, weight: Tensor, action_gradient: Tensor) -> None:
+    def backward(self, weight: Tensor, action_gradient: Tensor, together: Together) -> None:
         """The gradients of `weight` * sum of log probabilities + sum of (`action_gradient` * actions).
 
         The samples are functions of the parameters (reparameterised). After `log_probability`; `weight` has one
-        element, `action_gradient` `(batch, action)` is overwritten.
+        element, `action_gradient` `(batch, action)` is overwritten. Two processes share the layers below the heads.
         """
         slope, terms = self._slope, self._terms
         torch.add(slope, EPSILON, out=terms)
@@ -108,4 +115,8 @@ class GaussianActor:
         self._mean.backward()
         self._log_std.backward()
         torch.add(self._mean.input_gradient, self._log_std.input_gradient, out=self._trunk.output_gradient)
-        self._trunk.backward()
+        if not self._trunk_works or together.processes == 1:
+            self._trunk.backward()
+            return
+        for works in self._trunk_works:
+            together(works)

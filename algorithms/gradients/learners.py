@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.gradients.mlp import Adam, Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, in_turn
+from erlbench.algorithms.gradients.halves import VECTOR, halves, place_of_cut
+from erlbench.algorithms.gradients.mlp import Adam, Mlp, on_cpu
+from erlbench.algorithms.gradients.side_by_side import Together, Work, in_turn
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 
@@ -93,12 +94,20 @@ class CriticLearner:
         self.online = Mlp(critic.sizes, critic.activation, "linear", networks[0], self.inputs, rows)
         self.target = Mlp(critic.sizes, critic.activation, "linear", networks[1], self.next_inputs)
         lanes = self.online.lanes
-        self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3], len(lanes))
+        cuts = [critic.size * lane for lane in range(1, len(lanes))]
+        self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3], cuts)
         self.together: Together = in_turn
         self.next_values = torch.zeros_like(self.rewards)
         self._rows = batch_size / weight
         self._losses = state.new_zeros(len(lanes))
         self._errors = [(self.online.outputs[lane], self.online.output_gradient[lane]) for lane in lanes]
+        self._numbers = torch.zeros(2, dtype=torch.float64)  # learning rate and tau, where a second process sees them
+        self._value_works = [partial(self.target.forward_lane, lane) for lane in range(len(lanes))]
+        self._fit_works = [partial(self._fit_lane, lane) for lane in range(len(lanes))]
+        middle = state.shape[1] // 2 // VECTOR * VECTOR
+        parts = zip(*(row.tensor_split([middle]) for row in (state[1], state[0])))
+        self._track_works = [partial(self._track_part, target, online) for target, online in parts]
+        self.works: list[Work] = [works[-1] for works in (self._value_works, self._fit_works, self._track_works)]
 
     def take(self, batch: Minibatches, next_actions: Tensor) -> None:
         """Fill the buffers with a minibatch and the target actions `(batch, action)` of its next states."""
@@ -117,7 +126,7 @@ class CriticLearner:
 
     def target_values(self) -> Tensor:
         """The target critics' values of `next_inputs`, `(critics, batch, 1)`."""
-        self.together([partial(self.target.forward_lane, lane) for lane in range(len(self._errors))])
+        self.together(self._value_works)
         return self.target.outputs
 
     def fit(self, discount: float, learning_rate: float, loss: Tensor) -> None:
@@ -126,26 +135,35 @@ class CriticLearner:
         y = reward + discount * continues * `next_values`, which the caller has set and this overwrites.
         """
         self.next_values.mul_(self.continues).mul_(discount).add_(self.rewards)
-        self.together([partial(self._fit_lane, lane, learning_rate) for lane in range(len(self._errors))])
+        self._numbers[0] = learning_rate
+        self.together(self._fit_works)
         torch.sum(self._losses, 0, out=loss)
         loss.div_(self._rows)
 
-    def _fit_lane(self, lane: int, learning_rate: float) -> None:
+    def _fit_lane(self, lane: int) -> None:
         self.online.forward_lane(lane)
         values, error = self._errors[lane]
         flat = torch.sub(values, self.next_values, out=error).view(-1)
         torch.dot(flat, flat, out=self._losses[lane])
         error.mul_(2.0 / self._rows)
         self.online.backward_lane(lane)
-        self.adam.step_lane(lane, learning_rate)
+        self.adam.step_lane(lane, self._numbers[0].item())
 
     def track(self, tau: float) -> None:
         """Move the targets: target += tau * (online - target)."""
-        self.state[1].lerp_(self.state[0], tau)
+        self._numbers[1] = tau
+        self.together(self._track_works)
+
+    def _track_part(self, target: Tensor, online: Tensor) -> None:
+        target.lerp_(online, self._numbers[1].item())
 
 
 class ActorLearner:
-    """An actor that climbs Q1(s, pi(s)), which is only read."""
+    """An actor that climbs Q1(s, pi(s)), which is only read; the caller fills `observations`.
+
+    Where `together` has two processes, they share the minibatch and then the parameters. The result does not depend
+    on it.
+    """
 
     def __init__(
         self,
@@ -171,13 +189,24 @@ class ActorLearner:
             self._inputs,
             input_columns=slice(policy.sizes[0], None),
         )
-        self.adam = Adam(parameters, gradients, first, second)
+        cut = place_of_cut(policy.sizes) if on_cpu(parameters) else 0
+        self.adam = Adam(parameters, gradients, first, second, [cut] if cut else [])
+        self.together: Together = in_turn
         self._gradient = -1.0 / batch_size
+        self._number = torch.zeros(1, dtype=torch.float64)  # the learning rate, where a second process sees it
+        self._halves = halves(self._actor), halves(self._q1)
+        self._works = [
+            [partial(work, half) for half in range(2)] for work in (self._act_and_slope, self._slope, self._step)
+        ]
+        self.works: list[Work] = [second for _, second in self._works]
 
     def update(self, learning_rate: float) -> None:
         """One Adam step on -mean Q1(s, pi(s)) for the observations in `observations`."""
-        self.act()
-        self.climb(learning_rate)
+        if self._is_shared:
+            self._share(0, learning_rate)
+        else:
+            self.act()
+            self._climb(learning_rate)
 
     def act(self) -> None:
         """The first part of `update`, which needs no critic: the actions pi(s)."""
@@ -186,12 +215,54 @@ class ActorLearner:
 
     def climb(self, learning_rate: float) -> None:
         """The rest of `update`."""
+        if self._is_shared:
+            self._share(1, learning_rate)
+        else:
+            self._climb(learning_rate)
+
+    @property
+    def _is_shared(self) -> bool:
+        return self.together.processes > 1 and None not in self._halves and len(self.adam.lanes) == 2
+
+    def _climb(self, learning_rate: float) -> None:
         self._q1.forward()
         self._q1.output_gradient.fill_(self._gradient)
         self._q1.backward()
         self._actor.output_gradient.copy_(self._q1.input_gradient)
         self._actor.backward()
         self.adam.step(learning_rate)
+
+    def _share(self, first: int, learning_rate: float) -> None:
+        """The works `first` on the halves of the minibatch, and then those on the halves of the parameters."""
+        self._number[0] = learning_rate
+        self.together(self._works[first])
+        self.together(self._works[-1])
+
+    def _act_and_slope(self, half: int) -> None:
+        actor, _ = self._halves
+        assert actor is not None
+        rows = actor.rows[half]
+        self._inputs[rows, : self._split].copy_(self.observations[rows])
+        actor.forward(half)
+        self._inputs[rows, self._split :].copy_(self._actor.outputs[0, rows])
+        self._slope(half)
+
+    def _slope(self, half: int) -> None:
+        actor, q1 = self._halves
+        assert actor is not None
+        assert q1 is not None
+        rows = actor.rows[half]
+        q1.forward(half)
+        self._q1.output_gradient[0, rows].fill_(self._gradient)
+        q1.backward(half)
+        self._actor.output_gradient[0, rows].copy_(self._q1.input_gradient[0, rows])
+        actor.backward(half)
+
+    def _step(self, half: int) -> None:
+        actor, _ = self._halves
+        assert actor is not None
+        actor.gradients(half)
+        self.adam.step_lane(half, self._number.item())
 
 
 def smooth(actions: Tensor, noise: Tensor, scale: float, clip: float) -> None:

@@ -1,18 +1,14 @@
-"""What the tasks of many gradient steps share: minibatches read several at once, and buffers kept between tasks."""
+"""What the tasks of many gradient steps share: minibatches read several at once."""
 
 from __future__ import annotations
-
-from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.learners import CriticLearner, Minibatches
-from erlbench.workspace import Workspace
 
 BLOCK = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
-Buffers = TypeVar("Buffers")
 
 
 class CriticBlock:
@@ -51,16 +47,6 @@ class Noise:
         if self._device.device.type != "cpu":
             self._device.copy_(torch.from_numpy(self._host))
         return self._device
-
-
-def scratch(workspace: Workspace, kind: type[Buffers], *shapes: Any) -> Buffers:
-    """The workspace's buffers `kind(*shapes, device)`; contents never outlive a task."""
-    name = (kind, *shapes)
-    if name not in workspace.scratch:
-        make: Any = kind
-        workspace.scratch[name] = make(*shapes, workspace.device)
-    found: Buffers = workspace.scratch[name]
-    return found
 
 
 def indices(random: np.random.Generator, start: int, stop: int, batch_size: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 All arguments of every operation are bound once, when a network is built, as views of preallocated buffers. On a CPU
 the matrix products and `tanh` are numpy's, which are faster than torch's for these sizes; they work on the
 same memory. A network may stand for several of the same shape (twin critics): tensors have a leading axis for them. On
-a CPU each of them is a lane, a sequence of operations of its own, so that lanes may run in different threads.
+a CPU each of them is a lane, a sequence of operations of its own, so that lanes may run in different processes.
 """
 
 from __future__ import annotations
@@ -45,47 +45,50 @@ class Mlp:
         `activation`: of the hidden layers (tanh, relu, leaky-relu); `output`: linear or tanh.
         """
         networks, batch = len(parameters), len(inputs)
-        self.inputs = inputs
+        self.sizes, self.activation, self.output = tuple(sizes), activation, output
+        self.inputs, self.input_columns = inputs, input_columns
         shapes = list(zip(layer_slices(sizes), sizes, sizes[1:]))
-        weights, biases = _layers(parameters, shapes)
-        layers = [inputs.new_zeros(networks, batch, size) for size in sizes[1:]]
-        self.outputs = layers[-1]
-        shared = inputs.expand(networks, *inputs.shape)
-        last = len(layers) - 1
+        last = len(shapes) - 1
+        self.activations = [activation] * last + [output]
+        self.weights, self.biases = _layers(parameters, shapes)
+        self.layers = [inputs.new_zeros(networks, batch, size) for size in sizes[1:]]
+        self.outputs = self.layers[-1]
+        below = [inputs.expand(networks, *inputs.shape), *self.layers]
         self.lanes = [slice(k, k + 1) for k in range(networks)] if on_cpu(inputs) else [slice(None)]
 
         self._forward: list[list[Operation]] = []
         for lane in self.lanes:
             operations: list[Operation] = []
-            for index, layer in enumerate(layers):
-                below = layers[index - 1] if index else shared
-                operations += products(below[lane], weights[index][lane].mT, layer[lane])
-                operations.append(partial(layer[lane].add_, biases[index][lane]))
-                operations += _activate(output if index == last else activation, layer[lane])
+            for index, layer in enumerate(self.layers):
+                operations += products(below[index][lane], self.weights[index][lane].mT, layer[lane])
+                operations.append(partial(layer[lane].add_, self.biases[index][lane]))
+                operations += activate(self.activations[index], layer[lane])
             self._forward.append(operations)
 
         self._backward: list[list[Operation]] = [[] for _ in self.lanes]
+        self.deltas: list[Tensor] = []  # d loss / d (a layer's outputs before its activation)
+        self.weight_gradients: list[Tensor] = []
+        self.bias_gradients: list[Tensor] = []
         if gradients is None and input_columns is None:
             return
-        deltas = [torch.zeros_like(layer) for layer in layers]
-        self.output_gradient = deltas[-1]
+        self.deltas = [torch.zeros_like(layer) for layer in self.layers]
+        self.output_gradient = self.deltas[-1]
         if gradients is not None:
-            weight_gradients, bias_gradients = _layers(gradients, shapes)
+            self.weight_gradients, self.bias_gradients = _layers(gradients, shapes)
         if input_columns is not None:
-            columns = weights[0][:, :, input_columns]
+            columns = self.weights[0][:, :, input_columns]
             self.input_gradient = inputs.new_zeros(networks, batch, columns.shape[2])
         for lane, operations in zip(self.lanes, self._backward):
             for index in range(last, -1, -1):
-                delta = deltas[index][lane]
-                operations += _differentiate(output if index == last else activation, layers[index][lane], delta)
+                delta = self.deltas[index][lane]
+                operations += differentiate(self.activations[index], self.layers[index][lane], delta)
                 if gradients is not None:
-                    below = layers[index - 1] if index else shared
-                    operations += products(delta.mT, below[lane], weight_gradients[index][lane])
-                    operations.append(partial(torch.sum, delta, 1, keepdim=True, out=bias_gradients[index][lane]))
+                    operations += products(delta.mT, below[index][lane], self.weight_gradients[index][lane])
+                    operations.append(partial(torch.sum, delta, 1, keepdim=True, out=self.bias_gradients[index][lane]))
                 if index:
-                    operations += products(delta, weights[index][lane], deltas[index - 1][lane])
+                    operations += products(delta, self.weights[index][lane], self.deltas[index - 1][lane])
             if input_columns is not None:
-                operations += products(deltas[0][lane], columns[lane], self.input_gradient[lane])
+                operations += products(self.deltas[0][lane], columns[lane], self.input_gradient[lane])
 
     def forward(self) -> Tensor:
         """Compute and return `outputs`."""
@@ -112,14 +115,17 @@ class Mlp:
 class Adam:
     """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass for each of its lanes."""
 
-    def __init__(self, parameters: Tensor, gradients: Tensor, first: Tensor, second: Tensor, lanes: int = 1) -> None:
+    def __init__(
+        self, parameters: Tensor, gradients: Tensor, first: Tensor, second: Tensor, cuts: Sequence[int] = ()
+    ) -> None:
         """All contiguous and of the same length, used in place; `first` and `second` are the moments.
 
-        `lanes`: equal parts, in order, each of which makes steps of its own.
+        `cuts`: where all but the first lane begin; each lane makes steps of its own.
         """
         self.weight_decay = 0.0  # times the parameters is added to the gradients, as in torch.optim.Adam
-        self._steps = [torch.zeros((), device=parameters.device) for _ in range(lanes)]
-        parts = zip(*(tensor.chunk(lanes) for tensor in (parameters, gradients, first, second)))
+        self._steps = [torch.zeros((), device=parameters.device) for _ in range(len(cuts) + 1)]
+        parts = zip(*(tensor.tensor_split(list(cuts)) for tensor in (parameters, gradients, first, second)))
+        self.lanes = range(len(self._steps))
         self._arguments: list[list[list[Tensor]]] = [
             [*([tensor] for tensor in part), [], [steps]] for part, steps in zip(parts, self._steps)
         ]
@@ -131,7 +137,7 @@ class Adam:
 
     def step(self, learning_rate: float) -> None:
         """One step of descent."""
-        for lane in range(len(self._steps)):
+        for lane in self.lanes:
             self.step_lane(lane, learning_rate)
 
     def step_lane(self, lane: int, learning_rate: float) -> None:
@@ -169,7 +175,8 @@ def _layers(vectors: Tensor, shapes: list[tuple[tuple[slice, slice], int, int]])
     return weights, [vectors[:, None, bias] for (_, bias), _, _ in shapes]
 
 
-def _activate(activation: str, x: Tensor) -> list[Operation]:
+def activate(activation: str, x: Tensor) -> list[Operation]:
+    """The operations for `x = f(x)`."""
     if activation == "linear":
         return []
     if activation == "relu":
@@ -181,8 +188,8 @@ def _activate(activation: str, x: Tensor) -> list[Operation]:
     raise ValueError(f"unknown activation '{activation}'")
 
 
-def _differentiate(activation: str, x: Tensor, delta: Tensor) -> list[Operation]:
-    """`delta *= f'` where `x = f(...)` is the layer after its activation."""
+def differentiate(activation: str, x: Tensor, delta: Tensor) -> list[Operation]:
+    """The operations for `delta *= f'` where `x = f(...)` is the layer after its activation."""
     aten = torch.ops.aten
     if activation == "linear":
         return []

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from erlbench.algorithms.gradients.episode_loop import Memory, side_by_side
+from erlbench.algorithms.gradients.buffers import scratch, side_by_side
+from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners import arithmetic, check_losses, saved
-from erlbench.algorithms.gradients.minibatch_blocks import scratch
 from erlbench.algorithms.gradients.td3_episode import Learner
 from erlbench.seeding import Key, Purpose, generator
 from erlbench.tasks import Outcome
@@ -34,7 +34,8 @@ def update_td3(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key,
     learner.load(state, settings["critic_updates"], settings["actor_updates"])
     memory, random = Memory.of(view, workspace), generator(*key, int(Purpose.MINIBATCH))
     losses, delay = torch.zeros(updates, device=workspace.device), settings["policy_delay"]
-    with arithmetic(), side_by_side(workspace) as learner.together:
+    learner.together = side_by_side(workspace, learner)
+    with arithmetic():
         for index in range(updates):
             learner.update(settings, memory, random, losses[index], index % delay == 0)
     values = {

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes, side_by_side
+from erlbench.algorithms.gradients.buffers import scratch, side_by_side
+from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes
 from erlbench.algorithms.gradients.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.learners import CriticLearner, HostCopy, Minibatches, load, saved
-from erlbench.algorithms.gradients.minibatch_blocks import scratch
 from erlbench.algorithms.gradients.mlp import Adam, Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, in_turn
+from erlbench.algorithms.gradients.side_by_side import Together, Work
 from erlbench.algorithms.gradients.stochastic_learner import StochasticLearner
 from erlbench.algorithms.sac import learner_parts, value_sizes
 from erlbench.errors import NumericalError
@@ -53,8 +53,8 @@ def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: 
         if not np.isfinite(log_probability):
             raise NumericalError(f"the actions' mean log probability of update {number} is {log_probability:g}")
 
-    with side_by_side(workspace) as learner.together:
-        episodes, updates = learn_episodes(settings, inputs["replay"], key, workspace, learner.act, update)
+    learner.together = side_by_side(workspace, learner)
+    episodes, updates = learn_episodes(settings, inputs["replay"], key, workspace, learner.act, update)
     loss, log_probability = rows[:updates].double().mean(0).tolist() if updates else (0.0, 0.0)
     values = {
         "returns": [episode.total for episode in episodes],
@@ -79,7 +79,6 @@ class Learner:
         sizes = [rows * columns for rows, columns in shapes.values()]
         self.state = torch.zeros(sum(sizes), device=device)
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
-        self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
         parameters = parts["actor"][0]
         self._temperature = _Temperature(parts["temperature"])
@@ -92,9 +91,23 @@ class Learner:
         self._batch_size = batch_size
         self._host_noise = torch.zeros(2, batch_size, policy.sizes[-1])  # of the next actions, and of the actor's
         self._noise = self._host_noise.to(device)
+        next_draw, draw = (
+            partial(actor.draw, noise) for actor, noise in zip((self._next_actor, self._actor.policy), self._noise)
+        )
+        self._draws: list[Work] = [self._value.target.forward if self._value else next_draw, draw]
+        self.works: list[Work] = [*self.critic.works, *self._actor.works, draw]
         self._shown = HostCopy(parameters)
         self._observation = torch.zeros(1, policy.sizes[0])
         self._acting = GaussianActor(policy, self._shown.tensor, self._observation)
+
+    @property
+    def together(self) -> Together:
+        """What runs the works that do not depend on each other."""
+        return self.critic.together
+
+    @together.setter
+    def together(self, together: Together) -> None:
+        self.critic.together = self._actor.together = together
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int, temperature: float | None) -> None:
         """Take over a learner that has made so many updates; a `temperature` is kept, None is learnt."""
@@ -115,8 +128,7 @@ class Learner:
     def update(self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, row: Tensor) -> None:
         """One update of everything on a fresh minibatch: critics, actor, temperature, targets.
 
-        The critics' loss and the mean log probability of the actor's actions go to `row` `(2,)`. `together` runs what
-        does not depend on each other.
+        The critics' loss and the mean log probability of the actor's actions go to `row` `(2,)`.
         """
         self.minibatch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         random.standard_normal(out=self._host_noise.numpy(), dtype=np.float32)
@@ -134,20 +146,18 @@ class Learner:
     def _update_critic(self, settings: Mapping[str, Any], loss: Tensor) -> None:
         """Eq. 5 of v2 (with V from Eq. 3), eq. 7 of v1; and, beside the next state's value, the actor's actions."""
         batch, critic, split = self.minibatch, self.critic, self.minibatch.observation_size
-        draw = partial(self._actor.policy.draw, self._noise[1])
-        critic.together = self.together
         critic.inputs[:, :split] = batch.observations
         critic.inputs[:, split:] = batch.actions
         torch.mul(batch.rewards, settings["reward_scale"], out=critic.rewards)
         critic.continues.copy_(batch.continues)
         if self._value is None:
             critic.next_inputs[:, :split] = batch.next_observations
-            self.together([partial(self._next_actor.draw, self._noise[0]), draw])
+            self.together(self._draws)
             critic.next_inputs[:, split:] = self._next_actor.actions
             torch.amin(critic.target_values(), 0, out=critic.next_values)
             critic.next_values.addcmul_(self._next_actor.log_probabilities, self.alpha, value=-1.0)
         else:
-            self.together([self._value.target.forward, draw])
+            self.together(self._draws)
             critic.next_values.copy_(self._value.target.outputs[0])
         critic.fit(settings["discount"], settings["learning_rate"], loss)
 
@@ -158,13 +168,13 @@ class Learner:
         the target critics move.
         """
         rate, log_probability = settings["learning_rate"], self._actor.policy.log_probabilities
-        first, second = self._actor.slope(self.together)
-        if self._value is None:
-            beside = partial(self.critic.track, settings["tau"])
-        else:
+        first, second = self._actor.slope()
+        if self._value is not None:
             values = torch.minimum(first, second).addcmul_(log_probability, self.alpha, value=-1.0)
-            beside = partial(self._value.update, values, rate)
-        self.together([partial(self._actor.climb, self.alpha / self._batch_size, rate), beside])
+            self._value.update(values, rate)
+        self._actor.climb(self.alpha / self._batch_size, rate)
+        if self._value is None:
+            self.critic.track(settings["tau"])
         return log_probability
 
 

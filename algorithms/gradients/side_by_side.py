@@ -1,74 +1,160 @@
-"""Work that does not depend on each other, in this thread or in two: the outcome is the same."""
+"""Works that do not depend on each other, in this process or shared with a second one: the outcome is the same.
+
+Python's lock would have two threads wait for each other between any two operations. So the second is a process, forked
+from this one, that knows the works from before the fork; the tensors that they use lie in memory which both share.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+import mmap
+import os
+import signal
+import sys
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Protocol
+
+import multiprocess
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
 
 Work = Callable[[], object]
-Together = Callable[[Sequence[Work]], None]
+SPINS = 20_000  # looks, about a millisecond, before a process that waits goes to sleep
+PAUSE = 0.1  # seconds between two looks of one that sleeps at whether the other still lives
+MESSAGE = 1 << 16  # bytes of an error's traceback
+MAKERS = torch.zeros, torch.zeros_like, torch.ones_like, torch.Tensor.new_zeros
 
 
-def in_turn(works: Sequence[Work]) -> None:
-    """One after the other, in this thread."""
-    for work in works:
-        work()
+class Together(Protocol):
+    """Runs one work or two that do not depend on each other, and returns when they have ended."""
+
+    processes: int
+
+    def __call__(self, works: Sequence[Work]) -> None: ...
 
 
-@contextmanager
-def two_threads(surroundings: AbstractContextManager[object]) -> Iterator[Together]:
-    """Inside, the first of some works runs in this thread, all others meanwhile in a second one.
+class InTurn:
+    """One after the other, in this process."""
 
-    The second thread lives within `surroundings`: what a processor does with denormal numbers is a matter of threads.
-    What a work raises is raised here when all have ended.
+    processes = 1
+
+    def __call__(self, works: Sequence[Work]) -> None:
+        for work in works:
+            work()
+
+
+in_turn = InTurn()
+
+
+def can_fork() -> bool:
+    """Whether the system's libraries bear to be used in a forked process."""
+    return sys.platform == "linux"
+
+
+class SharedMemory(TorchFunctionMode):
+    """Inside, the tensors of `MAKERS` on a CPU lie in memory that forked processes share with this one."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func not in MAKERS or made.device.type != "cpu" or not made.numel():
+            return made
+        memory = mmap.mmap(-1, made.numel() * made.element_size())
+        return torch.frombuffer(memory, dtype=made.dtype).view(made.shape).copy_(made)
+
+
+class TwoProcesses:
+    """The first of two works runs here and meanwhile the second in another process, which lives until `close`.
+
+    Two semaphores hand over; who waits for one looks again and again for a while, as waking up is slow.
     """
-    helper = _Helper(surroundings)
-    helper.start()
-    try:
-        yield helper.together
-    finally:
-        helper.stop()
 
+    processes = 2
 
-class _Helper(threading.Thread):
-    """A thread that waits for work; two locks, each taken by one thread and given back by the other, hand it over."""
+    def __init__(self, works: Sequence[Work], surroundings: AbstractContextManager[object]) -> None:
+        """`works`: all second ones, which read and write tensors of `SharedMemory` only.
 
-    def __init__(self, surroundings: AbstractContextManager[object]) -> None:
-        super().__init__(name="side-by-side", daemon=True)
-        self._surroundings = surroundings
-        self._works: Sequence[Work] | None = None  # None: the end
-        self._error: BaseException | None = None
-        self._go, self._done = threading.Lock(), threading.Lock()
-        self._go.acquire()
-        self._done.acquire()
+        What else they change stays in the other process, and what else changes here is unknown there. The other
+        process lives within `surroundings`. What a work raises there is raised here as a `RuntimeError`. If the
+        process dies, this one does, too: a pool then runs the task again.
+        """
+        context = multiprocess.get_context("fork")
+        self._go, self._done = context.Semaphore(0), context.Semaphore(0)
+        self._works = works
+        self._places = {id(work): place for place, work in enumerate(works)}
+        self._next = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), np.int64)  # the work's place; -1: the end
+        self._error = mmap.mmap(-1, MESSAGE)
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads; none here holds a lock
+            self.pid = os.fork()
+        if not self.pid:
+            try:
+                self._serve(surroundings, parent)
+            finally:
+                os._exit(1)
+        self.close = weakref.finalize(self, _stop, self.pid, self._next, self._go)
 
-    def run(self) -> None:
-        with self._surroundings:
-            while True:
-                self._go.acquire()
-                if self._works is None:
-                    return
-                try:
-                    in_turn(self._works)
-                except BaseException as error:
-                    self._error = error
-                self._done.release()
-
-    def together(self, works: Sequence[Work]) -> None:
-        """Run all; returns when they have ended."""
-        self._works = works[1:]
+    def __call__(self, works: Sequence[Work]) -> None:
+        if len(works) == 1:
+            works[0]()
+            return
+        first, second = works
+        self._next[0] = self._places[id(second)]
         self._go.release()
         try:
-            works[0]()
+            first()
         finally:
-            self._done.acquire()
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+            _await(self._done, self._check)
+        if self._error[0]:
+            text = self._error[:].rstrip(b"\0").decode(errors="replace")
+            self._error[0] = 0
+            raise RuntimeError(f"in the second process of a task:\n{text}")
 
-    def stop(self) -> None:
-        """End the thread."""
-        self._works = None
-        self._go.release()
-        self.join()
+    def _check(self) -> None:
+        """End this process if the other is dead."""
+        if os.waitpid(self.pid, os.WNOHANG)[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _serve(self, surroundings: AbstractContextManager[object], parent: int) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # or whoever waits for the parent's end would wait for this one's
+
+        def check() -> None:
+            if os.getppid() != parent:
+                os._exit(0)
+
+        with surroundings:
+            while True:
+                _await(self._go, check)
+                if self._next[0] < 0:
+                    os._exit(0)
+                try:
+                    self._works[self._next[0]]()
+                except BaseException:
+                    text = traceback.format_exc().encode()[-MESSAGE:]
+                    self._error[:] = text.ljust(MESSAGE, b"\0")
+                self._done.release()
+
+
+def _stop(pid: int, place: np.ndarray, go: Any) -> None:
+    """End the other process."""
+    place[0] = -1
+    go.release()
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def _await(semaphore: Any, check: Callable[[], None]) -> None:
+    """Take the semaphore as soon as it can be had; `check` is called now and then if that lasts."""
+    take = semaphore.acquire
+    for _ in range(SPINS):
+        if take(False):
+            return
+    while not take(True, PAUSE):
+        check()

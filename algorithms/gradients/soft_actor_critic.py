@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradients.buffers import scratch, side_by_side
 from erlbench.algorithms.gradients.gaussian_actor import GaussianActor, joined, separated
 from erlbench.algorithms.gradients.learners import CriticLearner, Minibatches, arithmetic, check_losses, load, saved
-from erlbench.algorithms.gradients.minibatch_blocks import BLOCK, CriticBlock, Noise, indices, scratch
-from erlbench.algorithms.gradients.side_by_side import in_turn
+from erlbench.algorithms.gradients.minibatch_blocks import BLOCK, CriticBlock, Noise, indices
 from erlbench.algorithms.gradients.stochastic_learner import StochasticLearner
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
@@ -47,6 +47,7 @@ def update_critic(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
     losses = torch.zeros(updates, device=workspace.device)
+    learner.together = side_by_side(workspace, block)
     with arithmetic():
         for first in range(0, updates, BLOCK):
             block.minibatches.gather(reader, indices(random, view.start, view.stop, batch_size))
@@ -78,6 +79,7 @@ def train_actor(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key
     block.learner.adam.reset(0)
     random = generator(*key, int(Purpose.MINIBATCH))
     reader = workspace.replay(view)
+    block.learner.together = side_by_side(workspace, block)
     with arithmetic():
         for first in range(0, updates, BLOCK):
             chosen = indices(random, view.start, view.stop, batch_size)
@@ -100,6 +102,7 @@ class _CriticBlock:
         self._noise = Noise(batch_size * BLOCK, policy.sizes[-1], device)
         self._block = CriticBlock(self.learner, self.minibatches, self._actor.actions, batch_size)
         self._log_probability = torch.zeros(BLOCK, batch_size, 1, device=device)
+        self.works = self.learner.works
 
     def target_actions(self, random: np.random.Generator) -> None:
         """Samples of the target actor for all minibatches."""
@@ -110,7 +113,7 @@ class _CriticBlock:
         """Give the learner the minibatch `index` and the soft values of its next states."""
         self._block.select(index)
         values = self.learner.next_values
-        torch.amin(self.learner.target.forward(), 0, out=values)
+        torch.amin(self.learner.target_values(), 0, out=values)
         values.add_(self._log_probability[index], alpha=-temperature)
 
 
@@ -129,6 +132,7 @@ class _ActorBlock:
         self._weight = torch.zeros(1, device=device)
         self.q = torch.zeros(critic.count * critic.size, device=device)
         self.learner = StochasticLearner(_mean(policy), critic, state, self._observations, self.q)
+        self.works = self.learner.works
 
     def draw(self, random: np.random.Generator) -> None:
         """The noise of the samples of all minibatches."""
@@ -138,7 +142,7 @@ class _ActorBlock:
         """One Adam step on the minibatch `index`."""
         self._observations.copy_(self._batches[index])
         self.learner.policy.draw(self._drawn[index])
-        self.learner.slope(in_turn)
+        self.learner.slope()
         self.learner.climb(self._weight.fill_(temperature / self._batch_size), learning_rate)
 
 

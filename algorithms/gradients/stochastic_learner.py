@@ -10,7 +10,7 @@ from torch import Tensor
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.mlp import Adam, Mlp
-from erlbench.algorithms.gradients.side_by_side import Together
+from erlbench.algorithms.gradients.side_by_side import Together, Work, in_turn
 from erlbench.policy import PolicySpec
 
 
@@ -32,21 +32,26 @@ class StochasticLearner:
         self._inputs = parameters.new_zeros(len(observations), critic.sizes[0])
         networks, columns = critics.view(critic.count, -1), slice(self._split, None)
         self._q = Mlp(critic.sizes, critic.activation, "linear", networks, self._inputs, input_columns=columns)
+        lanes = range(len(self._q.lanes))
+        self._forward_works = [partial(self._q.forward_lane, lane) for lane in lanes]
+        self._backward_works = [partial(self._q.backward_lane, lane) for lane in lanes]
+        self.works: list[Work] = [self._forward_works[-1], self._backward_works[-1], *self.policy.works]
+        self.together: Together = in_turn
 
-    def slope(self, together: Together) -> Tensor:
+    def slope(self) -> Tensor:
         """The critics' values `(2, batch, 1)` of the actions that `policy` has drawn, and the slope there."""
         self._inputs[:, : self._split] = self._observations
         self._inputs[:, self._split :] = self.policy.actions
-        q, lanes = self._q, range(len(self._q.lanes))
-        together([partial(q.forward_lane, lane) for lane in lanes])
+        q = self._q
+        self.together(self._forward_works)
         first, second = q.outputs
         smaller = first <= second
         q.output_gradient[0].copy_(smaller).div_(-len(self._inputs))
         q.output_gradient[1].copy_(~smaller).div_(-len(self._inputs))
-        together([partial(q.backward_lane, lane) for lane in lanes])
+        self.together(self._backward_works)
         return q.outputs
 
     def climb(self, weight: Tensor, learning_rate: float) -> None:
         """One Adam step, after `slope`; `weight` is alpha / batch, one element."""
-        self.policy.backward(weight, self._q.input_gradient.sum(0))
+        self.policy.backward(weight, self._q.input_gradient.sum(0), self.together)
         self.adam.step(learning_rate)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,9 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.gradients.episode_loop import Memory, learn, side_by_side
+from erlbench.algorithms.gradients.buffers import scratch, side_by_side
+from erlbench.algorithms.gradients.episode_loop import Memory, learn
+from erlbench.algorithms.gradients.halves import Forward
 from erlbench.algorithms.gradients.learners import (
     ActorLearner,
     CriticLearner,
@@ -22,9 +23,8 @@ from erlbench.algorithms.gradients.learners import (
     saved,
     smooth,
 )
-from erlbench.algorithms.gradients.minibatch_blocks import scratch
 from erlbench.algorithms.gradients.mlp import Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, in_turn
+from erlbench.algorithms.gradients.side_by_side import Together, Work
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.rollout import transitions
@@ -58,8 +58,8 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
         if not math.isfinite(losses[index]):
             raise NumericalError(f"the critic's loss of update {number} is {losses[index]:g}")
 
-    with side_by_side(workspace) as learner.together:
-        episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
+    learner.together = side_by_side(workspace, learner)
+    episode, updates = learn(settings, inputs["replay"], key, workspace, act, update)
     values = {
         "returns": [episode.total],
         "lengths": [episode.length],
@@ -80,16 +80,27 @@ class Learner:
         self.critic = CriticLearner(critic, batch_size, self.state[4 * policy.size :].view(critic.shape))
         q1 = self.critic.state[0, : critic.size]
         self.actor = ActorLearner(policy, critic, batch_size, self._actors[0], self._actors[2], self._actors[3], q1)
-        self.together: Together = in_turn
         self.minibatch = Minibatches(policy, batch_size, 1, device)
         self._target = Mlp(
             policy.sizes, policy.activation, "tanh", self._actors[1][None], self.minibatch.next_observations
         )
+        self._forward_target = Forward(self._target)
+        self._acts = [self._target.forward, self.actor.act]
+        self.works: list[Work] = [*self.critic.works, *self.actor.works, *self._forward_target.works, self._acts[1]]
         self._batch_size = batch_size
         self._host_noise = torch.zeros(batch_size, policy.sizes[-1])
         self._noise = self._host_noise.to(device)
         self._shown = HostCopy(self._actors[0])
         self.acting = NumpyPolicy(policy, self._shown.tensor.numpy())
+
+    @property
+    def together(self) -> Together:
+        """What runs the works that do not depend on each other."""
+        return self.critic.together
+
+    @together.setter
+    def together(self, together: Together) -> None:
+        self.critic.together = self.actor.together = together
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
@@ -101,10 +112,7 @@ class Learner:
     def update(
         self, settings: Mapping[str, Any], memory: Memory, random: np.random.Generator, loss: Tensor, delayed: bool
     ) -> None:
-        """One critic update on a fresh minibatch; with `delayed` also one of the actor and of all targets.
-
-        `together` runs what does not depend on each other.
-        """
+        """One critic update on a fresh minibatch; with `delayed` also one of the actor and of all targets."""
         batch, critic = self.minibatch, self.critic
         batch.gather(memory, random.integers(memory.start, memory.stop, self._batch_size))
         random.standard_normal(out=self._host_noise.numpy(), dtype=np.float32)
@@ -112,16 +120,15 @@ class Learner:
             self._noise.copy_(self._host_noise)
         if delayed:
             self.actor.observations.copy_(batch.observations)
-            self.together([self._target.forward, self.actor.act])
+            self.together(self._acts)
         else:
-            self._target.forward()
+            self._forward_target(self.together)
         actions = self._target.outputs[0]
         smooth(actions, self._noise, settings["target_noise"], settings["noise_clip"])
         critic.take(batch, actions)
-        critic.together = self.together
         critic.update(settings["discount"], settings["learning_rate"], loss)
         if delayed:
-            climb = partial(self.actor.climb, settings["learning_rate"])
-            self.together([climb, partial(critic.track, settings["tau"])])
+            self.actor.climb(settings["learning_rate"])
+            critic.track(settings["tau"])
             self._actors[1].lerp_(self._actors[0], settings["tau"])
             self._shown.update()

@@ -167,7 +167,7 @@ class ProcessPool:
         messages = []
         for task in self._chunk(worker.gradient):
             try:
-                messages.append(worker.write(self._with_threads(task)))
+                messages.append(worker.write(self._with_cores(task)))
             except Exception as error:
                 self._queue.drop(task.id)
                 self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
@@ -192,11 +192,13 @@ class ProcessPool:
             chunk.append(queue.pop(gradient))
         return chunk
 
-    def _with_threads(self, task: Task) -> Task:
-        """The task with as many threads as there are idle slots, its own included; none without a core."""
-        if task.threads == 1:
+    def _with_cores(self, task: Task) -> Task:
+        """The task with as many cores as it can use of those that are idle and whose slots no other task needs."""
+        if task.cores == 1:
             return task
-        return replace(task, threads=min(task.threads, len(self._idle), cores()))
+        waiting = len(self._queue.ready(False)) + len(self._queue.ready(True))
+        slots, free = len(self._idle) - waiting, cores() - (len(self._slots) - len(self._idle))
+        return replace(task, cores=max(1, min(task.cores, slots, free)))
 
     def _start_gradient_workers(self, wanted: int, slots: list[Slot]) -> None:
         """Have up to `wanted` gradient workers of `slots` start in the background."""

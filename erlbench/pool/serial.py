@@ -41,7 +41,7 @@ class SerialPool:
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device)
         try:
-            result = self._workspace.run(replace(task, threads=1))
+            result = self._workspace.run(replace(task, cores=1))
         except (Exception, SystemExit) as error:
             self._queue.drop(task.id)
             raise as_error(name(task), failure(error)) from error

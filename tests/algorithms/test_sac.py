@@ -17,6 +17,7 @@ from erlbench.algorithms.gradients import mlp
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.sac_episode import Learner, train_episodes
+from erlbench.algorithms.gradients.side_by_side import in_turn
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
 from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
@@ -94,7 +95,7 @@ def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monk
     actor = GaussianActor(policy, parameters, observations, gradients)
     for _ in range(2):  # the second pass finds used buffers
         actions, log_probability = actor.sample(noise).clone(), actor.log_probability().clone()
-        actor.backward(torch.tensor([0.3]), weights.clone())
+        actor.backward(torch.tensor([0.3]), weights.clone(), in_turn)
     vector = parameters.clone().double().requires_grad_()
     expected, expected_log = sac_oracle.sample(policy, vector, observations.double(), noise.double())
     (0.3 * expected_log.sum() + (weights * expected).sum()).backward()
@@ -119,7 +120,7 @@ def test_log_probability_by_hand():
     assert found[3] == pytest.approx(-72.0 - 0.9189385 + math.log(1e6), rel=1e-6)
     expected = -(u**2) / 2 - math.log(2 * math.pi) / 2 - np.log(1 - np.tanh(u) ** 2 + 1e-6)
     assert found == pytest.approx(expected.tolist(), rel=1e-5)
-    actor.backward(torch.ones(1), torch.zeros(4, 1))
+    actor.backward(torch.ones(1), torch.zeros(4, 1), in_turn)
     assert gradients[3].item() == pytest.approx(2 * (0.4621172 - 0.9051483), abs=1e-4)  # d / d mean = sum of 2 a
     assert gradients[5].item() == pytest.approx(2 * (0.2310586 + 1.3577225) - 4, abs=1e-4)  # of 2 a u - 1
 
@@ -273,13 +274,13 @@ def test_episodes_are_pure(variant, context):
 
 
 @variants
-def test_two_threads_change_no_bit(variant, context):
-    """An episode of 200 updates with one thread and with two."""
-    settings = replace(SMALL, **{**VARIANTS[variant], "start_timesteps": 0, "batch_size": 64})
-    algorithm, workspace = SAC(settings, context), Workspace(context.store)
+def test_two_cores_change_no_bit(variant, context):
+    """An episode of 200 updates on one core and on two."""
+    more = {"start_timesteps": 0, "batch_size": 64, "hidden": (64, 48), "critic_hidden": (48, 64)}
+    algorithm, workspace = SAC(replace(SMALL, **{**VARIANTS[variant], **more}), context), Workspace(context.store)
     (task,) = algorithm.ask()
-    assert task.threads == 2
-    one, two = (workspace.run(replace(task, id=90 + threads, threads=threads)) for threads in (1, 2))
+    assert task.cores == 2
+    one, two = (workspace.run(replace(task, id=90 + cores, cores=cores)) for cores in (1, 2))
     assert one.values == two.values
     assert context.store.get(one.arrays["learner"]).tobytes() == context.store.get(two.arrays["learner"]).tobytes()
 

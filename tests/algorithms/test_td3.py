@@ -64,15 +64,15 @@ def test_episodes_are_pure(context):
                 assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
 
 
-def test_two_threads_change_no_bit(context):
-    """An episode of 200 updates with one thread and with two."""
+def test_two_cores_change_no_bit(context):
+    """An episode of 200 updates on one core and on two."""
     settings = replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0)
     algorithm, workspace = TD3(settings, context), Workspace(context.store)
     (task,) = algorithm.ask()
-    assert task.threads == 2
+    assert task.cores == 2
     learners = [
-        context.store.get(workspace.run(replace(task, id=90 + number, threads=threads)).arrays["learner"]).tobytes()
-        for number, threads in enumerate((1, 2, 1, 2))
+        context.store.get(workspace.run(replace(task, id=90 + number, cores=cores)).arrays["learner"]).tobytes()
+        for number, cores in enumerate((1, 2, 1, 2))
     ]
     assert learners == learners[:1] * 4
 

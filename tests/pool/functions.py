@@ -27,9 +27,9 @@ def draw(settings, inputs, key, workspace):
     return Outcome({"sum": float(array.sum()), **settings.get("values", {})}, {"array": array})
 
 
-def threads(settings, inputs, key, workspace):
+def cores(settings, inputs, key, workspace):
     time.sleep(settings.get("seconds", 0.0))
-    return Outcome({"threads": workspace.threads})
+    return Outcome({"cores": workspace.cores})
 
 
 def sleep(settings, inputs, key, workspace):

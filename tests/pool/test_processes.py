@@ -89,18 +89,32 @@ def test_tasks_run_at_the_same_time_one_per_slot():
 @pytest.mark.parametrize(
     ("processes", "have", "expected"), [(0, 2, 1), (1, 2, 1), (2, 2, 2), (2, 1, 1), (3, 8, 2), (3, 1, 1)]
 )
-def test_a_task_gets_the_threads_of_idle_slots_that_have_a_core(processes, have, expected, monkeypatch):
+def test_a_task_gets_the_cores_of_idle_slots(processes, have, expected, monkeypatch):
     monkeypatch.setattr("erlbench.pool.processes.cores", lambda: have)
     with create(processes) as pool:
-        assert one(pool, task(1, "threads", threads=2)).values == {"threads": expected}
-        assert one(pool, task(2, "threads")).values == {"threads": 1}
+        assert one(pool, task(1, "cores", cores=2)).values == {"cores": expected}
+        assert one(pool, task(2, "cores")).values == {"cores": 1}
 
 
-def test_a_task_gets_no_threads_of_a_slot_that_works(monkeypatch):
+def test_a_task_gets_no_core_of_a_slot_that_works(monkeypatch):
     monkeypatch.setattr("erlbench.pool.processes.cores", lambda: 8)
     with create(2) as pool:
-        pool.submit([task(1, "sleep", {"seconds": 0.5}), task(2, "threads", threads=2)])
-        assert results(pool, 2)[2].values == {"threads": 1}
+        pool.submit([task(1, "sleep", {"seconds": 0.5}), task(2, "cores", cores=2)])
+        assert results(pool, 2)[2].values == {"cores": 1}
+
+
+def test_a_task_gets_no_core_that_another_task_waits_for(monkeypatch):
+    monkeypatch.setattr("erlbench.pool.processes.cores", lambda: 8)
+    with create(2) as pool:
+        pool.submit([task(1, "cores", cores=2), task(2, "sleep", {"seconds": 0.5})])
+        assert results(pool, 2)[1].values == {"cores": 1}
+
+
+def test_a_task_gets_no_core_that_works_for_another_slot(monkeypatch):
+    monkeypatch.setattr("erlbench.pool.processes.cores", lambda: 2)
+    with create(3) as pool:
+        pool.submit([task(1, "sleep", {"seconds": 0.5}), task(2, "cores", cores=2)])
+        assert results(pool, 2)[2].values == {"cores": 1}
 
 
 def test_next_result_gives_up_after_its_timeout():

@@ -221,3 +221,17 @@ def test_numpy_policy_equals_torch(activation):
     expected = oracle.actor(policy, parameters)(torch.from_numpy(observations)).detach().numpy()
     actual = np.array([numpy_policy.normalised(observation).copy() for observation in observations])
     assert np.abs(actual - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("task", [update_critic, train_actor])
+def test_two_cores_change_no_bit(task, replay, workspace):
+    """A cut minibatch, a cut network, and an odd one that cannot be cut."""
+    for hidden, batch_size in (((64, 48), 64), ((16, 12), 13)):
+        policy, critic = specs("relu", hidden)
+        given = inputs(policy, critic, replay)
+        found = []
+        for workspace.cores in (1, 2, 2):
+            outcome = task(settings(policy, critic, batch_size=batch_size), given, KEY, workspace)
+            found.append((outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}))
+        assert found[0] == found[1] == found[2]
+    workspace.close()

@@ -63,7 +63,7 @@ def test_a_lane_touches_nothing_of_the_others():
 def test_adams_lanes_step_by_themselves():
     whole, parts, gradients = torch.ones(10), torch.ones(10), torch.linspace(-1, 1, 10)
     Adam(whole, gradients, torch.zeros(10), torch.zeros(10)).step(1e-2)
-    lanes = Adam(parts, gradients, torch.zeros(10), torch.zeros(10), 2)
+    lanes = Adam(parts, gradients, torch.zeros(10), torch.zeros(10), [5])
     lanes.step_lane(1, 1e-2)
     assert torch.equal(parts[:5], torch.ones(5))
     assert parts[5:].tolist() == pytest.approx(whole[5:].tolist(), rel=1e-6)

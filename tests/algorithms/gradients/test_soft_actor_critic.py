@@ -157,3 +157,15 @@ def test_not_a_number_is_an_error(replay, workspace):
     given["parameters"][0] = np.inf
     with pytest.raises(NumericalError, match="actor has a NaN"):
         train_actor(settings(policy, critic), given, KEY, workspace)
+
+
+@pytest.mark.parametrize("task", [update_critic, train_actor])
+def test_two_cores_change_no_bit(task, replay, workspace):
+    policy, critic = specs("relu", (64, 48))
+    given = inputs(policy, critic, replay)
+    found = []
+    for workspace.cores in (1, 2, 2):
+        outcome = task(settings(policy, critic, batch_size=64), given, KEY, workspace)
+        found.append((outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}))
+    assert found[0] == found[1] == found[2]
+    workspace.close()
