@@ -65,5 +65,4 @@ def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, values:
         Priority.CRITIC,
         Counts.TRAINING,
         gradient=True,
-        cores=2,
     )

@@ -137,7 +137,7 @@ class ESAC(Algorithm):
             "start_updates": settings.batch_size,
         }
         task = episode_task(self, TASK, sac.learner, values)
-        return [replace(task, priority=Priority.ROLLOUT, cores=1)]  # the longest starts first; others use the cores
+        return [replace(task, priority=Priority.ROLLOUT)]  # the longest starts first
 
     def probability_of_sac(self) -> float:
         """p(t) of the generation under way, which anneals exponentially."""

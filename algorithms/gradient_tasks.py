@@ -114,10 +114,10 @@ def _gradient_task(
     priority: Priority,
     worker: int,
 ) -> Task:
-    task_id, settings, critics = algorithm.new_id(), algorithm.settings, critic_of(algorithm)
+    task_id, settings = algorithm.new_id(), algorithm.settings
     common = {
         "policy": algorithm.policy_spec,
-        "critic": critics,
+        "critic": critic_of(algorithm),
         "updates": updates,
         "batch_size": settings.batch_size,
         "temperature": settings.temperature,
@@ -133,5 +133,4 @@ def _gradient_task(
         priority,
         gradient=True,
         worker=worker,
-        cores=1 if settings.learner == "ddpg" and kind == "critic" else 2,
     )

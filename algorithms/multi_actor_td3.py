@@ -154,7 +154,6 @@ class MultiActorTD3(Algorithm):
             Priority.CRITIC,
             gradient=True,
             worker=index,
-            cores=2,
         )
 
     def _tell(self, task: Task, result: Result) -> None:

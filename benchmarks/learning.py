@@ -24,7 +24,7 @@ from erlbench.replay import Replay
 from erlbench.settings import resolve
 from erlbench.store import Store
 from erlbench.threads import cores
-from erlbench.workspace import Workspace
+from erlbench.workspace import Core, Workspace
 
 ALGORITHMS, ENVIRONMENT, HIDDEN, BATCH = ("td3", "sac"), "HalfCheetah-v5", (256, 256), 256
 WARM_UP, STEPS, REPEATS = 1000, 150, 9
@@ -84,15 +84,31 @@ class Learning:
         replay.close()
 
     def one_thread(self) -> float:
-        """Processor time with one thread."""
-        return cpu_seconds(lambda: self._run(1)) / STEPS
+        """Processor time on one core."""
+        return cpu_seconds(lambda: self._run(None)) / STEPS
 
     def two_cores(self) -> float:
         """Time that passes on two cores."""
-        return wall_seconds(lambda: self._run(2)) / STEPS
+        return wall_seconds(lambda: self._run(IdleCore())) / STEPS
 
-    def _run(self, cores: int) -> None:
-        self._workspace.run(replace(self._episode, cores=cores))
+    def _run(self, core: Core | None) -> None:
+        self._workspace.second_core = core
+        self._workspace.run(self._episode)
+
+
+class IdleCore:
+    """A second core that nobody else wants."""
+
+    def idle(self) -> bool:
+        """It is."""
+        return True
+
+    def take(self) -> bool:
+        """Always."""
+        return True
+
+    def give_back(self) -> None:
+        """To nobody."""
 
 
 def stable_baselines3(algo: str) -> Callable[[int], float] | None:

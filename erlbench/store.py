@@ -120,7 +120,7 @@ class Store:
 
     def clear(self) -> None:
         """Remove all arrays."""
-        self.free(path.name for path in self.folder.iterdir() if path.name != "lock")
+        self.free(path.name for path in self.folder.iterdir() if path.name != "lock" and not path.is_dir())
 
     def close(self) -> None:
         """Remove the store; only its creator does anything here."""

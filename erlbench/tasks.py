@@ -99,7 +99,6 @@ class Task:
     counts: Counts = Counts.NOTHING
     gradient: bool = False  # runs in a process with torch and, if asked for, a GPU
     worker: int = 0  # the algorithm's worker, that is the place of this individual among those in flight
-    cores: int = 1  # that it can use; a pool lowers it to what is idle, which changes no bit of the outcome
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 
@@ -17,6 +17,19 @@ from erlbench.store import Store
 from erlbench.tasks import Outcome, ReplayView, Result, Task
 
 
+class Core(Protocol):
+    """A core that may be idle."""
+
+    def idle(self) -> bool:
+        """Whether it is."""
+
+    def take(self) -> bool:
+        """Take it until `give_back` if it is."""
+
+    def give_back(self) -> None:
+        """Others may have it."""
+
+
 class Workspace:
     """Runs tasks in this process. Everything it keeps is a cache: no result depends on it."""
 
@@ -24,7 +37,7 @@ class Workspace:
         self.store = store
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
-        self.cores = 1  # that the present task may use
+        self.second_core: Core | None = None  # that a task may use while it is idle; no result depends on it
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
@@ -48,7 +61,6 @@ class Workspace:
 
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
-        self.cores = task.cores
         start = time.monotonic()
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from erlbench.algorithms.gradients.learners import arithmetic
 from erlbench.algorithms.gradients.side_by_side import SharedMemory, Together, TwoProcesses, Work, can_fork, in_turn
-from erlbench.workspace import Workspace
+from erlbench.workspace import Core, Workspace
 
 Buffers = TypeVar("Buffers")
 
@@ -32,17 +32,43 @@ class Shareable(Protocol):
         """All that a second process may be asked for."""
 
 
-def side_by_side(workspace: Workspace, buffers: Shareable) -> Together:
-    """How the works of `buffers` run: on a CPU in two processes if the pool has left two cores to the task.
+class WhereIdle:
+    """Works run in two processes while there is an idle core, else one after the other."""
 
-    `buffers` must be one of the workspace's `scratch`.
-    """
-    if workspace.cores < 2 or not _can_share(workspace):
+    def __init__(self, works: Sequence[Work], core: Core) -> None:
+        self._works, self._core = works, core
+        self._pair: TwoProcesses | None = None
+
+    @property
+    def processes(self) -> int:
+        """How many there would be now."""
+        return 1 + self._core.idle()
+
+    def __call__(self, works: Sequence[Work]) -> None:
+        if len(works) == 1 or not self._core.take():
+            in_turn(works)
+            return
+        try:
+            if self._pair is None:
+                self._pair = TwoProcesses(self._works, arithmetic())
+            self._pair(works)
+        finally:
+            self._core.give_back()
+
+    def close(self) -> None:
+        """End the second process."""
+        if self._pair is not None:
+            self._pair.close()
+
+
+def side_by_side(workspace: Workspace, buffers: Shareable) -> Together:
+    """How the works of `buffers`, which must be one of the workspace's `scratch`, run: on a CPU by `WhereIdle`."""
+    if workspace.second_core is None or not _can_share(workspace):
         return in_turn
-    name = TwoProcesses, id(buffers)
+    name = WhereIdle, id(buffers)
     if name not in workspace.scratch:
-        workspace.scratch[name] = TwoProcesses(buffers.works, arithmetic())
-    found: TwoProcesses = workspace.scratch[name]
+        workspace.scratch[name] = WhereIdle(buffers.works, workspace.second_core)
+    found: WhereIdle = workspace.scratch[name]
     return found
 
 

@@ -32,7 +32,9 @@ MAKERS = torch.zeros, torch.zeros_like, torch.ones_like, torch.Tensor.new_zeros
 class Together(Protocol):
     """Runs one work or two that do not depend on each other, and returns when they have ended."""
 
-    processes: int
+    @property
+    def processes(self) -> int:
+        """1 or 2."""
 
     def __call__(self, works: Sequence[Work]) -> None: ...
 

@@ -10,6 +10,7 @@ import time
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import multiprocess
@@ -69,7 +70,7 @@ def worker_surroundings() -> Iterator[None]:
 class WorkerProcess:
     """One worker process of `slot`; `device` None: a rollout worker."""
 
-    def __init__(self, context: Any, folder: str, slot: int, device: str | None) -> None:
+    def __init__(self, context: Any, folder: Path, occupancy: Path, slot: int, device: str | None) -> None:
         self.slot = slot
         self.gradient = device is not None
         self.closed = False
@@ -77,7 +78,9 @@ class WorkerProcess:
         self.connection, theirs = context.Pipe()
         self._descriptor = self.connection.fileno()
         self._tasks = messages.TaskWriter()
-        self._process = context.Process(target=worker.main, args=(theirs, folder, slot, device), daemon=True)
+        self._process = context.Process(
+            target=worker.main, args=(theirs, str(folder), str(occupancy), slot, device), daemon=True
+        )
         with worker_surroundings():
             self._start()
         theirs.close()

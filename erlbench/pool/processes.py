@@ -11,7 +11,7 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from types import MappingProxyType
 from typing import Any, Self
@@ -21,10 +21,10 @@ from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.chunks import GRAIN, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
 from erlbench.pool.handle import WorkerProcess, start_context
+from erlbench.pool.occupancy import Occupancy
 from erlbench.pool.worker import Ready
 from erlbench.store import Store
 from erlbench.tasks import Result, Task
-from erlbench.threads import cores
 
 KILLS = 3  # workers that a task may kill, and gradient workers that may die while they start
 
@@ -64,6 +64,7 @@ class ProcessPool:
         self._owns_store = store is None
         self.store = store or Store.create()
         self._slots = [Slot(index) for index in range(processes)]
+        self._occupancy = Occupancy(self.store.folder, processes)
         self._idle = list(self._slots)
         self._running: dict[int, Task] = {}  # by slot
         self._chunks = Chunks(processes)
@@ -127,6 +128,7 @@ class ProcessPool:
         for worker in workers:
             self._end(worker)
         self._selector.close()
+        self._occupancy.close()
         if self._owns_store:
             self.store.close()
 
@@ -167,7 +169,7 @@ class ProcessPool:
         messages = []
         for task in self._chunk(worker.gradient):
             try:
-                messages.append(worker.write(self._with_cores(task)))
+                messages.append(worker.write(task))
             except Exception as error:
                 self._queue.drop(task.id)
                 self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
@@ -176,6 +178,7 @@ class ProcessPool:
         if slot.tasks:
             self._idle.remove(slot)
             self._running[slot.index] = slot.tasks[0]
+            self._occupancy.begin(slot.index)
             slot.worker, slot.deadline = worker, time.monotonic() + GRAIN + self.task_timeout
             worker.send(messages)
 
@@ -192,14 +195,6 @@ class ProcessPool:
             chunk.append(queue.pop(gradient))
         return chunk
 
-    def _with_cores(self, task: Task) -> Task:
-        """The task with as many cores as it can use of those that are idle and whose slots no other task needs."""
-        if task.cores == 1:
-            return task
-        waiting = len(self._queue.ready(False)) + len(self._queue.ready(True))
-        slots, free = len(self._idle) - waiting, cores() - (len(self._slots) - len(self._idle))
-        return replace(task, cores=max(1, min(task.cores, slots, free)))
-
     def _start_gradient_workers(self, wanted: int, slots: list[Slot]) -> None:
         """Have up to `wanted` gradient workers of `slots` start in the background."""
         starting = sum(1 for slot in slots if slot.gradient and not slot.gradient.ready)
@@ -209,7 +204,7 @@ class ProcessPool:
                 starting += 1
 
     def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
-        worker = WorkerProcess(self._context, str(self.store.folder), slot.index, device)
+        worker = WorkerProcess(self._context, self.store.folder, self._occupancy.path, slot.index, device)
         self._selector.register(worker.connection, selectors.EVENT_READ, worker)
         self._selector.register(worker.sentinel, selectors.EVENT_READ, worker)
         return worker
@@ -288,6 +283,7 @@ class ProcessPool:
         slot.tasks.clear()
         slot.worker, slot.deadline = None, inf
         del self._running[slot.index]
+        self._occupancy.end(slot.index)
         self._idle.append(slot)
         return tasks
 

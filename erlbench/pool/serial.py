@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 from erlbench.pool.base import PoolEvent, Queue, name
@@ -41,7 +40,7 @@ class SerialPool:
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device)
         try:
-            result = self._workspace.run(replace(task, cores=1))
+            result = self._workspace.run(task)
         except (Exception, SystemExit) as error:
             self._queue.drop(task.id)
             raise as_error(name(task), failure(error)) from error

@@ -17,6 +17,7 @@ from erlbench.errors import UsageError
 from erlbench.pool.chunks import GRAIN
 from erlbench.pool.failures import failure
 from erlbench.pool.messages import TaskReader, receive, send, write_other, write_result
+from erlbench.pool.occupancy import SecondCore
 from erlbench.store import Store
 from erlbench.threads import limit_threads
 from erlbench.workspace import Workspace
@@ -29,7 +30,7 @@ class Ready:
     device: str
 
 
-def main(connection: Any, folder: str, slot: int, device: str | None) -> None:
+def main(connection: Any, folder: str, occupancy: str, slot: int, device: str | None) -> None:
     """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
@@ -46,6 +47,7 @@ def main(connection: Any, folder: str, slot: int, device: str | None) -> None:
             os._exit(0)
         send(descriptor, [write_other(Ready(device))])
     workspace, tasks = Workspace(Store(folder), slot, device or "cpu"), TaskReader()
+    workspace.second_core = SecondCore(occupancy, slot)
     try:
         while True:
             serve(workspace, tasks, descriptor)

@@ -21,6 +21,7 @@ from erlbench.rollout import Episode
 from erlbench.settings import resolve
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
+from tests.algorithms.cores import IdleCore
 
 from . import oracle
 from .episodes import run
@@ -69,11 +70,10 @@ def test_two_cores_change_no_bit(context):
     settings = replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0)
     algorithm, workspace = TD3(settings, context), Workspace(context.store)
     (task,) = algorithm.ask()
-    assert task.cores == 2
-    learners = [
-        context.store.get(workspace.run(replace(task, id=90 + number, cores=cores)).arrays["learner"]).tobytes()
-        for number, cores in enumerate((1, 2, 1, 2))
-    ]
+    learners = []
+    for number, workspace.second_core in enumerate((None, IdleCore(), IdleCore(busy=True), IdleCore(changing=True))):
+        result = workspace.run(replace(task, id=90 + number))
+        learners.append(context.store.get(result.arrays["learner"]).tobytes())
     assert learners == learners[:1] * 4
 
 

@@ -27,9 +27,9 @@ def draw(settings, inputs, key, workspace):
     return Outcome({"sum": float(array.sum()), **settings.get("values", {})}, {"array": array})
 
 
-def cores(settings, inputs, key, workspace):
+def second_core(settings, inputs, key, workspace):
     time.sleep(settings.get("seconds", 0.0))
-    return Outcome({"cores": workspace.cores})
+    return Outcome({"idle": workspace.second_core is not None and workspace.second_core.idle()})
 
 
 def sleep(settings, inputs, key, workspace):

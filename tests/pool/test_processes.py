@@ -86,35 +86,27 @@ def test_tasks_run_at_the_same_time_one_per_slot():
     assert {found[0].process, found[1].process} == {0, 1}
 
 
-@pytest.mark.parametrize(
-    ("processes", "have", "expected"), [(0, 2, 1), (1, 2, 1), (2, 2, 2), (2, 1, 1), (3, 8, 2), (3, 1, 1)]
-)
-def test_a_task_gets_the_cores_of_idle_slots(processes, have, expected, monkeypatch):
-    monkeypatch.setattr("erlbench.pool.processes.cores", lambda: have)
+@pytest.mark.parametrize(("processes", "sleeping", "expected"), [(1, 0, True), (2, 0, True), (2, 1, False)])
+def test_a_task_is_told_whether_a_core_is_idle(processes, sleeping, expected):
+    """On two cores; when the sleeping task has ended, one is."""
     with create(processes) as pool:
-        assert one(pool, task(1, "cores", cores=2)).values == {"cores": expected}
-        assert one(pool, task(2, "cores")).values == {"cores": 1}
+        pool.submit([task(1, "sleep", {"seconds": 0.5})] * sleeping + [task(2, "second_core")])
+        found = results(pool, 1 + sleeping)
+        assert found[2].values == {"idle": expected}
+        assert one(pool, task(3, "second_core")).values == {"idle": True}
 
 
-def test_a_task_gets_no_core_of_a_slot_that_works(monkeypatch):
-    monkeypatch.setattr("erlbench.pool.processes.cores", lambda: 8)
+@pytest.mark.parametrize("end", ["reset", "die"])
+def test_a_core_is_idle_again_when_a_worker_is_gone(end, tmp_path):
     with create(2) as pool:
-        pool.submit([task(1, "sleep", {"seconds": 0.5}), task(2, "cores", cores=2)])
-        assert results(pool, 2)[2].values == {"cores": 1}
-
-
-def test_a_task_gets_no_core_that_another_task_waits_for(monkeypatch):
-    monkeypatch.setattr("erlbench.pool.processes.cores", lambda: 8)
-    with create(2) as pool:
-        pool.submit([task(1, "cores", cores=2), task(2, "sleep", {"seconds": 0.5})])
-        assert results(pool, 2)[1].values == {"cores": 1}
-
-
-def test_a_task_gets_no_core_that_works_for_another_slot(monkeypatch):
-    monkeypatch.setattr("erlbench.pool.processes.cores", lambda: 2)
-    with create(3) as pool:
-        pool.submit([task(1, "sleep", {"seconds": 0.5}), task(2, "cores", cores=2)])
-        assert results(pool, 2)[2].values == {"cores": 1}
+        if end == "reset":
+            pool.submit([task(1, "sleep", {"seconds": 60})])
+            pool.reset()
+        else:
+            deadly = {"log": str(tmp_path / "log"), "times": 3, "how": "signal"}
+            with pytest.raises(TaskError, match="has ended 3 workers"):
+                one(pool, task(1, "die", deadly))
+        assert one(pool, task(2, "second_core")).values == {"idle": True}
 
 
 def test_next_result_gives_up_after_its_timeout():
