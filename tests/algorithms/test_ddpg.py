@@ -24,6 +24,7 @@ from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
 
 from . import oracle
+from .cores import with_and_without
 from .episodes import run
 
 SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
@@ -213,3 +214,14 @@ def test_presets_resolve(name):
 def test_driver_side_knows_no_torch():
     code = "import sys, erlbench.algorithms.ddpg; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_two_cores_change_no_bit(context):
+    """One critic has no other beside it, but its actor is cut."""
+    (task,) = DDPG(
+        replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0), context
+    ).ask()
+    learners = with_and_without(
+        context.store, lambda workspace: context.store.get(workspace.run(task).arrays["learner"]).tobytes()
+    )
+    assert learners == learners[:1] * 4

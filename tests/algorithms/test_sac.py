@@ -24,7 +24,7 @@ from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
 from erlbench.settings import resolve
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
-from tests.algorithms.cores import IdleCore
+from tests.algorithms.cores import with_and_without
 
 from . import oracle, sac_oracle
 from .episodes import run
@@ -278,15 +278,14 @@ def test_episodes_are_pure(variant, context):
 def test_two_cores_change_no_bit(variant, context):
     """An episode of 200 updates on one core and on two."""
     more = {"start_timesteps": 0, "batch_size": 64, "hidden": (64, 48), "critic_hidden": (48, 64)}
-    algorithm, workspace = SAC(replace(SMALL, **{**VARIANTS[variant], **more}), context), Workspace(context.store)
-    (task,) = algorithm.ask()
-    results = []
-    for number, workspace.second_core in enumerate((None, IdleCore(), IdleCore(changing=True))):
-        results.append(workspace.run(replace(task, id=90 + number)))
-    learners = [context.store.get(result.arrays["learner"]).tobytes() for result in results]
-    assert learners == learners[:1] * 3
-    assert [result.values for result in results] == [results[0].values] * 3
-    workspace.close()
+    (task,) = SAC(replace(SMALL, **{**VARIANTS[variant], **more}), context).ask()
+
+    def run(workspace):
+        result = workspace.run(task)
+        return result.values, context.store.get(result.arrays["learner"]).tobytes()
+
+    found = with_and_without(context.store, run)
+    assert found == found[:1] * 4
 
 
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():

@@ -21,7 +21,7 @@ from erlbench.rollout import Episode
 from erlbench.settings import resolve
 from erlbench.tasks import ReplayView
 from erlbench.workspace import Workspace
-from tests.algorithms.cores import IdleCore
+from tests.algorithms.cores import with_and_without
 
 from . import oracle
 from .episodes import run
@@ -68,12 +68,10 @@ def test_episodes_are_pure(context):
 def test_two_cores_change_no_bit(context):
     """An episode of 200 updates on one core and on two."""
     settings = replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0)
-    algorithm, workspace = TD3(settings, context), Workspace(context.store)
-    (task,) = algorithm.ask()
-    learners = []
-    for number, workspace.second_core in enumerate((None, IdleCore(), IdleCore(busy=True), IdleCore(changing=True))):
-        result = workspace.run(replace(task, id=90 + number))
-        learners.append(context.store.get(result.arrays["learner"]).tobytes())
+    (task,) = TD3(settings, context).ask()
+    learners = with_and_without(
+        context.store, lambda workspace: context.store.get(workspace.run(task).arrays["learner"]).tobytes()
+    )
     assert learners == learners[:1] * 4
 
 

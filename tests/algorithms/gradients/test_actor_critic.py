@@ -17,7 +17,7 @@ from erlbench.seeding import Purpose, generator
 from erlbench.store import Store
 from erlbench.workspace import Workspace
 from tests.algorithms import oracle
-from tests.algorithms.cores import IdleCore
+from tests.algorithms.cores import with_and_without
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
 
@@ -230,9 +230,10 @@ def test_two_cores_change_no_bit(task, replay, workspace):
     for hidden, batch_size in (((64, 48), 64), ((16, 12), 13)):
         policy, critic = specs("relu", hidden)
         given = inputs(policy, critic, replay)
-        found = []
-        for workspace.second_core in (None, IdleCore(), IdleCore(busy=True), IdleCore(changing=True)):
-            outcome = task(settings(policy, critic, batch_size=batch_size), given, KEY, workspace)
-            found.append((outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}))
+
+        def run(workspace):
+            outcome = task(settings(policy, critic, batch_size=batch_size), given, KEY, workspace)  # noqa: B023
+            return outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}
+
+        found = with_and_without(workspace.store, run, shares=batch_size == 64)
         assert found == found[:1] * 4
-    workspace.close()

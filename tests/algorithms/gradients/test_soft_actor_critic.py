@@ -18,7 +18,7 @@ from erlbench.replay import Replay
 from erlbench.store import Store
 from erlbench.workspace import Workspace
 from tests.algorithms import sac_oracle
-from tests.algorithms.cores import IdleCore
+from tests.algorithms.cores import with_and_without
 
 from .test_actor_critic import ACTION, KEY, OBSERVATION, close, minibatches
 
@@ -164,9 +164,10 @@ def test_not_a_number_is_an_error(replay, workspace):
 def test_two_cores_change_no_bit(task, replay, workspace):
     policy, critic = specs("relu", (64, 48))
     given = inputs(policy, critic, replay)
-    found = []
-    for workspace.second_core in (None, IdleCore(), IdleCore(busy=True), IdleCore(changing=True)):
+
+    def run(workspace):
         outcome = task(settings(policy, critic, batch_size=64), given, KEY, workspace)
-        found.append((outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}))
+        return outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}
+
+    found = with_and_without(workspace.store, run)
     assert found == found[:1] * 4
-    workspace.close()
