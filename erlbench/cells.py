@@ -72,6 +72,7 @@ class RunOptions:
 
     processes: int  # worker processes; 0: tasks run in the driver's process
     jobs: int = 1  # cells at once
+    one_core: bool = False  # no process uses a second core, not even one that is idle
     device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
     checkpoint_every: float = 60.0  # seconds
     task_timeout: float = 1800.0  # seconds after which a worker counts as hung

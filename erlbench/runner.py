@@ -164,7 +164,8 @@ class Runner:
         if pool is None or pool.processes != wanted:
             if pool is not None:
                 pool.close()
-            pool = self._pools[thread] = create(wanted, self.options.device, self.options.task_timeout)
+            options = self.options
+            pool = self._pools[thread] = create(wanted, options.device, options.task_timeout, one_core=options.one_core)
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
@@ -193,6 +194,7 @@ class Run:
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "processes": pool.processes,
             "jobs": runner.options.jobs,
+            "one_core": runner.options.one_core,
             "device": runner.options.device,
             "threads_per_process": 1,
             "command_line": shlex.join(runner.options.command_line),

@@ -53,6 +53,7 @@ class RunArguments:
         None, "worker processes, where a study does not pin them; 0: only this one [default: the cores]", minimum=0
     )
     jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1)
+    one_core: bool = setting(False, "no process uses a second core, not even one that is idle")
     device: str = setting("auto", "where gradients are computed: auto, cpu, cuda, cuda:1 [default: auto]")
     task_timeout: float = setting(1800.0, "seconds after which a worker counts as hung [default: 1800]", minimum=1)
     out: str | None = setting(None, "folder of the results [default: results, or results/PROFILE]")

@@ -31,7 +31,7 @@ SECTIONS = {
         "simulated_time",
     ),
     "Evaluation": ("eval_freq", "eval_episodes", "evaluate"),
-    "This machine": ("processes", "jobs", "device", "task_timeout"),
+    "This machine": ("processes", "jobs", "one_core", "device", "task_timeout"),
     "Results": ("out", "name", "checkpoint_every", "force", "dry_run"),
     "Output": ("quiet", "verbose"),
 }
@@ -106,6 +106,7 @@ def run(**given: Any) -> None:
     options = RunOptions(
         processes=cores() if asked.processes is None else asked.processes,
         jobs=asked.jobs,
+        one_core=asked.one_core,
         device=asked.device,
         checkpoint_every=asked.checkpoint_every,
         task_timeout=asked.task_timeout,

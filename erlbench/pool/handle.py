@@ -70,7 +70,7 @@ def worker_surroundings() -> Iterator[None]:
 class WorkerProcess:
     """One worker process of `slot`; `device` None: a rollout worker."""
 
-    def __init__(self, context: Any, folder: Path, occupancy: Path, slot: int, device: str | None) -> None:
+    def __init__(self, context: Any, folder: Path, occupancy: Path | None, slot: int, device: str | None) -> None:
         self.slot = slot
         self.gradient = device is not None
         self.closed = False
@@ -79,7 +79,7 @@ class WorkerProcess:
         self._descriptor = self.connection.fileno()
         self._tasks = messages.TaskWriter()
         self._process = context.Process(
-            target=worker.main, args=(theirs, str(folder), str(occupancy), slot, device), daemon=True
+            target=worker.main, args=(theirs, str(folder), occupancy and str(occupancy), slot, device), daemon=True
         )
         with worker_surroundings():
             self._start()

@@ -47,7 +47,9 @@ class SecondCore:
     def __init__(self, path: Path | str, slot: int) -> None:
         with open(path, "r+b") as file:
             self._map = mmap.mmap(file.fileno(), 0)
-        self._size, self._mine, self._cores = len(self._map), len(self._map) // 2 + slot, cores()
+        slots = len(self._map) // 2
+        self._size, self._mine = 2 * slots, slots + slot
+        self._cores = min(cores(), slots)  # who asks for so many processes expects no more to be busy
 
     def idle(self) -> bool:
         """Whether there is one."""

@@ -56,6 +56,7 @@ class ProcessPool:
         task_timeout: float = 1800.0,
         store: Store | None = None,
         start_method: str | None = None,
+        one_core: bool = False,
     ) -> None:
         self.processes = processes
         self.device = device
@@ -65,6 +66,7 @@ class ProcessPool:
         self.store = store or Store.create()
         self._slots = [Slot(index) for index in range(processes)]
         self._occupancy = Occupancy(self.store.folder, processes)
+        self._one_core = one_core
         self._idle = list(self._slots)
         self._running: dict[int, Task] = {}  # by slot
         self._chunks = Chunks(processes)
@@ -204,7 +206,8 @@ class ProcessPool:
                 starting += 1
 
     def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
-        worker = WorkerProcess(self._context, self.store.folder, self._occupancy.path, slot.index, device)
+        occupancy = None if self._one_core else self._occupancy.path
+        worker = WorkerProcess(self._context, self.store.folder, occupancy, slot.index, device)
         self._selector.register(worker.connection, selectors.EVENT_READ, worker)
         self._selector.register(worker.sentinel, selectors.EVENT_READ, worker)
         return worker

@@ -30,7 +30,7 @@ class Ready:
     device: str
 
 
-def main(connection: Any, folder: str, occupancy: str, slot: int, device: str | None) -> None:
+def main(connection: Any, folder: str, occupancy: str | None, slot: int, device: str | None) -> None:
     """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
@@ -47,7 +47,7 @@ def main(connection: Any, folder: str, occupancy: str, slot: int, device: str | 
             os._exit(0)
         send(descriptor, [write_other(Ready(device))])
     workspace, tasks = Workspace(Store(folder), slot, device or "cpu"), TaskReader()
-    workspace.second_core = SecondCore(occupancy, slot)
+    workspace.second_core = SecondCore(occupancy, slot) if occupancy else None
     try:
         while True:
             serve(workspace, tasks, descriptor)

@@ -131,7 +131,7 @@ def test_cells_and_options_reach_the_runner(monkeypatch):
         "--algo", "aes-rl,cem@no-extra-division", "--env", "Hopper-v5", "--env", "Humanoid-v5", "--seeds", "0,7",
         "--total-timesteps", "2e4", "--workers", "3", "--processes", "4", "--jobs", "2", "--device", "cpu",
         "--checkpoint-every", "5", "--task-timeout", "60", "--simulated-time", "--evaluate", "after", "--out", "there",
-        "--force", "-q", "--eval-freq", "100", "--eval-episodes", "2",
+        "--force", "-q", "--eval-freq", "100", "--eval-episodes", "2", "--one-core",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     [(cells, options)] = seen
@@ -150,7 +150,7 @@ def test_cells_and_options_reach_the_runner(monkeypatch):
         True,
         -1,
     )
-    assert (options.checkpoint_every, options.task_timeout) == (5.0, 60.0)
+    assert (options.checkpoint_every, options.task_timeout, options.one_core) == (5.0, 60.0, True)
 
 
 def test_a_preset_holds_for_the_algorithms_without_their_own():

@@ -86,14 +86,19 @@ def test_tasks_run_at_the_same_time_one_per_slot():
     assert {found[0].process, found[1].process} == {0, 1}
 
 
-@pytest.mark.parametrize(("processes", "sleeping", "expected"), [(1, 0, True), (2, 0, True), (2, 1, False)])
+@pytest.mark.parametrize(("processes", "sleeping", "expected"), [(1, 0, False), (2, 0, True), (2, 1, False)])
 def test_a_task_is_told_whether_a_core_is_idle(processes, sleeping, expected):
-    """On two cores; when the sleeping task has ended, one is."""
+    """One process expects one core to be busy; of two, one is idle when the sleeping task has ended."""
     with create(processes) as pool:
         pool.submit([task(1, "sleep", {"seconds": 0.5})] * sleeping + [task(2, "second_core")])
         found = results(pool, 1 + sleeping)
         assert found[2].values == {"idle": expected}
-        assert one(pool, task(3, "second_core")).values == {"idle": True}
+        assert one(pool, task(3, "second_core")).values == {"idle": processes == 2}
+
+
+def test_with_one_core_no_task_is_told_of_another():
+    with create(2, one_core=True) as pool:
+        assert one(pool, task(1, "second_core")).values == {"idle": False}
 
 
 @pytest.mark.parametrize("end", ["reset", "die"])
