@@ -11,13 +11,20 @@ from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.learners import ActorLearner, CriticLearner, HostCopy, Minibatches, load
+from erlbench.algorithms.gradients.learners import (
+    ActorAndCritics,
+    ActorLearner,
+    CriticLearner,
+    HostCopy,
+    Minibatches,
+    load,
+)
 from erlbench.algorithms.gradients.mlp import Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, Work
+from erlbench.algorithms.gradients.side_by_side import Work
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 
-class Learner:
+class Learner(ActorAndCritics[ActorLearner]):
     """DDPG's networks, optimisers and buffers; `state` is the flat vector of `ddpg.initial_learner`."""
 
     def __init__(self, policy: PolicySpec, critic: CriticSpec, batch_size: int, device: str) -> None:
@@ -38,15 +45,6 @@ class Learner:
         self._batch_size = batch_size
         self._shown = HostCopy(self._actors[0])
         self.acting = NumpyPolicy(policy, self._shown.tensor.numpy())
-
-    @property
-    def together(self) -> Together:
-        """What runs the works that do not depend on each other."""
-        return self.critic.together
-
-    @together.setter
-    def together(self, together: Together) -> None:
-        self.critic.together = self.actor.together = together
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""

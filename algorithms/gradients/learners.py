@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -263,6 +263,31 @@ class ActorLearner:
         assert actor is not None
         actor.gradients(half)
         self.adam.step_lane(half, self._number.item())
+
+
+class Sharing(Protocol):
+    """What runs some of its works by `together`."""
+
+    together: Together
+
+
+Actor = TypeVar("Actor", bound=Sharing)
+
+
+class ActorAndCritics(Generic[Actor]):
+    """Critics and an actor that learn in turn; one `together` runs the works of both."""
+
+    critic: CriticLearner
+    actor: Actor
+
+    @property
+    def together(self) -> Together:
+        """What runs the works that do not depend on each other."""
+        return self.critic.together
+
+    @together.setter
+    def together(self, together: Together) -> None:
+        self.critic.together = self.actor.together = together
 
 
 def smooth(actions: Tensor, noise: Tensor, scale: float, clip: float) -> None:

@@ -14,9 +14,9 @@ from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.buffers import scratch, side_by_side
 from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes
 from erlbench.algorithms.gradients.gaussian_actor import GaussianActor
-from erlbench.algorithms.gradients.learners import CriticLearner, HostCopy, Minibatches, load, saved
+from erlbench.algorithms.gradients.learners import ActorAndCritics, CriticLearner, HostCopy, Minibatches, load, saved
 from erlbench.algorithms.gradients.mlp import Adam, Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, Work
+from erlbench.algorithms.gradients.side_by_side import Work
 from erlbench.algorithms.gradients.stochastic_learner import StochasticLearner
 from erlbench.algorithms.sac import learner_parts, value_sizes
 from erlbench.errors import NumericalError
@@ -69,7 +69,7 @@ def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: 
     return Outcome(values, {"learner": state, "actor": state[: policy.size], **transitions(episodes)})
 
 
-class Learner:
+class Learner(ActorAndCritics[StochasticLearner]):
     """SAC's networks, optimisers and buffers; `state` is the flat vector of `sac.initial_learner`."""
 
     def __init__(
@@ -85,35 +85,26 @@ class Learner:
         self.alpha = self._temperature.alpha
         self.critic = CriticLearner(critic, batch_size, parts["critic"], 0.5)
         observations, critics = self.minibatch.observations, self.critic.state[0]
-        self._actor = StochasticLearner(policy, critic, parts["actor"], observations, critics)
+        self.actor = StochasticLearner(policy, critic, parts["actor"], observations, critics)
         self._value = _ValueLearner(policy, critic, parts["value"], self.minibatch) if value_network else None
         self._next_actor = GaussianActor(policy, parameters, self.minibatch.next_observations)
         self._batch_size = batch_size
         self._host_noise = torch.zeros(2, batch_size, policy.sizes[-1])  # of the next actions, and of the actor's
         self._noise = self._host_noise.to(device)
         next_draw, draw = (
-            partial(actor.draw, noise) for actor, noise in zip((self._next_actor, self._actor.policy), self._noise)
+            partial(actor.draw, noise) for actor, noise in zip((self._next_actor, self.actor.policy), self._noise)
         )
         self._draws: list[Work] = [self._value.target.forward if self._value else next_draw, draw]
-        self.works: list[Work] = [*self.critic.works, *self._actor.works, draw]
+        self.works: list[Work] = [*self.critic.works, *self.actor.works, draw]
         self._shown = HostCopy(parameters)
         self._observation = torch.zeros(1, policy.sizes[0])
         self._acting = GaussianActor(policy, self._shown.tensor, self._observation)
-
-    @property
-    def together(self) -> Together:
-        """What runs the works that do not depend on each other."""
-        return self.critic.together
-
-    @together.setter
-    def together(self, together: Together) -> None:
-        self.critic.together = self._actor.together = together
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int, temperature: float | None) -> None:
         """Take over a learner that has made so many updates; a `temperature` is kept, None is learnt."""
         load(self.state, array)
         self.critic.adam.reset(critic_updates)
-        self._actor.adam.reset(actor_updates)
+        self.actor.adam.reset(actor_updates)
         self._temperature.reset(actor_updates, temperature)
         if self._value is not None:
             self._value.adam.reset(critic_updates)
@@ -167,12 +158,12 @@ class Learner:
         With a value network that is updated, too: its target is the negative of the term in brackets. Without one
         the target critics move.
         """
-        rate, log_probability = settings["learning_rate"], self._actor.policy.log_probabilities
-        first, second = self._actor.slope()
+        rate, log_probability = settings["learning_rate"], self.actor.policy.log_probabilities
+        first, second = self.actor.slope()
         if self._value is not None:
             values = torch.minimum(first, second).addcmul_(log_probability, self.alpha, value=-1.0)
             self._value.update(values, rate)
-        self._actor.climb(self.alpha / self._batch_size, rate)
+        self.actor.climb(self.alpha / self._batch_size, rate)
         if self._value is None:
             self.critic.track(settings["tau"])
         return log_probability

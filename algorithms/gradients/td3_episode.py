@@ -15,6 +15,7 @@ from erlbench.algorithms.gradients.buffers import scratch, side_by_side
 from erlbench.algorithms.gradients.episode_loop import Memory, learn
 from erlbench.algorithms.gradients.halves import Forward
 from erlbench.algorithms.gradients.learners import (
+    ActorAndCritics,
     ActorLearner,
     CriticLearner,
     HostCopy,
@@ -24,7 +25,7 @@ from erlbench.algorithms.gradients.learners import (
     smooth,
 )
 from erlbench.algorithms.gradients.mlp import Mlp
-from erlbench.algorithms.gradients.side_by_side import Together, Work
+from erlbench.algorithms.gradients.side_by_side import Work
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.rollout import transitions
@@ -71,7 +72,7 @@ def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: K
     return Outcome(values, {"learner": state, "actor": state[: policy.size], **transitions([episode])})
 
 
-class Learner:
+class Learner(ActorAndCritics[ActorLearner]):
     """TD3's networks, optimisers and buffers; `state` is the flat vector of `td3.initial_learner`."""
 
     def __init__(self, policy: PolicySpec, critic: CriticSpec, batch_size: int, device: str) -> None:
@@ -92,15 +93,6 @@ class Learner:
         self._noise = self._host_noise.to(device)
         self._shown = HostCopy(self._actors[0])
         self.acting = NumpyPolicy(policy, self._shown.tensor.numpy())
-
-    @property
-    def together(self) -> Together:
-        """What runs the works that do not depend on each other."""
-        return self.critic.together
-
-    @together.setter
-    def together(self, together: Together) -> None:
-        self.critic.together = self.actor.together = together
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
