@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 from erlbench.algorithms.gradients.learners import arithmetic
-from erlbench.algorithms.gradients.side_by_side import SharedMemory, Together, TwoProcesses, Work, can_fork, in_turn
+from erlbench.algorithms.gradients.side_by_side import SharedMemory, Together, TwoProcesses, Work, in_turn
 from erlbench.workspace import Core, Workspace
 
 Buffers = TypeVar("Buffers")
@@ -18,7 +18,7 @@ def scratch(workspace: Workspace, kind: type[Buffers], *shapes: Any) -> Buffers:
     name = (kind, *shapes)
     if name not in workspace.scratch:
         make: Any = kind
-        with SharedMemory() if _can_share(workspace) else nullcontext():
+        with SharedMemory() if workspace.device == "cpu" else nullcontext():
             workspace.scratch[name] = make(*shapes, workspace.device)
     found: Buffers = workspace.scratch[name]
     return found
@@ -63,14 +63,10 @@ class WhereIdle:
 
 def side_by_side(workspace: Workspace, buffers: Shareable) -> Together:
     """How the works of `buffers`, which must be one of the workspace's `scratch`, run: on a CPU by `WhereIdle`."""
-    if workspace.second_core is None or not _can_share(workspace):
+    if workspace.second_core is None or workspace.device != "cpu":
         return in_turn
     name = WhereIdle, id(buffers)
     if name not in workspace.scratch:
         workspace.scratch[name] = WhereIdle(buffers.works, workspace.second_core)
     found: WhereIdle = workspace.scratch[name]
     return found
-
-
-def _can_share(workspace: Workspace) -> bool:
-    return workspace.device == "cpu" and can_fork()

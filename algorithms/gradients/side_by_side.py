@@ -9,7 +9,6 @@ from __future__ import annotations
 import mmap
 import os
 import signal
-import sys
 import traceback
 import warnings
 import weakref
@@ -50,11 +49,6 @@ class InTurn:
 
 
 in_turn = InTurn()
-
-
-def can_fork() -> bool:
-    """Whether the system's libraries bear to be used in a forked process."""
-    return sys.platform == "linux"
 
 
 class SharedMemory(TorchFunctionMode):
@@ -103,9 +97,6 @@ class TwoProcesses:
         self.close = weakref.finalize(self, _stop, self.pid, self._next, self._go)
 
     def __call__(self, works: Sequence[Work]) -> None:
-        if len(works) == 1:
-            works[0]()
-            return
         first, second = works
         self._next[0] = self._places[id(second)]
         self._go.release()

@@ -12,26 +12,13 @@ from erlbench.pool import create
 from erlbench.store import Store
 from erlbench.tasks import Counts, Output, Perturbed, Priority, Task
 
-FUNCTIONS = "tests.pool.functions:"
-
-
-def task(task_id, function="draw", settings=None, **more):
-    return Task(task_id, "test", FUNCTIONS + function, (7, task_id), settings or {}, **more)
+from .helpers import results, task
 
 
 @pytest.fixture(params=[0, 1, 2])
 def pool(request):
     with create(request.param) as pool:
         yield pool
-
-
-def results(pool, count):
-    found = {}
-    while len(found) < count:
-        result = pool.next_result(30)
-        assert result is not None
-        found[result.task] = result
-    return found
 
 
 def test_a_graph_of_tasks_gives_the_same_numbers_everywhere(pool):

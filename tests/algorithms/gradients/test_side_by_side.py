@@ -14,9 +14,7 @@ import pytest
 import torch
 
 from erlbench.algorithms.gradients.learners import arithmetic
-from erlbench.algorithms.gradients.side_by_side import SharedMemory, TwoProcesses, can_fork, in_turn
-
-pytestmark = pytest.mark.skipif(not can_fork(), reason="processes are forked on Linux only")
+from erlbench.algorithms.gradients.side_by_side import SharedMemory, TwoProcesses, in_turn
 
 
 def shared(*shape):
@@ -53,14 +51,6 @@ def test_both_work_at_the_same_time_again_and_again():
     for _ in range(50):
         together(works)
     assert (here.item(), there.item()) == (50, 50)
-    together.close()
-
-
-def test_one_work_runs_here():
-    done = []
-    together = TwoProcesses([], arithmetic())
-    together([lambda: done.append(os.getpid())])
-    assert done == [os.getpid()]
     together.close()
 
 
