@@ -42,8 +42,8 @@ from erlbench.algorithms.search.variance_updates import (
 )
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
-from erlbench.seeding import Purpose, generator
-from erlbench.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
 
 __all__ = ["AESRL", "PRESETS", "AESRLSettings", "AESRLState", "Individual", "Ranked"]
 

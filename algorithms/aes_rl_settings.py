@@ -11,7 +11,7 @@ from erlbench.algorithms.gradient_tasks import ActorCriticSettings
 from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings
 from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg
 from erlbench.algorithms.search.variance_updates import ONLINE_ADAPTIVE, ONLINE_FIXED, RANK_BASED, VARIANCE_UPDATES
-from erlbench.settings import setting
+from erlbench.experiment.settings import setting
 
 CODE = "AES-RL, public code"
 PAPER = "AES-RL, section 3"

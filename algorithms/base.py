@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
-from erlbench.replay import Replay
-from erlbench.seeding import Key, Purpose
-from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
+from erlbench.work.replay import Replay
+from erlbench.work.seeding import Key, Purpose
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
 
 
 @dataclass
@@ -164,9 +164,9 @@ class Algorithm(ABC):
         observe: float = 0.0,
         mode: bool = False,
     ) -> Task:
-        """A task that plays whole episodes with one policy; see `erlbench.rollout.rollout`.
+        """A task that plays whole episodes with one policy; see `erlbench.work.rollout.rollout`.
 
-        `action_noise` and `noise_decay` are sigma and theta of `erlbench.exploration.Noise`.
+        `action_noise` and `noise_decay` are sigma and theta of `erlbench.work.exploration.Noise`.
         `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
         shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
         and with `mode` a stochastic policy acts by its mode.
@@ -189,7 +189,7 @@ class Algorithm(ABC):
         return Task(
             task_id,
             kind,
-            "erlbench.rollout:rollout",
+            "erlbench.work.rollout:rollout",
             self.key(purpose, task_id),
             settings,
             {"parameters": parameters},

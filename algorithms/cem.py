@@ -28,10 +28,10 @@ from erlbench.algorithms.search.search_distribution import (
     weighted_moments,
 )
 from erlbench.envs.registry import Problem
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec
-from erlbench.seeding import Purpose
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Perturbed, Result, Task
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 
 CEM_RL = "CEM-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"extra_ke_division": False}}

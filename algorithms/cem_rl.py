@@ -15,8 +15,8 @@ from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.search.search_distribution import SearchDistribution
-from erlbench.settings import setting
-from erlbench.tasks import Input, Output, Perturbed, Result, Task
+from erlbench.experiment.settings import setting
+from erlbench.work.tasks import Input, Output, Perturbed, Result, Task
 
 AES_CODE = "AES-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {

@@ -19,10 +19,10 @@ from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySetting
 from erlbench.algorithms.search.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
+from erlbench.experiment.settings import setting
 from erlbench.policy import PolicySpec
-from erlbench.seeding import Purpose, generator
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Result, Task
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.tasks import ArrayRef, Result, Task
 
 PYCMA = "pycma"
 # goodai: CMA-ES as in its LunarLander experiment, without the fixed start states and the report of the best sample;

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from erlbench.policy import PolicySpec, initial_parameters, parameter_count
-from erlbench.seeding import Key
+from erlbench.work.seeding import Key
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.seeding import Purpose
-from erlbench.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
 
 @dataclass

@@ -21,10 +21,10 @@ from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_st
 from erlbench.algorithms.search.genetic import Genetics
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
-from erlbench.seeding import Purpose, generator
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Input, Output, Priority, Result, Task
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.tasks import ArrayRef, Input, Output, Priority, Result, Task
 
 PAPER, CODE = "ERL", "ERL, public code"
 WARM = 5  # batches in the replay before updates begin

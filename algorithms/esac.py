@@ -28,8 +28,8 @@ from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec, initial_parameters
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
 
 __all__ = ["ESAC", "PRESETS"]
 SCHEDULE, CROSSOVER = 0, 1  # what a random choice is about, in its key

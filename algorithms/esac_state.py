@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from erlbench.algorithms.search.optimisers import Moments
-from erlbench.tasks import ArrayRef, Perturbed, Result
+from erlbench.work.tasks import ArrayRef, Perturbed, Result
 
 VALIDATED = ("es", "sac", "winner")  # the ES mean, the SAC policy, the best individual
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from erlbench.algorithms.individuals import fitness_of
-from erlbench.tasks import Result
+from erlbench.work.tasks import Result
 
 
 @dataclass(kw_only=True)

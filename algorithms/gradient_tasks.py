@@ -11,10 +11,10 @@ from typing import Any
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS
-from erlbench.seeding import Purpose
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Input, Priority, ReplayView, Task
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 CEM_RL = "CEM-RL, public code"
 TD3 = "TD3"

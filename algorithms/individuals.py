@@ -11,10 +11,10 @@ from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
-from erlbench.seeding import Key, Purpose, environment_seed
-from erlbench.settings import setting
-from erlbench.tasks import Result
+from erlbench.work.seeding import Key, Purpose, environment_seed
+from erlbench.work.tasks import Result
 
 OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"
 START_STATES = ("fresh", "generation", "fixed")

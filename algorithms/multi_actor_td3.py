@@ -18,10 +18,10 @@ from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
-from erlbench.seeding import Purpose
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Input, Output, Priority, Result, Task
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Input, Output, Priority, Result, Task
 
 CODE = "CEM-RL, public code"
 # one-update: as many critic updates as environment steps, CEM-RL's ratio

@@ -22,10 +22,10 @@ from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_nam
 from erlbench.algorithms.search.pycma import default_population
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
+from erlbench.experiment.settings import setting
 from erlbench.policy import PolicySpec
-from erlbench.seeding import Purpose, generator
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Result, Task
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.tasks import ArrayRef, Result, Task
 
 GOODAI, NEVERGRAD = "GoodAI comparison", "nevergrad"
 _GOODAI: Mapping[str, Any] = {

@@ -22,10 +22,10 @@ from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, TimeLimit
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
-from erlbench.noise import NoiseTable
 from erlbench.policy import PolicySpec
-from erlbench.seeding import Key, Purpose, environment_seed, generator
-from erlbench.tasks import ArrayRef, Perturbed, Result, Task
+from erlbench.work.noise import NoiseTable
+from erlbench.work.seeding import Key, Purpose, environment_seed, generator
+from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 
 __all__ = ["PRESETS", "Generation", "OpenAIES", "OpenAIESSettings", "OpenAIESState", "Pair"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings, PolicySettings
 from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS
-from erlbench.settings import setting
 
 PAPER, PUBLIC = "OpenAI-ES", "OpenAI-ES, public code"
 ADAM, SGD = "adam", "sgd"

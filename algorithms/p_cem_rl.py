@@ -15,8 +15,8 @@ from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings, CEMRLState
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.search.search_distribution import SearchDistribution
-from erlbench.settings import setting
-from erlbench.tasks import Input, Output, Perturbed, Priority, Result, Task
+from erlbench.experiment.settings import setting
+from erlbench.work.tasks import Input, Output, Perturbed, Priority, Result, Task
 
 AES_CODE = "AES-RL, public code"
 CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True}

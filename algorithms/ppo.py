@@ -16,10 +16,10 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import Problem
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Counts, Priority, Result, Task
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import ArrayRef, Counts, Priority, Result, Task
 
 PPO2, SB3 = "baselines ppo2, MuJoCo", "stable-baselines3"
 OBSERVATION_CLIP = 10.0  # standard deviations; of normalised observations, in ppo2 and stable-baselines3

@@ -19,10 +19,10 @@ from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
 from erlbench.envs.registry import Problem
+from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
-from erlbench.seeding import Key, Purpose
-from erlbench.settings import setting
-from erlbench.tasks import ArrayRef, Result, Task
+from erlbench.work.seeding import Key, Purpose
+from erlbench.work.tasks import ArrayRef, Result, Task
 
 V1, V2 = "SAC v1", "SAC v2"
 BOTH = "SAC v1 and v2"

@@ -17,7 +17,7 @@ from typing import Any  # noqa: E402
 import click  # noqa: E402
 
 from benchmarks.harness import Claim  # noqa: E402
-from erlbench import machine  # noqa: E402
+from erlbench.running import machine  # noqa: E402
 
 NAMES = (
     "command_line", "driver", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule",

@@ -13,15 +13,15 @@ import numpy as np
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.driver import Driver, Options
 from erlbench.envs.registry import Problem, problem
+from erlbench.experiment.settings import resolve
 from erlbench.pool import create
 from erlbench.pool.base import Pool
-from erlbench.recorder import Recorder
-from erlbench.replay import Replay
-from erlbench.report.timeline import busy
-from erlbench.results import RunDirectory
-from erlbench.settings import resolve
+from erlbench.reporting.timeline import busy
+from erlbench.running.driver import Driver, Options
+from erlbench.running.recorder import Recorder
+from erlbench.running.results import RunDirectory
+from erlbench.work.replay import Replay
 
 ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import MUJOCO
-from erlbench.recorder import EVAL_COLUMNS, TASK_COLUMNS
+from erlbench.running.recorder import EVAL_COLUMNS, TASK_COLUMNS
 
 ALGORITHMS, SEEDS, ROWS = ("td3", "cem", "cem-rl", "aes-rl", "p-cem-rl"), 20, 200
 ENVIRONMENTS = MUJOCO[:10]

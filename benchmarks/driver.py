@@ -17,11 +17,11 @@ from benchmarks.harness import Claim, cpu_seconds, median, take_turns
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.envs.registry import problem
+from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.pool import ProcessPool
-from erlbench.replay import Replay
-from erlbench.settings import resolve
-from erlbench.tasks import Task
+from erlbench.work.replay import Replay
+from erlbench.work.tasks import Task
 
 POPULATION, GENERATIONS = 500, 5
 REPEATS = 5

@@ -20,11 +20,11 @@ from benchmarks.harness import NO_PEER, Claim, Samples, cpu_seconds, median, tak
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.replay import Replay
-from erlbench.settings import resolve
-from erlbench.store import Store
+from erlbench.experiment.settings import resolve
 from erlbench.threads import cores
-from erlbench.workspace import Core, Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.workspace import Core, Workspace
 
 ALGORITHMS, ENVIRONMENT, HIDDEN, BATCH = ("td3", "sac"), "HalfCheetah-v5", (256, 256), 256
 WARM_UP, STEPS, REPEATS = 1000, 150, 9

@@ -23,10 +23,10 @@ from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
+from erlbench.experiment.settings import resolve
 from erlbench.pool import create
-from erlbench.replay import Replay
-from erlbench.settings import resolve
 from erlbench.threads import cores
+from erlbench.work.replay import Replay
 
 ENVIRONMENT, HIDDEN, POPULATION = "HalfCheetah-v5", (64, 64), 20
 GENERATIONS, REPEATS, SIGMA = 4, 5, 0.03  # the first generation of a turn is not counted

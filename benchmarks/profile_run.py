@@ -20,8 +20,8 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import PROCESSES, Tasks, column, rows, train  # noqa: E402
 from benchmarks.harness import cpu_seconds, wall_seconds  # noqa: E402
-from erlbench import machine  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
+from erlbench.running import machine  # noqa: E402
 
 ALGORITHMS = ("cem-rl", "aes-rl")
 STEPS, WARM_UP = 4000, 900

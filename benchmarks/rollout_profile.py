@@ -17,8 +17,8 @@ from collections.abc import Callable  # noqa: E402
 from benchmarks.harness import cpu_seconds, median, take_turns  # noqa: E402
 from benchmarks.rollouts import Bench  # noqa: E402
 from erlbench.policy import NumpyPolicy  # noqa: E402
-from erlbench.store import Store  # noqa: E402
-from erlbench.workspace import Workspace  # noqa: E402
+from erlbench.work.store import Store  # noqa: E402
+from erlbench.work.workspace import Workspace  # noqa: E402
 
 REPEATS = 9
 

@@ -20,9 +20,9 @@ import torch
 from benchmarks.harness import NO_PEER, Claim, cpu_seconds, median, take_turns
 from erlbench.envs.registry import Problem, problem
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, layer_slices
-from erlbench.rollout import play, rollout
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.rollout import play, rollout
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 
 ENVIRONMENTS = ("HalfCheetah-v5", "Walker2d-v5", "Humanoid-v5")
 NETWORKS = ((400, 300), (64, 64))

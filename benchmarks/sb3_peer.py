@@ -27,12 +27,12 @@ from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # noqa: E402
 
-from erlbench import machine  # noqa: E402
-from erlbench.csv_file import CsvFile  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.recorder import EVAL_COLUMNS  # noqa: E402
-from erlbench.results import RunDirectory  # noqa: E402
-from erlbench.seeding import Purpose, environment_seed  # noqa: E402
+from erlbench.running import machine  # noqa: E402
+from erlbench.running.csv_file import CsvFile  # noqa: E402
+from erlbench.running.recorder import EVAL_COLUMNS  # noqa: E402
+from erlbench.running.results import RunDirectory  # noqa: E402
+from erlbench.work.seeding import Purpose, environment_seed  # noqa: E402
 
 COMMON = {
     "learning_rate": 3e-4, "buffer_size": 1_000_000, "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1,

@@ -27,12 +27,12 @@ from benchmarks.scaling_figure import Curve, Panel, draw  # noqa: E402
 from benchmarks.tasks_and_workers import efficiency, walker_lengths  # noqa: E402
 from benchmarks.updates import Bench as Updates  # noqa: E402
 from benchmarks.updates import random_replay  # noqa: E402
-from erlbench import machine  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.report.style import FORMATS  # noqa: E402
-from erlbench.store import Store  # noqa: E402
+from erlbench.reporting.style import FORMATS  # noqa: E402
+from erlbench.running import machine  # noqa: E402
 from erlbench.threads import cores  # noqa: E402
-from erlbench.workspace import Workspace  # noqa: E402
+from erlbench.work.store import Store  # noqa: E402
+from erlbench.work.workspace import Workspace  # noqa: E402
 
 SMALL, MIDDLE, BATCH = (64, 64), (256, 256), 256
 POPULATIONS = (8, 16, 32, 64, 128, 256, 512)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.report import style
+from erlbench.reporting import style
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.rollout import rollout
-from erlbench.seeding import Key
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.rollout import rollout
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def nothing(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:

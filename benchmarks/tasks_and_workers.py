@@ -16,11 +16,11 @@ from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import problem
 from erlbench.policy import initial_parameters
 from erlbench.pool import ProcessPool
-from erlbench.replay import Replay
-from erlbench.rollout import rollout
-from erlbench.store import Store
-from erlbench.tasks import Task
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.rollout import rollout
+from erlbench.work.store import Store
+from erlbench.work.tasks import Task
+from erlbench.work.workspace import Workspace
 
 REPEATS = 5
 WORKERS = (5, 9, 24, 64)

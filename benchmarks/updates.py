@@ -19,10 +19,10 @@ from erlbench.algorithms.gradients.actor_critic import train_actor, update_criti
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners import arithmetic
 from erlbench.policy import PolicySpec, initial_parameters
-from erlbench.replay import Replay
-from erlbench.store import Store
-from erlbench.tasks import ReplayView
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.tasks import ReplayView
+from erlbench.work.workspace import Workspace
 
 SHAPE = (17, 6)  # observation and action, HalfCheetah's and Walker2d's
 SIZES = (((256, 256), 256), ((400, 300), 100))

@@ -7,9 +7,9 @@ import signal
 from pathlib import Path
 
 from erlbench.algorithms import registry
-from erlbench.cells import Cell, RunOptions
-from erlbench.runner import run_cells
-from erlbench.settings import resolve
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.settings import resolve
+from erlbench.running.runner import run_cells
 
 SMALL = {
     "hidden": (16, 16), "batch_size": 16, "start_timesteps": 300, "critic_block": 50, "replay_size": 5000,

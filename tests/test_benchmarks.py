@@ -19,8 +19,8 @@ from benchmarks.scaling import table as scaling_table
 from benchmarks.scaling_figure import Curve, Panel, draw
 from benchmarks.updates import Bench, random_replay
 from erlbench.envs.registry import problem
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 
 
 def test_a_claim_is_met_missed_or_not_measured():

@@ -67,7 +67,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
         for path in (ROOT / folder).rglob("*.py")
         if (ROOT / "erlbench" / "algorithms") not in path.parents and (ROOT / "erlbench" / "envs") not in path.parents
     }
-    data = {"erlbench/py.typed", "erlbench/benchmarks.toml", "erlbench/report/published.csv"}
+    data = {"erlbench/py.typed", "erlbench/benchmarks.toml", "erlbench/reporting/published.csv"}
     assert {name for name in names if ".dist-info/" not in name} == expected | data
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 

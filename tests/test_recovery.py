@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.store import PREFIX
+from erlbench.work.store import PREFIX
 from tests.runs import TIMES, all_rows, heed_interrupts
 
 ARGUMENTS = (

@@ -31,9 +31,9 @@ from erlbench.algorithms.gradients.mlp import Mlp
 from erlbench.algorithms.gradients.side_by_side import Work
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def update_critic(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

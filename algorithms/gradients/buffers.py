@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from erlbench.algorithms.gradients.learners import arithmetic
 from erlbench.algorithms.gradients.side_by_side import SharedMemory, Together, TwoProcesses, Work, in_turn
-from erlbench.workspace import Core, Workspace
+from erlbench.work.workspace import Core, Workspace
 
 Buffers = TypeVar("Buffers")
 

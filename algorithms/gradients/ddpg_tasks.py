@@ -14,12 +14,12 @@ from erlbench.algorithms.gradients.ddpg_learner import Learner
 from erlbench.algorithms.gradients.episode_loop import Memory, learn
 from erlbench.algorithms.gradients.learners import arithmetic, check_losses, saved
 from erlbench.errors import NumericalError
-from erlbench.exploration import Noise
 from erlbench.policy import PolicySpec
-from erlbench.rollout import transitions
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.exploration import Noise
+from erlbench.work.rollout import transitions
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

@@ -10,11 +10,11 @@ import numpy as np
 from erlbench.algorithms.gradients.learners import arithmetic
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import PolicySpec
-from erlbench.replay import ReplayReader
-from erlbench.rollout import Episode, reset
-from erlbench.seeding import Key, Purpose, environment_seed, generator
-from erlbench.tasks import ReplayView
-from erlbench.workspace import Workspace
+from erlbench.work.replay import ReplayReader
+from erlbench.work.rollout import Episode, reset
+from erlbench.work.seeding import Key, Purpose, environment_seed, generator
+from erlbench.work.tasks import ReplayView
+from erlbench.work.workspace import Workspace
 
 
 class Memory:

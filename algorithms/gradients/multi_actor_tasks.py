@@ -12,9 +12,9 @@ from erlbench.algorithms.gradients.buffers import scratch, side_by_side
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners import arithmetic, check_losses, saved
 from erlbench.algorithms.gradients.td3_episode import Learner
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def update_td3(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

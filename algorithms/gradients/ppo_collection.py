@@ -18,9 +18,9 @@ from erlbench.algorithms.ppo import EPSILON, OBSERVATION_CLIP, PPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.rollout import reset
-from erlbench.seeding import Key, Purpose, environment_seed, generator
-from erlbench.workspace import Workspace
+from erlbench.work.rollout import reset
+from erlbench.work.seeding import Key, Purpose, environment_seed, generator
+from erlbench.work.workspace import Workspace
 
 REWARD_CLIP = 10.0  # standard deviations; of normalised rewards
 

@@ -24,9 +24,9 @@ from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
 from erlbench.algorithms.ppo import PPOSettings, actor_parameters, reported_parameters
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 ACTIVATION_MODULES = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": torch.nn.LeakyReLU}
 COLUMNS = {

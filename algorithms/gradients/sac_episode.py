@@ -21,10 +21,10 @@ from erlbench.algorithms.gradients.stochastic_learner import StochasticLearner
 from erlbench.algorithms.sac import learner_parts, value_sizes
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.rollout import transitions
-from erlbench.seeding import Key
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.rollout import transitions
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def train_episodes(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

@@ -22,9 +22,9 @@ from erlbench.algorithms.gradients.minibatch_blocks import BLOCK, CriticBlock, N
 from erlbench.algorithms.gradients.stochastic_learner import StochasticLearner
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.seeding import Key, Purpose, generator
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def update_critic(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

@@ -28,10 +28,10 @@ from erlbench.algorithms.gradients.mlp import Mlp
 from erlbench.algorithms.gradients.side_by_side import Work
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.rollout import transitions
-from erlbench.seeding import Key
-from erlbench.tasks import Outcome
-from erlbench.workspace import Workspace
+from erlbench.work.rollout import transitions
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
 
 
 def train_episode(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

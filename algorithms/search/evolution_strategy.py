@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.noise import NoiseTable
-from erlbench.seeding import Key, Purpose
-from erlbench.tasks import Outcome, Priority, Result, Task
-from erlbench.workspace import Workspace
+from erlbench.work.noise import NoiseTable
+from erlbench.work.seeding import Key, Purpose
+from erlbench.work.tasks import Outcome, Priority, Result, Task
+from erlbench.work.workspace import Workspace
 
 BLOCK = 64  # perturbations that one task sums; the result depends on it, so it never changes
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.seeding import Key
-from erlbench.tasks import ArrayRef, Perturbed
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef, Perturbed
 
 BLOCK = 8192  # parameters
 LOG, EQUAL, RANKS = "log", "equal", "ranks"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from erlbench.cells import EVALUATE, check_name
 from erlbench.errors import UsageError, nearest
-from erlbench.settings import check, setting
-from erlbench.toml_file import TomlFile
+from erlbench.experiment.cells import EVALUATE, check_name
+from erlbench.experiment.settings import check, setting
+from erlbench.experiment.toml_file import TomlFile
 
 MOST_SEEDS = 10_000
 TABLES = {"set": "settings", "env_set": "env_settings"}  # options of KEY=VALUE, and their tables in a file

@@ -11,7 +11,7 @@ import click
 from erlbench.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from erlbench.studies import Profile
+    from erlbench.experiment.studies import Profile
 
 
 @click.command()
@@ -32,7 +32,7 @@ def command(what: str, verbose: bool) -> None:
 
 def _algos(verbose: bool) -> None:
     from erlbench.algorithms import registry
-    from erlbench.settings import describe, text
+    from erlbench.experiment.settings import describe, text
 
     rows = [
         (
@@ -114,8 +114,8 @@ def _budget(profile: Profile) -> str:
 
 
 def _studies(verbose: bool) -> None:
-    from erlbench.settings import text
-    from erlbench.studies import load_studies
+    from erlbench.experiment.settings import text
+    from erlbench.experiment.studies import load_studies
 
     studies = load_studies()
     rows = [

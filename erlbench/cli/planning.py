@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from erlbench import studies
 from erlbench.algorithms import registry
-from erlbench.cells import Cell, cell_name
 from erlbench.cli.arguments import RunArguments
 from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
-from erlbench.settings import resolve
+from erlbench.experiment import studies
+from erlbench.experiment.cells import Cell, cell_name
+from erlbench.experiment.settings import resolve
 
 RESULTS = Path("results")
 PROFILE = "smoke"

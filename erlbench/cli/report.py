@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from erlbench.errors import UsageError
-from erlbench.studies import Study, find_profile, load_studies
+from erlbench.experiment.studies import Study, find_profile, load_studies
 
 
 class _Report(click.Command):
@@ -93,8 +93,8 @@ def command(
       erlbench report results/swimmer --reach
       erlbench report results/hopper --reach=1000,2000
     """
-    from erlbench.report.options import Options, parse_panels, parse_scores
-    from erlbench.studies import find
+    from erlbench.experiment.studies import find
+    from erlbench.reporting.options import Options, parse_panels, parse_scores
 
     scores = None if reach is None else parse_scores(reach)
     options = Options(parse_panels(columns), scores, x, smooth, band)
@@ -110,7 +110,7 @@ def command(
     else:
         for one in chosen.values():
             find_profile(one, profile)
-    from erlbench.report import build
+    from erlbench.reporting import build
 
     click.echo(
         build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True), options)

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from erlbench.cells import Cell, RunOptions
 from erlbench.cli.arguments import RunArguments, arguments, option_fields
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.threads import cores
 
 SECTIONS = {
@@ -117,7 +117,7 @@ def run(**given: Any) -> None:
     if asked.dry_run:
         _show_plan(cells, options)
         return
-    from erlbench.runner import run_cells
+    from erlbench.running.runner import run_cells
 
     click.get_current_context().exit(run_cells(cells, options))
 
@@ -126,8 +126,8 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
     from erlbench.cli.tables import duration, print_table, setting_texts, size
     from erlbench.envs.registry import problem
-    from erlbench.estimate import estimate
-    from erlbench.settings import plain
+    from erlbench.experiment.estimate import estimate
+    from erlbench.experiment.settings import plain
 
     per_cell = max(1, options.processes // options.jobs)
     problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}

@@ -13,7 +13,7 @@ import click
 
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
-from erlbench.results import RunDirectory
+from erlbench.running.results import RunDirectory
 
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 

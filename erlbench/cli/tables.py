@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from erlbench.settings import text
+from erlbench.experiment.settings import text
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from erlbench.policy.layout import Tensor, network_tensors
 from erlbench.policy.spec import PolicySpec
-from erlbench.seeding import Key, generator
+from erlbench.work.seeding import Key, generator
 
 INITIALISATIONS = ("pytorch", "normc", "zero")
 LAST_NORM = 0.01  # of the weights of an output, OpenAI-ES

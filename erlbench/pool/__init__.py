@@ -7,7 +7,7 @@ from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.processes import ProcessPool
 from erlbench.pool.serial import SerialPool
 from erlbench.pool.simulated import SimulatedPool
-from erlbench.store import Store
+from erlbench.work.store import Store
 
 __all__ = ["Pool", "PoolEvent", "ProcessPool", "SerialPool", "SimulatedPool", "create"]
 

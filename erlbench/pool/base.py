@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from erlbench.errors import TaskError
-from erlbench.store import Store
-from erlbench.tasks import ArrayRef, Input, Output, Result, Task, dependencies
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task, dependencies
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ self-scheduling", IEEE Transactions on Computers 36, 1987), so that no process i
 
 from __future__ import annotations
 
-from erlbench.tasks import Result, Task
+from erlbench.work.tasks import Result, Task
 
 GRAIN = 0.05  # seconds that a chunk may take; an episode of a robot usually takes longer than that alone
 SHARE = 2  # chunks per process into which what is ready is divided

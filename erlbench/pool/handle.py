@@ -18,10 +18,10 @@ from multiprocess import forkserver, resource_tracker
 
 from erlbench.pool import messages, worker
 from erlbench.pool.failures import Failure
-from erlbench.tasks import Task
 from erlbench.threads import limit_threads
+from erlbench.work.tasks import Task
 
-PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.rollout"]
+PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout"]
 
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
 LOCK = threading.RLock()

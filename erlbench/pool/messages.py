@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from erlbench.tasks import Counts, Priority, Result, Task
+from erlbench.work.tasks import Counts, Priority, Result, Task
 
 HEADER = struct.Struct("=Q")  # length of what follows
 BLOCK = 1 << 16  # bytes asked for at once; nearly every message is shorter

@@ -23,8 +23,8 @@ from erlbench.pool.failures import Failure, as_error
 from erlbench.pool.handle import WorkerProcess, start_context
 from erlbench.pool.occupancy import Occupancy
 from erlbench.pool.worker import Ready
-from erlbench.store import Store
-from erlbench.tasks import Result, Task
+from erlbench.work.store import Store
+from erlbench.work.tasks import Result, Task
 
 KILLS = 3  # workers that a task may kill, and gradient workers that may die while they start
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.failures import as_error, failure
 from erlbench.pool.worker import prepare_torch
-from erlbench.store import Store
-from erlbench.tasks import Result, Task
-from erlbench.workspace import Workspace
+from erlbench.work.store import Store
+from erlbench.work.tasks import Result, Task
+from erlbench.work.workspace import Workspace
 
 
 class SerialPool:

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from erlbench.pool.base import Pool, PoolEvent, Queue
-from erlbench.store import Store
-from erlbench.tasks import Priority, Result, Task
+from erlbench.work.store import Store
+from erlbench.work.tasks import Priority, Result, Task
 
 # Seconds on one core, rounded: HalfCheetah's physics and policy; TD3's updates of 400-300 networks with batch 100.
 # Their ratios, not their sizes, decide what an asynchronous algorithm does.

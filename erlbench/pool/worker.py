@@ -18,9 +18,9 @@ from erlbench.pool.chunks import GRAIN
 from erlbench.pool.failures import failure
 from erlbench.pool.messages import TaskReader, receive, send, write_other, write_result
 from erlbench.pool.occupancy import SecondCore
-from erlbench.store import Store
 from erlbench.threads import limit_threads
-from erlbench.workspace import Workspace
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 
 
 @dataclass(frozen=True)

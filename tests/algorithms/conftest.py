@@ -4,8 +4,8 @@ import pytest
 
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.replay import Replay
-from erlbench.store import Store
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.workspace import Workspace
+from erlbench.work.workspace import Workspace
 
 
 class IdleCore:

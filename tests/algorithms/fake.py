@@ -6,9 +6,9 @@ import numpy as np
 
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import EnvSpec, Problem
-from erlbench.replay import Replay
-from erlbench.store import Store
-from erlbench.tasks import Outcome, Output, Result
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.tasks import Outcome, Output, Result
 
 OBSERVATION, ACTION = 2, 1
 

@@ -7,10 +7,10 @@ import pytest
 
 from erlbench.algorithms.aes_rl import AESRL, PRESETS
 from erlbench.algorithms.aes_rl_settings import AESRLSettings
-from erlbench.checkpoint import decode, encode
 from erlbench.errors import UsageError
-from erlbench.settings import resolve
-from erlbench.tasks import ArrayRef, Counts, Output, Perturbed, Priority
+from erlbench.experiment.settings import resolve
+from erlbench.running.checkpoint import decode, encode
+from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
 
 from .fake import Fake
 

@@ -8,11 +8,11 @@ from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
 from erlbench.algorithms.search.search_distribution import elite_weights
-from erlbench.checkpoint import decode, encode
 from erlbench.errors import UsageError
-from erlbench.seeding import Purpose
-from erlbench.settings import resolve
-from erlbench.tasks import ArrayRef, Output, Perturbed, Priority
+from erlbench.experiment.settings import resolve
+from erlbench.running.checkpoint import decode, encode
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Output, Perturbed, Priority
 
 from .fake import Fake
 

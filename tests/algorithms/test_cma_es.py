@@ -17,14 +17,14 @@ from erlbench.algorithms.search.pycma import (
     full_memory,
     losses,
 )
-from erlbench.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.driver import CORE_TYPES
 from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
-from erlbench.rollout import rollout
-from erlbench.seeding import Purpose, generator
-from erlbench.workspace import Workspace
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.driver import CORE_TYPES
+from erlbench.work.rollout import rollout
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.workspace import Workspace
 
 from .fake import ACTION, OBSERVATION, Fake
 

@@ -6,17 +6,17 @@ import threading
 import numpy as np
 import pytest
 
-from erlbench import progress
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
-from erlbench.cells import RunOptions
-from erlbench.checkpoint import load_checkpoint, references, save_checkpoint
-from erlbench.driver import CORE_TYPES, Driver
 from erlbench.envs.registry import problem
+from erlbench.experiment.cells import RunOptions
+from erlbench.experiment.settings import describe
 from erlbench.pool import create
-from erlbench.replay import Replay
-from erlbench.runner import Runner
-from erlbench.settings import describe
+from erlbench.running import progress
+from erlbench.running.checkpoint import load_checkpoint, references, save_checkpoint
+from erlbench.running.driver import CORE_TYPES, Driver
+from erlbench.running.runner import Runner
+from erlbench.work.replay import Replay
 from tests.runs import all_rows, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)

@@ -16,12 +16,12 @@ from erlbench.algorithms.gradients.ddpg_learner import Learner
 from erlbench.algorithms.gradients.ddpg_tasks import train_episode, update_ddpg
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.errors import NumericalError
-from erlbench.exploration import Noise
+from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, layer_slices
-from erlbench.seeding import Purpose, generator
-from erlbench.settings import resolve
-from erlbench.tasks import ReplayView
-from erlbench.workspace import Workspace
+from erlbench.work.exploration import Noise
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.tasks import ReplayView
+from erlbench.work.workspace import Workspace
 
 from . import oracle
 from .cores import with_and_without

@@ -9,9 +9,9 @@ from erlbench.algorithms.base import Context
 from erlbench.algorithms.ddpg import DDPG, DDPGSettings
 from erlbench.algorithms.registry import ALGORITHMS, find
 from erlbench.envs.registry import problem
-from erlbench.replay import Replay
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
 CYCLE, CLOCKWISE = "erlbench/CyclicMDP-v0", 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.settings import describe
+from erlbench.experiment.settings import describe
 
 PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
 

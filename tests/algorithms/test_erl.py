@@ -6,11 +6,11 @@ import pytest
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.envs.registry import problem
-from erlbench.replay import Replay
-from erlbench.settings import resolve
-from erlbench.store import Store
-from erlbench.tasks import Output
-from erlbench.workspace import Workspace
+from erlbench.experiment.settings import resolve
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.tasks import Output
+from erlbench.work.workspace import Workspace
 
 SMALL = {"population": 4, "hidden": (8,), "critic_hidden": (8,), "batch_size": 4, "sync_period": 2}
 

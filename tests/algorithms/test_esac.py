@@ -13,11 +13,11 @@ from erlbench.algorithms.esac import ESAC
 from erlbench.algorithms.esac_settings import PRESETS, ESACSettings
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.replay import Replay
-from erlbench.settings import resolve
-from erlbench.store import Store
-from erlbench.tasks import Counts, Priority
-from erlbench.workspace import Workspace
+from erlbench.experiment.settings import resolve
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.tasks import Counts, Priority
+from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
 SMALL = {

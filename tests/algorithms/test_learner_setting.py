@@ -9,9 +9,9 @@ from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.replay import Replay
-from erlbench.settings import resolve
-from erlbench.store import Store
+from erlbench.experiment.settings import resolve
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
 from tests.runs import all_rows, make_cell, run
 
 from .test_conformance import check_counts, interrupt_after

@@ -17,12 +17,12 @@ from erlbench.algorithms.gradients.td3_episode import Learner
 from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
-from erlbench.replay import Replay
-from erlbench.seeding import Purpose, generator
-from erlbench.settings import resolve
-from erlbench.store import Store
-from erlbench.tasks import Output
-from erlbench.workspace import Workspace
+from erlbench.experiment.settings import resolve
+from erlbench.work.replay import Replay
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.store import Store
+from erlbench.work.tasks import Output
+from erlbench.work.workspace import Workspace
 
 SMALL = MultiActorTD3Settings(actors=3, hidden=(16, 16), batch_size=8, start_timesteps=600, update_ratio=0.1)
 

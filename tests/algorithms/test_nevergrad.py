@@ -13,13 +13,13 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
 from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_name
 from erlbench.algorithms.search.pycma import default_population
-from erlbench.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.cli import cli
-from erlbench.driver import CORE_TYPES
 from erlbench.errors import CellError, UsageError
+from erlbench.experiment.settings import resolve
 from erlbench.policy import initial_policy
-from erlbench.seeding import Purpose, generator
-from erlbench.settings import resolve
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.driver import CORE_TYPES
+from erlbench.work.seeding import Purpose, generator
 
 from .fake import Fake
 

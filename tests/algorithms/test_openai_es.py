@@ -14,10 +14,10 @@ from erlbench.algorithms.openai_es_settings import PRESETS
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.errors import UsageError
-from erlbench.noise import NoiseTable
-from erlbench.settings import resolve
-from erlbench.tasks import Counts, Result
-from erlbench.workspace import Workspace
+from erlbench.experiment.settings import resolve
+from erlbench.work.noise import NoiseTable
+from erlbench.work.tasks import Counts, Result
+from erlbench.work.workspace import Workspace
 from tests.algorithms.fake import OBSERVATION, Fake
 from tests.algorithms.test_conformance import check_counts, interrupt_after
 from tests.runs import all_rows, make_cell, rows, run

@@ -17,10 +17,10 @@ from erlbench.cli import cli
 from erlbench.envs.registry import EnvSpec, Problem, problem
 from erlbench.errors import NumericalError, TaskError, UsageError
 from erlbench.policy import NumpyPolicy
-from erlbench.replay import Replay
-from erlbench.seeding import Purpose, environment_seed, generator
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.seeding import Purpose, environment_seed, generator
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
 SEED, STEPS, TOTAL = 3, 256, 768

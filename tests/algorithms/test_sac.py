@@ -20,10 +20,10 @@ from erlbench.algorithms.gradients.sac_episode import Learner, train_episodes
 from erlbench.algorithms.gradients.side_by_side import in_turn
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
 from erlbench.errors import NumericalError, UsageError
+from erlbench.experiment.settings import resolve
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
-from erlbench.settings import resolve
-from erlbench.tasks import ReplayView
-from erlbench.workspace import Workspace
+from erlbench.work.tasks import ReplayView
+from erlbench.work.workspace import Workspace
 from tests.algorithms.cores import with_and_without
 
 from . import oracle, sac_oracle

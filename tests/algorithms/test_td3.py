@@ -16,11 +16,11 @@ from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.td3_episode import Learner, train_episode
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
 from erlbench.errors import NumericalError
+from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec
-from erlbench.rollout import Episode
-from erlbench.settings import resolve
-from erlbench.tasks import ReplayView
-from erlbench.workspace import Workspace
+from erlbench.work.rollout import Episode
+from erlbench.work.tasks import ReplayView
+from erlbench.work.workspace import Workspace
 from tests.algorithms.cores import with_and_without
 
 from . import oracle

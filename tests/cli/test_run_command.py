@@ -8,15 +8,15 @@ import pytest
 import tomli_w
 from click.testing import CliRunner
 
-from erlbench import runner
 from erlbench.algorithms import registry
-from erlbench.cells import Cell, RunOptions
 from erlbench.cli import cli
 from erlbench.cli.arguments import arguments
 from erlbench.cli.planning import plan
 from erlbench.envs import catalogue
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.running import runner
 
 
 def invoke(*words: str):

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from erlbench import report
+from erlbench import reporting
 from erlbench.cli import cli
 from erlbench.envs import catalogue
-from erlbench.report.options import Options
-from erlbench.studies import load_studies
+from erlbench.experiment.studies import load_studies
+from erlbench.reporting.options import Options
 
 CONFIG = """\
 [run]
@@ -157,7 +157,7 @@ def built(monkeypatch) -> list[tuple]:
         calls.append((tuple(results), out, list(studies), profile, options))
         return out / "index.md"
 
-    monkeypatch.setattr(report, "build", build, raising=False)
+    monkeypatch.setattr(reporting, "build", build, raising=False)
     return calls
 
 

@@ -10,7 +10,7 @@ import pytest
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
-from erlbench.rollout import play
+from erlbench.work.rollout import play
 
 pytest.importorskip("shimmy")
 pytest.importorskip("dm_control")

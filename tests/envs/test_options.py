@@ -6,13 +6,13 @@ import gymnasium
 import numpy as np
 import pytest
 
-from erlbench.checkpoint import decode, encode
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
-from erlbench.rollout import play
+from erlbench.running.checkpoint import decode, encode
+from erlbench.work.rollout import play
 
 
 def test_texts_are_read_as_values():

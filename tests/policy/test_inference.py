@@ -6,7 +6,7 @@ import torch
 from torch.distributions import Categorical
 
 from erlbench.policy import ACTIVATIONS, SQUASHINGS, NumpyPolicy, PolicySpec, initial_policy
-from erlbench.seeding import generator
+from erlbench.work.seeding import generator
 
 TORCH = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": lambda: torch.nn.LeakyReLU(0.01)}
 OBSERVATION, ACTION = 5, 3

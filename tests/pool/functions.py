@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.errors import NumericalError, TaskError
-from erlbench.seeding import generator
-from erlbench.tasks import Outcome
+from erlbench.work.seeding import generator
+from erlbench.work.tasks import Outcome
 
 
 def nothing(settings, inputs, key, workspace):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.tasks import Task
+from erlbench.work.tasks import Task
 
 FUNCTIONS = "tests.pool.functions:"
 

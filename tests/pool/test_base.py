@@ -4,7 +4,7 @@ import pytest
 
 from erlbench.errors import TaskError
 from erlbench.pool.base import Queue
-from erlbench.tasks import ArrayRef, Output, Priority, Result, Task
+from erlbench.work.tasks import ArrayRef, Output, Priority, Result, Task
 
 
 def task(task_id, *needs, priority=Priority.ROLLOUT, gradient=False):

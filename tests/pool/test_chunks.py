@@ -8,7 +8,7 @@ from erlbench.errors import TaskError
 from erlbench.pool import create
 from erlbench.pool.chunks import GRAIN, Chunks
 from erlbench.pool.handle import WorkerProcess
-from erlbench.tasks import Result, Task
+from erlbench.work.tasks import Result, Task
 
 from .helpers import results, task
 

@@ -10,11 +10,11 @@ import pytest
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.envs.registry import problem
+from erlbench.experiment.settings import resolve
 from erlbench.pool.messages import TaskReader, TaskWriter, read_answer, receive, send, write_result
-from erlbench.replay import Replay
-from erlbench.settings import resolve
-from erlbench.store import Store
-from erlbench.tasks import Counts, Output, Priority, Result, Task
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.tasks import Counts, Output, Priority, Result, Task
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_task_arrives_as_it_was_written(generation):
     for task in (*generation((8,)), *generation((9,))):
         assert reader.read(writer.write(task)) == task
     other = Task(7, "actor", "m:f", (1, 2), {"updates": 5}, {"a": Output(3, "b")}, Priority.ACTOR, gradient=True)
-    counted = Task(8, "es", "erlbench.rollout:rollout", (1,), {}, counts=Counts.FITNESS, worker=4)
+    counted = Task(8, "es", "erlbench.work.rollout:rollout", (1,), {}, counts=Counts.FITNESS, worker=4)
     for task in (other, counted, other):
         assert reader.read(writer.write(task)) == task
 

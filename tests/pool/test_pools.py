@@ -9,8 +9,8 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, NumericalError, TaskError, UsageError
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.pool import create
-from erlbench.store import Store
-from erlbench.tasks import Counts, Output, Perturbed, Priority, Task
+from erlbench.work.store import Store
+from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task
 
 from .helpers import results, task
 
@@ -55,12 +55,22 @@ def test_a_rollout_is_the_same_everywhere(pool):
     }  # fmt: skip
     perturbed = Perturbed(centre, 0.1, (1, 2), -1)
     pool.submit(
-        [Task(1, "es", "erlbench.rollout:rollout", (3, 1), settings, {"parameters": perturbed}, counts=Counts.TRAINING)]
+        [
+            Task(
+                1,
+                "es",
+                "erlbench.work.rollout:rollout",
+                (3, 1),
+                settings,
+                {"parameters": perturbed},
+                counts=Counts.TRAINING,
+            )
+        ]
     )
     result = results(pool, 1)[1]
     with create(0) as reference:
         reference.store.put("centre", initial_parameters(spec.sizes, (1,)))
-        reference.submit([Task(1, "es", "erlbench.rollout:rollout", (3, 1), settings, {"parameters": perturbed})])
+        reference.submit([Task(1, "es", "erlbench.work.rollout:rollout", (3, 1), settings, {"parameters": perturbed})])
         expected = results(reference, 1)[1]
         assert result.values == expected.values
         for name in ("observations", "actions", "rewards", "continues"):

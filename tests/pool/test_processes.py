@@ -19,8 +19,8 @@ from multiprocess import forkserver
 from erlbench.errors import TaskError
 from erlbench.pool import create
 from erlbench.pool.handle import start_context
-from erlbench.store import Store
-from erlbench.tasks import Output
+from erlbench.work.store import Store
+from erlbench.work.tasks import Output
 from tests.runs import heed_interrupts
 
 from .helpers import one, results, task
@@ -273,7 +273,7 @@ DRIVER = """
 import sys, time
 from multiprocess import forkserver, resource_tracker
 from erlbench.pool import create
-from erlbench.tasks import Task
+from erlbench.work.tasks import Task
 
 functions = "tests.pool.functions:"
 pool = create(3)

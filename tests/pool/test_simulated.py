@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from erlbench.pool import SimulatedPool, create
-from erlbench.tasks import Output, Priority, Task
+from erlbench.work.tasks import Output, Priority, Task
 
 FUNCTIONS = "tests.pool.functions:"
 COSTS = {"timestep": 1.0, "critic_update": 10.0, "actor_update": 5.0, "overhead": 0.0}

@@ -12,10 +12,10 @@ from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.gradients.actor_critic import BLOCK, train_actor, update_critic
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
-from erlbench.replay import Replay
-from erlbench.seeding import Purpose, generator
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.seeding import Purpose, generator
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 from tests.algorithms import oracle
 from tests.algorithms.cores import with_and_without
 

@@ -8,10 +8,10 @@ import pytest
 from erlbench.algorithms.gradients.episode_loop import Memory, learn, learn_episodes
 from erlbench.envs.registry import problem
 from erlbench.policy import PolicySpec
-from erlbench.replay import Replay
-from erlbench.rollout import transitions
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.rollout import transitions
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 
 
 @pytest.fixture

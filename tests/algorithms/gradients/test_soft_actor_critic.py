@@ -14,9 +14,9 @@ from erlbench.algorithms.gradients.gaussian_actor import GaussianActor, joined, 
 from erlbench.algorithms.gradients.soft_actor_critic import train_actor, update_critic
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
-from erlbench.replay import Replay
-from erlbench.store import Store
-from erlbench.workspace import Workspace
+from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
 from tests.algorithms import sac_oracle
 from tests.algorithms.cores import with_and_without
 

@@ -16,11 +16,11 @@ from erlbench.algorithms.search.evolution_strategy import (
     shaped,
 )
 from erlbench.envs.registry import EnvSpec, Problem
-from erlbench.noise import NoiseTable
-from erlbench.seeding import generator
-from erlbench.store import Store
-from erlbench.tasks import Perturbed
-from erlbench.workspace import Workspace
+from erlbench.work.noise import NoiseTable
+from erlbench.work.seeding import generator
+from erlbench.work.store import Store
+from erlbench.work.tasks import Perturbed
+from erlbench.work.workspace import Workspace
 
 
 class Bare(Algorithm):

@@ -6,7 +6,7 @@ from erlbench.algorithms.erl import ERLSettings
 from erlbench.algorithms.search.crossover import crossover
 from erlbench.algorithms.search.genetic import Genetics, select
 from erlbench.policy import PolicySpec
-from erlbench.seeding import generator
+from erlbench.work.seeding import generator
 
 SPEC = PolicySpec((4, 6, 2), "tanh", (-1.0, -1.0), (1.0, 1.0))
 

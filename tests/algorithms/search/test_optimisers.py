@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from erlbench.algorithms.search.optimisers import Adam, Sgd
-from erlbench.seeding import generator
+from erlbench.work.seeding import generator
 
 
 @pytest.mark.parametrize(("epsilon", "tolerance"), [(1e-8, 1e-5), (1e-20, 1e-12)])

@@ -11,8 +11,8 @@ from erlbench.algorithms.search.search_distribution import (
     ranking,
     weighted_moments,
 )
-from erlbench.seeding import generator
-from erlbench.store import Store
+from erlbench.work.seeding import generator
+from erlbench.work.store import Store
 
 
 @pytest.fixture

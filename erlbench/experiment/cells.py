@@ -1,0 +1,111 @@
+"""A cell: one algorithm on one environment with one seed, its resolved settings and its run directory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from erlbench.errors import UsageError
+from erlbench.experiment.settings import plain
+
+EVALUATE = ("during", "after")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Everything that decides a run's results, and where they go."""
+
+    algo: str
+    preset: str
+    name: str  # the folder and the report's key: algorithm, algorithm@preset, or the user's own
+    env: str  # ID, or ID@PRESET for any preset of the environment but the default one
+    seed: int
+    total_timesteps: int  # training steps
+    workers: int  # individuals in flight; 0 for algorithms that have no such number
+    eval_freq: int  # training steps between two evaluations of the reported policy
+    eval_episodes: int
+    evaluate: str  # "during" the training, or "after" it from saved parameters (timing studies)
+    settings: Any  # instance of the algorithm's settings_type
+    out: Path
+    processes: int | None = None  # where a study pins them; else RunOptions.processes
+    env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
+    total_generations: int | None = None  # where the run ends if its steps are not used up before
+    simulated_time: bool = False  # order of results by modelled durations instead of the clock
+
+    @property
+    def directory(self) -> Path:
+        """The run directory, `out/<env>/<name>/seed-NNN`."""
+        return self.out / folder_name(self.env) / self.name / f"seed-{self.seed:03d}"
+
+    @property
+    def label(self) -> str:
+        """How messages name the cell."""
+        return f"{self.name} on {self.env}, seed {self.seed}"
+
+    def config(self) -> dict[str, Any]:
+        """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
+        run = {
+            "env": self.env,
+            "algo": self.algo,
+            "preset": self.preset,
+            "name": self.name,
+            "seed": self.seed,
+            "total_timesteps": self.total_timesteps,
+            "workers": self.workers,
+            "eval_freq": self.eval_freq,
+            "eval_episodes": self.eval_episodes,
+            "evaluate": self.evaluate,
+            "simulated_time": self.simulated_time,
+        }
+        if self.total_generations is not None:
+            run["total_generations"] = self.total_generations
+        return {"run": run, "settings": plain(self.settings), "env_settings": dict(self.env_settings)}
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How cells are run on this machine; nothing here changes a synchronous algorithm's results."""
+
+    processes: int  # worker processes; 0: tasks run in the driver's process
+    jobs: int = 1  # cells at once
+    one_core: bool = False  # no process uses a second core, not even one that is idle
+    device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
+    checkpoint_every: float = 60.0  # seconds
+    task_timeout: float = 1800.0  # seconds after which a worker counts as hung
+    force: bool = False  # move a directory with other settings aside and start anew
+    verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
+    command_line: tuple[str, ...] = ()
+
+
+def cell_name(algo: str, preset: str, default_preset: str) -> str:
+    """`algo`, or `algo@preset` for any preset but the default one."""
+    return algo if preset == default_preset else f"{algo}@{preset}"
+
+
+def check_name(name: str, what: str) -> str:
+    """`name` when it can be a folder's name, else a `UsageError` that begins with `what`."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{what} '{name}' must be letters, digits and . _ @ + - only, with a letter or digit first")
+    return name
+
+
+def folder_name(env_id: str) -> str:
+    """An environment id as one folder: "dm_control/walker-v0" is "dm_control_walker-v0"."""
+    return re.sub(r"[^A-Za-z0-9._@+-]", "_", env_id)
+
+
+def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now"."""
+    lines = []
+    for table in ("run", "settings", "env_settings"):
+        there, here = saved.get(table, {}), now.get(table, {})
+        if not isinstance(there, Mapping):
+            there = {}
+        for key in [*here, *(key for key in there if key not in here)]:
+            if there.get(key) != here.get(key):
+                lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")
+    return lines

@@ -1,0 +1,80 @@
+"""How long a cell may take and how much memory it needs, from operation counts; right within a factor of two or so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from erlbench.algorithms import registry
+from erlbench.envs.registry import Problem
+from erlbench.experiment.cells import Cell
+from erlbench.experiment.settings import environment_name
+
+FLOPS = 80e9  # float32 operations a second of one core in a minibatch
+PARAMETER_SECONDS = 1.5e-9  # a critic's or actor's optimiser step, per parameter
+STEP_SECONDS = {  # one environment step with its policy
+    "HalfCheetah": 100e-6,
+    "Walker2d": 200e-6,
+    "Hopper": 180e-6,
+    "Swimmer": 130e-6,
+    "Ant": 370e-6,
+    "Humanoid": 420e-6,
+    "HumanoidStandup": 450e-6,
+}
+OTHER_STEP_SECONDS = 100e-6
+START_SECONDS = 3.0  # imports and first episodes
+GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One cell's needs."""
+
+    core_seconds: float  # all processes together
+    seconds: float  # wall-clock with the given processes
+    memory: float  # bytes, all processes together
+    disk: float  # bytes of replay while it runs
+
+
+def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
+    """What `cell` takes with `processes` processes; evaluation included."""
+    listed = registry.entry(cell.algo)
+    step = STEP_SECONDS.get(environment_name(cell.env), OTHER_STEP_SECONDS)
+    due = cell.total_timesteps // cell.eval_freq
+    if cell.total_generations is not None:
+        due = min(due, cell.total_generations)  # they wait for a generation's end
+    evaluations = (due + 1) * cell.eval_episodes
+    steps = cell.total_timesteps * listed.episodes + evaluations * problem.env.max_episode_steps / 2
+    trained = max(0, cell.total_timesteps - getattr(cell.settings, "start_timesteps", 0))
+    critic_time, actor_time = _update_seconds(cell, problem)
+    caught_up = trained if registry.find(cell.algo).synchronous else cell.total_timesteps  # AES-RL's critic catches up
+    critic = caught_up * listed.critic_updates * critic_time
+    actors = trained * listed.actor_updates * actor_time
+    total = START_SECONDS + steps * step + critic + actors
+    chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
+    width = observation_width(problem)
+    disk = 4.0 * cell.total_timesteps * width if listed.critic_updates else 0.0
+    memory = (1 + processes) * (GRADIENT_BYTES if listed.critic_updates else ROLLOUT_BYTES)
+    return Estimate(total, START_SECONDS + max(chain, (total - START_SECONDS) / max(1, processes)), memory, disk)
+
+
+def observation_width(problem: Problem) -> int:
+    """Numbers per transition in the replay: observation, action, reward, continue flag, row."""
+    return problem.observation_size + problem.action_size + 3
+
+
+def _update_seconds(cell: Cell, problem: Problem) -> tuple[float, float]:
+    """Seconds of one critic update (twin critics) and of one actor update."""
+    hidden, batch = getattr(cell.settings, "hidden", ()), getattr(cell.settings, "batch_size", 0)
+    if not hidden:
+        return 0.0, 0.0
+    actor = _products((problem.observation_size, *hidden, problem.action_size))
+    critic = _products((problem.observation_size + problem.action_size, *hidden, 1))
+    inner = critic - (problem.observation_size + problem.action_size) * hidden[0]  # no gradient of the inputs
+    critic_flops = 2.0 * batch * (actor + 4 * critic + 2 * (critic + inner))
+    actor_flops = 2.0 * batch * (2 * actor + critic + inner + inner)
+    return (critic_flops / FLOPS + 2 * critic * PARAMETER_SECONDS, actor_flops / FLOPS + actor * PARAMETER_SECONDS)
+
+
+def _products(sizes: tuple[int, ...]) -> int:
+    return sum(inputs * outputs for inputs, outputs in pairwise(sizes))

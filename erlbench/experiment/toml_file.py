@@ -1,0 +1,127 @@
+"""Reading a TOML file into dataclasses, with errors that name the line, which tomllib does not give."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import typing
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.settings import check, kind_name
+
+Keys = tuple[str | int, ...]
+
+_PART = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)"""
+_KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_PART}(?:\s*\.\s*{_PART})*)\s*\]")
+
+
+class TomlLines:
+    """Where each key of a TOML text stands: headers, `key = value` lines, and inline tables that begin a line."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[Keys, int] = {}
+        table: Keys = ()
+        key: Keys = ()
+        tables: Counter[Keys] = Counter()
+        items: Counter[Keys] = Counter()
+        for number, line in enumerate(text.splitlines(), 1):
+            if match := _HEADER.match(line):
+                table = key = _parts(match[2])
+                if match[1] == "[[":
+                    key = table
+                    table = (*key, tables[key])
+                    tables[key] += 1
+                self._add(key, number)
+                self._add(table, number)
+            elif match := _KEY.match(line):
+                key = (*table, *_parts(match[1]))
+                self._add(key, number)
+            elif line.lstrip().startswith("{"):  # an inline table in an array
+                self._add((*key, items[key]), number)
+                items[key] += 1
+
+    def find(self, *paths: Keys) -> int | None:
+        """The line of the path that is there, or of what comes nearest to one of them; None when nothing does."""
+        for missing in range(max(map(len, paths))):
+            for path in paths:
+                if path[: len(path) - missing] in self._lines:
+                    return self._lines[path[: len(path) - missing]]
+        return None
+
+    def _add(self, path: Keys, number: int) -> None:
+        for stop in range(1, len(path) + 1):
+            self._lines.setdefault(path[:stop], number)
+
+
+def _parts(dotted: str) -> Keys:
+    return tuple(part.strip("\"'") for part in re.findall(_PART, dotted))
+
+
+class TomlFile:
+    """A file's data, and errors that name its lines; `name` stands for the path in messages."""
+
+    def __init__(self, path: Path, name: str = "") -> None:
+        self._name = name or str(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            self.data: dict[str, Any] = tomllib.loads(text)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"{self._name} cannot be read: {reason}") from error
+        self._lines = TomlLines(text)
+
+    def fail(self, message: str, *where: Keys) -> NoReturn:
+        """Raise a `UsageError` at the path of keys that is in the file, or nearest to being there."""
+        line = self._lines.find(*where)
+        raise UsageError(f"{self._name}{'' if line is None else f', line {line}'}: {message}")
+
+    @contextmanager
+    def at(self, *where: Keys) -> Iterator[None]:
+        """Add the file and the line to a `UsageError` from inside."""
+        try:
+            yield
+        except UsageError as error:
+            self.fail(str(error), *where)
+
+    def table(self, value: Any, where: Keys) -> dict[str, Any]:
+        """`value`, which must be a table."""
+        if not isinstance(value, dict):
+            self.fail(f"'{where[-1]}' must be a table", where)
+        return value
+
+    def known(self, table: Any, words: Iterable[str], where: Keys) -> None:
+        """Check that `table` has no key but `words`."""
+        words = tuple(words)
+        for key in self.table(table, where):
+            if key not in words:
+                hint = nearest(key, words) or f"; there are {', '.join(words)}"
+                self.fail(f"unknown key '{key}'{_inside(where)}{hint}", (*where, key))
+
+    def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
+        """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
+        self.known(raw, [item.name for item in fields(kind) if item.name not in given], where)
+        hints, values = typing.get_type_hints(kind), {}
+        for item in fields(kind):
+            if item.name in given:
+                values[item.name] = given[item.name]
+            elif item.name in raw:
+                places = ((*where, item.name), (*fallback, item.name)) if fallback else ((*where, item.name),)
+                value = raw[item.name]
+                if isinstance(value, str) and hints[item.name] is not str:
+                    self.fail(f"'{item.name}' must be {kind_name(hints[item.name])}, not '{value}'", *places)
+                with self.at(*places):
+                    values[item.name] = check(value, hints[item.name], f"'{item.name}'", item.metadata)
+            elif item.default is MISSING and item.default_factory is MISSING:
+                self.fail(f"'{item.name}' is missing{_inside(where)}", where)
+        return kind(**values)
+
+
+def _inside(where: Keys) -> str:
+    return f" in [{'.'.join(map(str, where))}]" if where else ""

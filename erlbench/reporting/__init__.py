@@ -1,0 +1,56 @@
+"""The report: reads run directories, writes tables and figures; imports nothing of the run side."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from erlbench.errors import UsageError
+from erlbench.reporting.comparison import check_profile, compare, leftovers
+from erlbench.reporting.index import write_index
+from erlbench.reporting.options import Options
+from erlbench.reporting.page import write_page
+from erlbench.reporting.published import load_published
+from erlbench.reporting.runs import find_runs
+
+if TYPE_CHECKING:
+    from erlbench.experiment.studies import Study
+
+
+def build(
+    results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
+    warn: Callable[[str], None] | None = None, options: Options | None = None,
+) -> Path:  # fmt: skip
+    """Read the runs below `results`, write the report to `out`, and return the path of its `index.md`.
+
+    `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. Runs that
+    fit no study come on a page of their own. `options` add to what is shown.
+    Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
+    when there is no run, no such profile, or `out` cannot be written.
+    """
+    warnings: list[str] = []
+
+    def collect(message: str) -> None:
+        if message not in warnings:
+            warnings.append(message)
+            (warn or _print)(message)
+
+    check_profile(studies, profile)
+    runs = find_runs(results, collect)
+    comparisons = [page for study in studies.values() for page in compare(study, runs, profile, collect)]
+    if (rest := leftovers(runs, comparisons)) is not None:
+        comparisons.append(rest)
+    published = load_published()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        pages = [write_page(comparison, out, published, collect, options or Options()) for comparison in comparisons]
+        return write_index(out, pages, runs, studies, warnings)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error
+
+
+def _print(message: str) -> None:
+    print(f"warning: {message}", file=sys.stderr)

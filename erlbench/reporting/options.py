@@ -1,0 +1,67 @@
+"""What a report shows besides its standard tables, and how its curves are drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from erlbench.errors import UsageError, nearest
+from erlbench.reporting.axis import AXES
+from erlbench.reporting.curves import BANDS
+
+PUBLISHED = "published"
+Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `erlbench report`; raises `UsageError` for values that cannot be meant."""
+
+    panels: Panels = ()  # columns of train.csv that are drawn
+    reach: tuple[float, ...] | None = None  # scores of the table of steps; () for the published ones, None for no table
+    x: str = ""  # what curves are drawn over, of `AXES`; "" for training steps, and minutes beside them
+    smooth: int = 1  # points of the moving average of curves; 1 leaves them as they are
+    band: str = "auto"  # of `BANDS`
+
+    def __post_init__(self) -> None:
+        for option, value, allowed in (("x", self.x, ("", *AXES)), ("band", self.band, BANDS)):
+            if value not in allowed:
+                hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
+                raise UsageError(f"--{option} {value}: no such choice{hint}")
+        if self.smooth < 1:
+            raise UsageError(f"--smooth {self.smooth}: a moving average takes one point or more; 1 leaves curves as is")
+        if self.panels and self.x and AXES[self.x].train_column is None:
+            raise UsageError(
+                f"--columns cannot be drawn over {self.x}: train.csv does not count them; choose --x generation, "
+                "timesteps or time, or draw the columns in a report of their own"
+            )
+
+
+def parse_panels(text: str) -> Panels:
+    """The panels of `sigma,score_es+score_sac`: a comma begins a panel, + joins columns in one."""
+    panels = (tuple(name.strip() for name in panel.split("+") if name.strip()) for panel in text.split(","))
+    return tuple(panel for panel in panels if panel)
+
+
+def parse_scores(text: str) -> tuple[float, ...]:
+    """The scores of `41.97,70.73`, lowest first; none for `published`. Raises `UsageError` for anything else."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if words == [PUBLISHED]:
+        return ()
+    scores = {_score(word) for word in words}
+    if not scores:
+        raise UsageError(f"--reach is empty: give scores such as --reach=250,475.5, or --reach={PUBLISHED}")
+    return tuple(sorted(scores))
+
+
+def _score(word: str) -> float:
+    try:
+        score = float(word)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise UsageError(
+            f"--reach: '{word}' is no score; give numbers such as --reach=250,475.5, or --reach={PUBLISHED} (folders "
+            "stand before it)"
+        )
+    return score

@@ -1,0 +1,84 @@
+"""The papers' and other suites' numbers, one value a row, packaged as published.csv."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class Number:
+    """One published value."""
+
+    source: str  # "AES-RL paper"
+    table: str  # "Table 2"
+    env: str  # with the version it was measured in: "Walker2d-v2"
+    algorithm: str  # the label in the source
+    statistic: str  # "mean", "std", "median", "time_min", ...
+    value: float
+    steps: int | None  # training steps after which it was measured
+    seeds: int | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A score that a source gives the training steps to."""
+
+    score: Number
+    percent: str  # of the progress of `score.algorithm`
+    steps: tuple[Number, ...]  # to the score, one for each algorithm
+
+
+class Published:
+    """All published numbers, looked up by source, table, environment, algorithm and statistic."""
+
+    def __init__(self, numbers: Iterable[Number]) -> None:
+        self._numbers: dict[tuple[str, str, str, str, str], Number] = {}
+        for number in numbers:
+            key = (number.source, number.table, number.env, number.algorithm, number.statistic)
+            self._numbers.setdefault(key, number)
+
+    def find(self, source: str, table: str, env: str, algorithm: str, statistic: str) -> Number | None:
+        """The number, or None when the source has none there; of several the first in the file."""
+        return self._numbers.get((source, table, env, algorithm, statistic))
+
+    def thresholds(self, env: str) -> list[Threshold]:
+        """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
+        here = [number for number in self._numbers.values() if number.env == env]
+        found = []
+        for score in here:
+            if match := _THRESHOLD.fullmatch(score.statistic):
+                wanted = (score.source, score.table, f"timesteps_to_{match[1]}pct")
+                steps = tuple(n for n in here if (n.source, n.table, n.statistic) == wanted)
+                found.append(Threshold(score, match[1], steps))
+        return sorted(found, key=lambda threshold: threshold.score.value)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+def load_published() -> Published:
+    """The numbers of the packaged table."""
+    with (files("erlbench.reporting") / "published.csv").open(encoding="utf-8") as file:
+        return Published([_number(row) for row in csv.DictReader(file)])
+
+
+def _number(row: dict[str, str]) -> Number:
+    return Number(
+        row["source"],
+        row["table"],
+        row["env"],
+        row["algorithm"],
+        row["statistic"],
+        float(row["value"]),
+        int(float(row["steps"])) if row["steps"] else None,
+        int(float(row["seeds"])) if row["seeds"] else None,
+        row["note"],
+    )
+
+
+_THRESHOLD = re.compile(r"score_at_(\d+)pct")

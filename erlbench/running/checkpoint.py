@@ -1,0 +1,155 @@
+"""Checkpoints without pickle: plain values as JSON, arrays as safetensors, the last two kept.
+
+A checkpoint is a folder `checkpoint/<number>` that appears by a rename when it is complete. Its `state.json` holds
+a checksum over itself and the arrays, so a damaged one is noticed and the one before is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from erlbench.work.tasks import ArrayRef
+
+KEEP = 2
+FORMAT = 1
+
+
+class DamagedCheckpoint(Exception):
+    """A checkpoint that cannot be read."""
+
+
+def references(value: Any) -> Iterator[ArrayRef]:
+    """All array references in nested containers and dataclasses."""
+    if isinstance(value, ArrayRef):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, list | tuple | deque):
+        for item in value:
+            yield from references(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from references(getattr(value, field.name))
+
+
+def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """`value` as JSON; arrays go to `arrays` under numbered names.
+
+    Knows None, bool, int, float, str, numpy scalars and arrays, list, tuple, deque, dict and dataclasses.
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        name = f"array:{len(arrays)}"
+        arrays[name] = value
+        return {"$array": name}
+    if isinstance(value, list):
+        return [encode(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"$tuple": [encode(item, arrays) for item in value]}
+    if isinstance(value, deque):
+        return {"$deque": [encode(item, arrays) for item in value], "maxlen": value.maxlen}
+    if isinstance(value, Mapping):
+        return {"$dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
+    if is_dataclass(value) and not isinstance(value, type):
+        items = {field.name: encode(getattr(value, field.name), arrays) for field in fields(value) if field.init}
+        return {"$type": type(value).__name__, "fields": items}
+    raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}: {value!r}")
+
+
+def decode(value: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type]) -> Any:
+    """The inverse of `encode`; `types` maps names to the dataclasses that may occur."""
+    if isinstance(value, list):
+        return [decode(item, arrays, types) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$array" in value:
+        return arrays[value["$array"]]
+    if "$tuple" in value:
+        return tuple(decode(item, arrays, types) for item in value["$tuple"])
+    if "$deque" in value:
+        return deque((decode(item, arrays, types) for item in value["$deque"]), value["maxlen"])
+    if "$dict" in value:
+        return {_hashable(decode(key, arrays, types)): decode(item, arrays, types) for key, item in value["$dict"]}
+    if value["$type"] not in types:
+        raise DamagedCheckpoint(f"unknown type {value['$type']}")
+    items = {name: decode(item, arrays, types) for name, item in value["fields"].items()}
+    return types[value["$type"]](**items)
+
+
+def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]) -> Path:
+    """Write `payload` (anything that `encode` takes) and named `arrays` as the newest checkpoint in `folder`."""
+    numbers = _numbers(folder)
+    number = numbers[-1] + 1 if numbers else 1
+    collected = dict(arrays)
+    text = json.dumps({"format": FORMAT, "payload": encode(payload, collected)})
+    data = save({name: np.ascontiguousarray(array) for name, array in collected.items()})
+    part = folder / f"part-{number:06d}"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    _write(part / "arrays.safetensors", data)
+    _write(part / "state.json", f"{_checksum(text.encode(), data)}\n{text}\n".encode())
+    final = folder / f"{number:06d}"
+    part.rename(final)
+    for old in _numbers(folder)[:-KEEP]:
+        shutil.rmtree(folder / f"{old:06d}", ignore_errors=True)
+    return final
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints in `folder`, newest first."""
+    return [folder / f"{number:06d}" for number in reversed(_numbers(folder))]
+
+
+def load_checkpoint(path: Path, types: Mapping[str, type]) -> tuple[Any, dict[str, np.ndarray]]:
+    """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
+    try:
+        checksum, newline, text = (path / "state.json").read_bytes().partition(b"\n")
+        data = (path / "arrays.safetensors").read_bytes()
+        if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
+            raise DamagedCheckpoint("its checksum does not fit")
+        stored = json.loads(text)
+        if stored["format"] != FORMAT:
+            raise DamagedCheckpoint(f"format {stored['format']} is not {FORMAT}")
+        arrays = load(data)
+        return decode(stored["payload"], arrays, types), arrays
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedCheckpoint(str(error)) from error
+
+
+def _numbers(folder: Path) -> list[int]:
+    return sorted(int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit())
+
+
+def _checksum(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _write(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _hashable(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

@@ -1,0 +1,304 @@
+"""One cell from its first task to its last evaluation: the loop between an algorithm and a pool."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm
+from erlbench.envs.registry import EnvSpec
+from erlbench.errors import CellError, Interrupted
+from erlbench.policy import PolicySpec, save_policy
+from erlbench.pool import Pool
+from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
+from erlbench.running.clock import Clock
+from erlbench.running.evaluation import EvaluationState, Evaluator, Pending
+from erlbench.running.recorder import Recorder
+from erlbench.running.results import RunDirectory
+from erlbench.work.noise import NoiseTable
+from erlbench.work.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task, arrays_of
+
+PATIENCE = 0.2  # seconds between two looks at the stop flag
+FLUSH_EVERY = 1.0  # seconds between two writes of the rows
+SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
+CORE_TYPES = (
+    ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a cell is driven; none of it changes what a synchronous algorithm computes."""
+
+    eval_freq: int
+    eval_episodes: int
+    evaluate_after: bool = False  # evaluate saved policies when training is over, so that nothing interferes
+    checkpoint_every: float = 60.0  # seconds
+
+
+class Driver:
+    """Drives one algorithm on one pool and records what happens.
+
+    Results of a synchronous algorithm are delivered in task-id order, whatever the order in which they arrive.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        pool: Pool,
+        directory: RunDirectory,
+        recorder: Recorder,
+        options: Options,
+        stop: threading.Event,
+        watch: Callable[[Driver], None] = lambda driver: None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.pool = pool
+        self.directory = directory
+        self.recorder = recorder
+        self.options = options
+        self.evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes)
+        self.clock = Clock(pool.now)
+        self.last_return: float | None = None
+        self._stop = stop
+        self._watch = watch
+        self._outstanding: OrderedDict[int, Task] = OrderedDict()  # submitted and not yet told
+        self._dependents: dict[int, list[int]] = {}
+        self._arrived: dict[int, Result] = {}  # synchronous: waiting for their turn
+        self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
+        self._sweep_at = SWEEP_FROM
+        self._evaluating: set[int] = set()  # evaluations in the pool
+        self._saved = self._flushed = time.monotonic()
+        self.warnings: list[str] = []
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""
+        try:
+            self._begin()
+            self._train()
+            self._finish()
+        except BaseException:
+            self.pool.reset()
+            with suppress(OSError):
+                self.recorder.flush()
+            raise
+
+    def _begin(self) -> None:
+        if not self._resume():
+            self.recorder.start()
+            self._evaluate()
+
+    def _train(self) -> None:
+        while True:
+            self._submit(self.algorithm.ask())
+            if not self._outstanding:
+                break
+            self._step()
+        if self.evaluator.state.last_timesteps != self.algorithm.counters.timesteps:
+            self._evaluate()
+
+    def _finish(self) -> None:
+        """Write the rows of the evaluations that are left."""
+        if self.options.evaluate_after:
+            self._submit_evaluations(self._unevaluated())
+        while self.evaluator.state.pending:
+            self._step()
+        self.recorder.flush()
+        policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
+        save_policy(self.directory.path / "policy.safetensors", policy, self.algorithm.policy_spec)
+
+    def _step(self) -> None:
+        """Wait for one result and take it in; save from time to time."""
+        try:
+            result = self.pool.next_result(PATIENCE)
+        except CellError:
+            self._take_events()  # they tell how it came to this
+            self.save()  # the state is whole, and the cause may be gone at the next start
+            raise
+        self._tick()
+        self._take_events()
+        if result is not None:
+            self._receive(result)
+        if self._stop.is_set():
+            self.save()
+            raise Interrupted("interrupted; everything is saved, the same command continues")
+        now = time.monotonic()
+        if now - self._saved >= self.options.checkpoint_every:
+            self.save()
+        if now - self._flushed >= FLUSH_EVERY:
+            self._flush()
+        self._watch(self)
+
+    def _tick(self) -> None:
+        """Tell the clock, whenever that may have changed, what the processes do from now on."""
+        self.clock.tick(self.pool.running().values() if self._evaluating else ())
+
+    def _flush(self) -> None:
+        self.recorder.flush()
+        self._flushed = time.monotonic()
+
+    def _take_events(self) -> None:
+        for event in self.pool.events():
+            self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
+
+    # -- tasks out, results in ------------------------------------------------------------------------------------
+
+    def _submit(self, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        for task in tasks:
+            self._outstanding[task.id] = task
+            for value in task.inputs.values():
+                if isinstance(value, Output):
+                    self._dependents.setdefault(value.task, []).append(task.id)
+                for ref in arrays_of(value):
+                    self._known[ref.name] = ref
+        if tasks:
+            self.pool.submit(tasks)
+            self._tick()
+
+    def _receive(self, result: Result) -> None:
+        if result.task not in self._outstanding:
+            self._evaluating.discard(result.task)
+            self.recorder.task(result, "evaluation", 0, self.clock)
+            for row in self.evaluator.finish(result):
+                self.recorder.eval.write(row)
+                self.last_return = row["return_mean"]
+            self._flush()
+            return
+        if not self.algorithm.synchronous:
+            self._deliver(result)
+            return
+        self._arrived[result.task] = result
+        while self._outstanding and (first := next(iter(self._outstanding))) in self._arrived:
+            self._deliver(self._arrived.pop(first))
+
+    def _deliver(self, result: Result) -> None:
+        """Tell the algorithm one result and write its rows."""
+        task = self._outstanding.pop(result.task)
+        for dependent in self._dependents.pop(result.task, ()):
+            if dependent in self._outstanding:
+                self._outstanding[dependent] = _filled(self._outstanding[dependent], result)
+        for ref in result.arrays.values():
+            self._known[ref.name] = ref
+        counters = self.algorithm.counters
+        generation = counters.generation
+        self.algorithm.tell(task, result)
+        self.recorder.task(result, task.kind, task.worker, self.clock)
+        self.recorder.played(task, result, counters.timesteps, self.clock)
+        if counters.generation > generation:
+            self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
+            if self.evaluator.due():
+                self._evaluate()
+        self._sweep()
+
+    def _evaluate(self) -> None:
+        task = self.evaluator.take(self.clock.train, self.clock.total)
+        if task is not None:
+            self._known.update({ref.name: ref for ref in references(task)})
+            if not self.options.evaluate_after:
+                self._submit_evaluations([task])
+
+    def _submit_evaluations(self, tasks: list[Task]) -> None:
+        self._evaluating.update(task.id for task in tasks)
+        self.pool.submit(tasks)
+        self._tick()
+
+    def _unevaluated(self) -> list[Task]:
+        return [pending.task for pending in self.evaluator.state.pending if pending.values is None]
+
+    def _sweep(self) -> None:
+        """Free the arrays that neither the algorithm nor a task refers to any more."""
+        if len(self._known) < self._sweep_at:
+            return
+        holders = (self.algorithm.snapshot(), self._outstanding, self.evaluator.state, self._arrived)
+        live = [ref.name for ref in references(holders)]
+        dead = self._known.keys() - live
+        self.pool.store.free(dead)
+        for name in dead:
+            del self._known[name]
+        self._sweep_at = len(self._known) + max(SWEEP_FROM, len(live) // 2)  # the search costs as much as it finds
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to."""
+        replay = self.algorithm.context.replay
+        replay.flush()
+        payload = {
+            "algorithm": self.algorithm.snapshot(),
+            "outstanding": list(self._outstanding.values()),
+            "evaluation": self.evaluator.state,
+            "replay": replay.state(),
+            "clock": self.clock.state(),
+            "files": self.recorder.state(),
+            "pool": self.pool.state(),
+            "last_return": self.last_return,
+        }
+        arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
+        save_checkpoint(self.directory.path / "checkpoint", payload, arrays)
+        self._saved = time.monotonic()
+
+    def _resume(self) -> bool:
+        """Go on from the newest checkpoint that is whole; False when there is none."""
+        reasons = []
+        types = {cls.__name__: cls for cls in (*CORE_TYPES, *self.algorithm.state_types)}
+        for path in checkpoints(self.directory.path / "checkpoint"):
+            try:
+                payload, arrays = load_checkpoint(path, types)
+                self.recorder.check(payload["files"])
+                self.algorithm.context.replay.restore(payload["replay"])
+            except (DamagedCheckpoint, CellError) as error:
+                reasons.append(f"checkpoint {path.name} cannot be used: {error}")
+                continue
+            self._restore(payload, arrays)
+            message = f"continued at {self.algorithm.counters.timesteps} timesteps from checkpoint {path.name}"
+            for reason in reasons:
+                self.recorder.event("discarded", reason, self.clock.total)
+            self.recorder.event("resumed", message, self.clock.total)
+            self.warnings = reasons
+            return True
+        if reasons:
+            raise CellError("; ".join(reasons) + "; repair the files, or start anew by --force")
+        return False
+
+    def _restore(self, payload: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        for ref in references(payload):
+            self.pool.store.put(ref.name, arrays[ref.name])
+            self._known[ref.name] = ref
+        self.recorder.restore(payload["files"])
+        self.algorithm.restore(payload["algorithm"])
+        self.evaluator.state = payload["evaluation"]
+        self.pool.restore(payload["pool"])
+        self.clock.restore(payload["clock"])
+        self.last_return = payload["last_return"]
+        folder = str(self.algorithm.context.replay.folder)
+        self._submit(_relocated(task, folder) for task in payload["outstanding"])
+        if not self.options.evaluate_after:
+            self._submit_evaluations(self._unevaluated())
+
+
+def _filled(task: Task, result: Result) -> Task:
+    """`task` with the outputs of `result` as plain references."""
+    inputs = {
+        name: result.arrays[value.name] if isinstance(value, Output) and value.task == result.task else value
+        for name, value in task.inputs.items()
+    }
+    return replace(task, inputs=inputs)
+
+
+def _relocated(task: Task, folder: str) -> Task:
+    """`task` with its replay in `folder`: the run directory may have been moved."""
+    inputs = {
+        name: replace(value, path=folder) if isinstance(value, ReplayView) else value
+        for name, value in task.inputs.items()
+    }
+    return replace(task, inputs=inputs)

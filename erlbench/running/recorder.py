@@ -1,0 +1,132 @@
+"""The CSV files of one run, and what stands in their rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from erlbench.algorithms.base import Counters
+from erlbench.errors import CellError
+from erlbench.running.clock import Clock
+from erlbench.running.csv_file import CsvFile
+from erlbench.work.tasks import Counts, Result, Task, steps
+
+EVAL_COLUMNS = (
+    "evaluation",
+    "timesteps",
+    "fitness_timesteps",
+    "evaluation_timesteps",
+    "episodes",
+    "generation",
+    "critic_updates",
+    "actor_updates",
+    "train_time_s",
+    "total_time_s",
+    "return_mean",
+    "return_std",
+    "returns",
+    "lengths",
+)
+EPISODE_COLUMNS = ("r", "l", "t", "kind", "worker", "task", "timesteps")
+TASK_COLUMNS = ("task", "kind", "process", "worker", "start_s", "end_s", "timesteps", "critic_updates", "actor_updates")
+EVENT_COLUMNS = ("time_s", "event", "message")
+
+
+class Recorder:
+    """The CSV files of one run. Rows gather in memory until `flush`, `state` or `close`; events do not."""
+
+    def __init__(self, folder: Path, env_id: str) -> None:
+        comment = json.dumps({"env_id": env_id, "t_start": datetime.now(UTC).timestamp()})
+        self.eval = CsvFile(folder / "eval.csv", EVAL_COLUMNS)
+        self.episodes = CsvFile(folder / "episodes.csv", EPISODE_COLUMNS, comment)
+        self.tasks = CsvFile(folder / "tasks.csv", TASK_COLUMNS)
+        self.train = CsvFile(folder / "train.csv", None)
+        self.events = CsvFile(folder / "events.csv", EVENT_COLUMNS)
+
+    @property
+    def files(self) -> dict[str, CsvFile]:
+        """The files that go back to a checkpoint; events.csv only ever grows."""
+        return {"eval": self.eval, "episodes": self.episodes, "tasks": self.tasks, "train": self.train}
+
+    def start(self) -> None:
+        """Begin all files anew."""
+        for file in (*self.files.values(), self.events):
+            file.start()
+
+    def state(self) -> dict[str, Any]:
+        """Lengths and checksums of all files."""
+        return {name: file.state() for name, file in self.files.items()}
+
+    def check(self, state: Mapping[str, Any]) -> None:
+        """Raise `CellError` for a file that was edited or truncated since `state`."""
+        for name, file in self.files.items():
+            if not file.matches(state[name]):
+                raise CellError(f"{file.path} was edited or truncated after the checkpoint")
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state that `check` accepted."""
+        for name, file in self.files.items():
+            file.restore(state[name])
+        self.events.begin()  # it may have been removed
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def task(self, result: Result, kind: str, worker: int, clock: Clock) -> None:
+        """A finished task, to tasks.csv."""
+        values = result.values
+        self.tasks.write(
+            {
+                "task": result.task,
+                "kind": kind,
+                "process": result.process,
+                "worker": worker,
+                "start_s": clock.since_start(result.start),
+                "end_s": clock.since_start(result.end),
+                "timesteps": steps(values),
+                "critic_updates": values.get("critic_updates", 0),
+                "actor_updates": values.get("actor_updates", 0),
+            }
+        )
+
+    def played(self, task: Task, result: Result, timesteps: int, clock: Clock) -> None:
+        """The episodes of a task, to episodes.csv; `timesteps` so far, theirs included."""
+        if task.counts == Counts.NOTHING:
+            return
+        common = {"t": clock.train, "kind": task.kind, "worker": task.worker, "task": task.id, "timesteps": timesteps}
+        for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
+            self.episodes.write({"r": episode_return, "l": length, **common})
+
+    def generation(self, counters: Counters, metrics: Mapping[str, float], clock: Clock) -> None:
+        """An update of the search distribution, to train.csv."""
+        self.train.write(
+            {
+                "generation": counters.generation,
+                "timesteps": counters.timesteps,
+                "train_time_s": clock.train,
+                "critic_updates": counters.critic_updates,
+                "actor_updates": counters.actor_updates,
+                **metrics,
+            }
+        )
+
+    def event(self, event: str, message: str, seconds: float) -> None:
+        """Something out of the ordinary, to events.csv, at once."""
+        self.events.write({"time_s": seconds, "event": event, "message": message})
+        self.events.flush()
+
+    # -- when they reach the disk ---------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write all rows to their files."""
+        for file in self.files.values():
+            file.flush()
+
+    def close(self) -> None:
+        """Close all files; a full disk, at which the run has failed before, is not told again."""
+        for file in (*self.files.values(), self.events):
+            with suppress(OSError):
+                file.close()

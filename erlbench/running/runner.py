@@ -1,0 +1,270 @@
+"""Running cells: checks before anything starts, one thread per job, each with its own pool, and the exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shlex
+import signal
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import UTC, datetime
+from types import FrameType
+from typing import Any
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.base import Context
+from erlbench.envs.registry import problem
+from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.experiment.cells import Cell, RunOptions, differences
+from erlbench.pool import Pool, SimulatedPool, create
+from erlbench.running import machine, progress
+from erlbench.running.driver import Driver, Options
+from erlbench.running.progress import Display, Reading
+from erlbench.running.recorder import Recorder
+from erlbench.running.results import RunDirectory
+from erlbench.work.replay import Replay
+
+DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
+REFRESH = 0.25  # seconds between two readings of a cell
+STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
+
+
+def run_cells(cells: Sequence[Cell], options: RunOptions) -> int:
+    """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted."""
+    prepare(cells, options)
+    display, stop = progress.create(options.verbosity), threading.Event()
+    runner = Runner(options, display, stop)
+    try:
+        with _signals(stop), ThreadPoolExecutor(options.jobs, thread_name_prefix="job") as executor:
+            futures = [executor.submit(runner.run, cell) for cell in cells]
+            while wait(futures, timeout=0.2).not_done:
+                pass  # wakes up for signals
+        outcomes = Counter(future.result() for future in futures)
+    finally:
+        runner.close()
+        display.close()
+    if outcomes[INTERRUPTED]:
+        display.message(f"interrupted; everything is saved. To go on: {shlex.join(options.command_line)}")
+        return Interrupted.exit_code
+    return 1 if outcomes[FAILED] else 0
+
+
+def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
+    for cell in cells:
+        directory = RunDirectory(cell.directory)
+        if not cell.directory.exists():
+            directory.check_parent()
+            continue
+        directory.hold()
+        try:
+            saved = None if options.force else directory.config()
+        finally:
+            directory.release()
+        if saved and (different := differences(saved, cell.config())):
+            raise UsageError(
+                f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
+                "choose another --out or --name, or start anew by --force (the old run is moved aside)"
+            )
+    if options.force:  # now that none of them is held
+        for cell in cells:
+            RunDirectory(cell.directory).move_aside()
+
+
+class Runner:
+    """Runs cells, several at once from different threads; each thread keeps one pool of workers."""
+
+    def __init__(self, options: RunOptions, display: Display, stop: threading.Event) -> None:
+        self.options = options
+        self.display = display
+        self.stop = stop
+        self._machine = machine.describe()
+        self._pools: dict[int, Pool] = {}  # by thread
+
+    def run(self, cell: Cell) -> str:
+        """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
+        if self.stop.is_set():
+            return INTERRUPTED
+        directory = RunDirectory(cell.directory)
+        try:
+            directory.hold()
+        except UsageError as error:
+            self.display.failed(cell.label, str(error))
+            return FAILED
+        try:
+            return self._run_held(cell, directory)
+        finally:
+            directory.release()
+
+    def close(self) -> None:
+        """End all workers."""
+        for pool in self._pools.values():
+            pool.close()
+
+    def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
+        if directory.status().get("status") == DONE:
+            self.display.finished(cell.label, f"already done in {directory.path}")
+            return DONE
+        run: Run | None = None
+        try:
+            run = Run(cell, directory, self._pool(cell), self)
+            run.driver.run()
+        except Interrupted:
+            return run.end(INTERRUPTED, "") if run else INTERRUPTED
+        except Exception as error:
+            message = self._explain(error, directory)
+            if run is not None:
+                run.end(FAILED, message)
+            else:
+                with contextlib.suppress(OSError):
+                    directory.write_status(status=FAILED, message=message)
+            self.display.failed(cell.label, message)
+            return FAILED
+        else:
+            run.end(DONE, "")
+            directory.discard_checkpoints()
+            score = run.driver.last_return
+            self.display.finished(cell.label, f"done, final score {score:,.1f}" if score is not None else "done")
+            return DONE
+        finally:
+            if run is not None:
+                run.close()
+
+    def _explain(self, error: Exception, directory: RunDirectory) -> str:
+        """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return (
+                f"the disk is full ({error.filename or directory.path}); free some space and run the same command again"
+            )
+        details = error.details if isinstance(error, TaskError) else ""
+        if not isinstance(error, ErlbenchError):
+            details = "".join(traceback.format_exception(error))
+        message = str(error) if isinstance(error, ErlbenchError) else f"{type(error).__name__}: {error}"
+        if details:
+            with contextlib.suppress(OSError):
+                (directory.path / "error.txt").write_text(details)
+                message += f" (traceback in {directory.path / 'error.txt'})"
+        return message
+
+    def _pool(self, cell: Cell) -> Pool:
+        """This thread's pool, made anew when the cell needs another number of processes."""
+        wanted = self.options.processes if cell.processes is None else cell.processes
+        if wanted:
+            wanted = max(1, wanted // self.options.jobs)
+            algorithm = registry.find(cell.algo)
+            if algorithm.synchronous and algorithm.bounded:
+                wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
+        thread = threading.get_ident()
+        pool = self._pools.get(thread)
+        if pool is None or pool.processes != wanted:
+            if pool is not None:
+                pool.close()
+            options = self.options
+            pool = self._pools[thread] = create(wanted, options.device, options.task_timeout, one_core=options.one_core)
+        pool.reset()  # ids of tasks and arrays begin anew with each cell
+        pool.store.clear()
+        return pool
+
+
+class Run:
+    """One cell while it runs: its algorithm, driver and files."""
+
+    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, runner: Runner) -> None:
+        self.cell = cell
+        self.directory = directory
+        self.runner = runner
+        task = problem(cell.env, cell.env_settings)
+        self.replay = Replay(directory.path / "replay", task.observation_size, task.action_size)
+        context = Context(
+            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
+        )
+        algorithm = registry.find(cell.algo)(cell.settings, context)
+        self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
+        directory.write_config(cell.config())
+        self.recorder = Recorder(directory.path, cell.env)
+        options = Options(cell.eval_freq, cell.eval_episodes, cell.evaluate == "after", runner.options.checkpoint_every)
+        self.driver = Driver(algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch)
+        self._read = self._written = 0.0
+        start = {
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "processes": pool.processes,
+            "jobs": runner.options.jobs,
+            "one_core": runner.options.one_core,
+            "device": runner.options.device,
+            "threads_per_process": 1,
+            "command_line": shlex.join(runner.options.command_line),
+        }
+        directory.add_start(runner._machine, start)
+        self._write_status("running", "")
+
+    def _watch(self, driver: Driver) -> None:
+        now = time.monotonic()
+        if now - self._read < REFRESH:
+            return
+        self._read = now
+        for warning in driver.warnings:
+            self.runner.display.message(f"{self.cell.label}: {warning}")
+        driver.warnings.clear()
+        counters = driver.algorithm.counters
+        reading = Reading(
+            counters.timesteps,
+            self.cell.total_timesteps,
+            driver.clock.train,
+            driver.last_return,
+            len(self.pool.running()),
+            max(1, self.pool.processes),
+        )
+        self.runner.display.update(self.cell.label, reading)
+        if now - self._written >= STATUS_EVERY:
+            self._write_status("running", "")
+
+    def end(self, status: str, message: str) -> str:
+        """Write how the run ended; a full disk must not hide the reason."""
+        with contextlib.suppress(OSError):
+            self._write_status(status, message)
+            self.directory.amend_meta(device=self.pool.device)
+        return status
+
+    def close(self) -> None:
+        """Close the files."""
+        self.recorder.close()
+        self.replay.close()
+
+    def _write_status(self, status: str, message: str) -> None:
+        driver = self.driver
+        self._written = time.monotonic()
+        self.directory.write_status(
+            status=status,
+            message=message,
+            timesteps=driver.algorithm.counters.timesteps,
+            total_timesteps=self.cell.total_timesteps,
+            train_time_s=driver.clock.train,
+            total_time_s=driver.clock.total,
+            return_mean=driver.last_return,
+        )
+
+
+@contextlib.contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a closed terminal set `stop`; a second one acts as usual."""
+    before: dict[signal.Signals, Any] = {}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        for known, handler in before.items():
+            signal.signal(known, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup and shells without job control set it
+                before[number] = signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for known, handler in before.items():
+            signal.signal(known, handler)

@@ -1,0 +1,1 @@
+"""What travels between a driver and its workers, and what workers do with it."""

@@ -1,0 +1,179 @@
+"""Playing episodes with one policy: the task function of every rollout.
+
+The environment is Gymnasium's own class without its outer wrappers; the time limit stands in the loop and is a
+truncation, never a terminal state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from erlbench.errors import NumericalError, TaskError
+from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.work.exploration import Noise
+from erlbench.work.seeding import Key, Purpose, environment_seed, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
+
+
+class Episode:
+    """One episode's observations `(T + 1, observation)`, normalised actions `(T, action)` and rewards `(T,)`.
+
+    Rows beyond `length` are unused. `total` is the float64 sum of the rewards in order.
+    """
+
+    def __init__(self, limit: int, observation_size: int, action_size: int) -> None:
+        self.observations = np.empty((limit + 1, observation_size))
+        self.actions = np.empty((limit, action_size), np.float32)
+        self.rewards = np.empty(limit)
+        self.length = 0
+        self.total = 0.0
+        self.terminated = False
+
+    def check(self) -> None:
+        """Raise `NumericalError` for the first NaN or infinite value."""
+        length = self.length
+        if np.isfinite(self.rewards[:length]).all() and np.isfinite(self.observations[: length + 1]).all():
+            return
+        for step in range(length):
+            if not np.isfinite(self.observations[step]).all():  # first: a reward may be NaN because of it
+                raise NumericalError(f"the observation before step {step + 1} has a NaN or infinite value")
+            if not np.isfinite(self.rewards[step]):
+                raise NumericalError(f"the reward of step {step + 1} is {self.rewards[step]}")
+        raise NumericalError(f"the observation after step {length} has a NaN or infinite value")
+
+
+def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
+    """The first observation; what the environment raises is told apart from our own errors."""
+    try:
+        return env.reset(seed=seed)[0]
+    except Exception as error:
+        raise TaskError(f"the environment raised {type(error).__name__} in reset(seed={seed}): {error}") from error
+
+
+def play(
+    env: gymnasium.Env[Any, Any],
+    policy: NumpyPolicy,
+    limit: int,
+    seed: int,
+    random: np.random.Generator | None = None,
+    noise: Noise | None = None,
+    random_actions: bool = False,
+    mode: bool = False,
+    spare: Episode | None = None,
+) -> Episode:
+    """One episode of at most `limit` steps. With `spare` it is written over that one, and its actions are not kept.
+
+    `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
+    policy's actions are in the environment's units, and are not clipped);
+    with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
+    the latter acts by its mode.
+    """
+    spec = policy.spec
+    episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1])
+    observations, actions, rewards = episode.observations, episode.actions, episode.rewards
+    observations[0] = observation = reset(env, seed)
+    policy.reset(None if mode else random)
+    step, total, terminated = 0, 0.0, False
+    act, denormalise, advance = policy.normalised, policy.denormalise, env.step
+    try:
+        while step < limit:
+            if random_actions:
+                assert random is not None
+                action = spec.random_action(random)
+            else:
+                action = act(observation)
+                if noise is not None:
+                    assert random is not None
+                    action += noise.step(random)
+                    if spec.bounded:
+                        np.clip(action, -1.0, 1.0, out=action)
+            if spare is None:
+                actions[step] = action
+            observation, reward, terminated, truncated, _ = advance(denormalise(action))
+            observations[step + 1] = observation
+            rewards[step] = reward
+            total += float(reward)
+            step += 1
+            if terminated or truncated:
+                break
+    except Exception as error:
+        message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
+        raise TaskError(message) from error
+    episode.length, episode.total, episode.terminated = step, total, bool(terminated)
+    episode.check()
+    return episode
+
+
+def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: `settings["episodes"]` whole episodes of the policy `inputs["parameters"]`.
+
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode. With `record`, the arrays `observations`,
+    `actions`, `rewards`, `continues` that `Replay.append` takes.
+
+    These settings may be absent: `limit` shortens episodes, which is a truncation; with `mode` a stochastic policy
+    acts by its mode; `observe` is the probability that an episode contributes its observations. Then the value
+    `observed` says how many observations the contributing episodes acted on, and, if there are any, the array
+    `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
+    """
+    spec: PolicySpec = settings["policy"]
+    parameters = inputs["parameters"]
+    if not np.isfinite(parameters).all():
+        raise NumericalError("the policy's parameters have a NaN or infinite value")
+    policy = NumpyPolicy(spec, np.ascontiguousarray(parameters))
+    env, limit = workspace.environment(settings["env"]), settings["env"].max_episode_steps
+    limit, observe = min(limit, settings.get("limit") or limit), settings.get("observe", 0.0)
+    seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
+    random = generator(*key, int(Purpose.EXPLORATION))
+    sigma, decay = settings["action_noise"], settings.get("noise_decay", 1.0)
+    random_actions, mode = settings["random_actions"], settings.get("mode", False)
+    spare = _spare(workspace, settings["env"].max_episode_steps, spec)
+    values: dict[str, Any] = {"returns": [], "lengths": []}
+    recorded, observed = [], []
+    for seed in seeds:
+        contributes = bool(observe) and random.random() < observe
+        noise = Noise(spec.sizes[-1], decay, sigma) if sigma else None
+        over = None if contributes or settings["record"] else spare
+        episode = play(env, policy, limit, seed, random, noise, random_actions, mode, over)
+        values["returns"].append(episode.total)
+        values["lengths"].append(episode.length)
+        if settings["record"]:
+            recorded.append(episode)
+        if contributes:
+            observed.append(episode.observations[: episode.length])
+    arrays = transitions(recorded) if recorded else {}
+    if observe:
+        values["observed"] = sum(map(len, observed))
+    if observed:
+        seen = np.concatenate(observed)
+        arrays["observed"] = np.stack([seen.sum(axis=0), np.square(seen).sum(axis=0)])
+    return Outcome(values, arrays)
+
+
+def _spare(workspace: Workspace, limit: int, spec: PolicySpec) -> Episode:
+    """This process's episode to write over: for short ones new memory would take much of the time."""
+    shape = (limit, spec.sizes[0], spec.sizes[-1])
+    if workspace.scratch.get("episode shape") != shape:
+        workspace.scratch["episode shape"], workspace.scratch["episode"] = shape, Episode(*shape)
+    found: Episode = workspace.scratch["episode"]
+    return found
+
+
+def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:
+    """Episodes as the arrays that `Replay.append` takes, float32."""
+    continues = []
+    for episode in episodes:
+        ones = np.ones(episode.length, np.float32)
+        ones[-1] = 0.0 if episode.terminated else 1.0
+        continues.append(ones)
+    arrays = {
+        "observations": np.concatenate([e.observations[: e.length + 1] for e in episodes]),
+        "actions": np.concatenate([e.actions[: e.length] for e in episodes]),
+        "rewards": np.concatenate([e.rewards[: e.length] for e in episodes]),
+        "continues": np.concatenate(continues),
+    }
+    return {name: array.astype(np.float32, copy=False) for name, array in arrays.items()}

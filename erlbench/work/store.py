@@ -1,0 +1,157 @@
+"""Arrays in shared memory: written once, read by every process, freed by the driver.
+
+A store is a folder in the machine's shared memory. Its lock file is held by the driver as long as that lives, so
+a folder that nobody holds was left behind by a driver that was killed; the next store removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from erlbench.errors import CellError
+from erlbench.work.noise import HeldTable, NoiseTable, discard, draw, slice_of
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
+
+PREFIX = "erlbench-"
+
+
+def shared_memory_folder() -> Path:
+    """Where the stores lie: /dev/shm where there is one, else the temporary folder."""
+    shm = Path("/dev/shm")
+    return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
+
+
+class Store:
+    """The arrays of one driver, in `folder`. A worker opens the same folder to read and to add results."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._lock: int | None = None
+        self._held: HeldTable | None = None
+        self._table: tuple[NoiseTable, np.ndarray] | None = None  # the one that was last read
+
+    @classmethod
+    def create(cls) -> Store:
+        """A new store, held by this process; stores that nobody holds any more are removed first."""
+        remove_abandoned()
+        store = cls(tempfile.mkdtemp(prefix=PREFIX, dir=shared_memory_folder()))
+        store._lock = os.open(store.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(store._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return store
+
+    def put(self, name: str, array: npt.ArrayLike) -> ArrayRef:
+        """Write `array` under `name`; a repeated task replaces its own array by an equal one."""
+        data = np.ascontiguousarray(array)
+        path = self.folder / name
+        part = path.with_name(f"{name}.part{os.getpid()}")
+        try:
+            with open(part, "wb") as file:
+                file.write(data.data if data.size else b"")
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            if error.errno != errno.ENOSPC:
+                raise
+            raise CellError(
+                f"shared memory is full: no room for the {data.nbytes / 2**20:.1f} MiB of array '{name}' in "
+                f"{self.folder.parent}; free some there, or make it larger (docker run --shm-size)"
+            ) from error
+        part.rename(path)
+        return ArrayRef(name, tuple(data.shape), str(data.dtype))
+
+    def get(self, ref: ArrayRef) -> np.ndarray:
+        """The array of `ref`, read-only and mapped, not copied."""
+        if 0 in ref.shape:
+            return np.empty(ref.shape, ref.dtype)
+        with open(self.folder / ref.name, "rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(data, ref.dtype).reshape(ref.shape)
+
+    def load(self, value: Input) -> np.ndarray | ReplayView:
+        """What a task function sees of an input: an array, or the replay view itself."""
+        if isinstance(value, ArrayRef):
+            return self.get(value)
+        if isinstance(value, Perturbed):
+            return self.perturbed(value)
+        if isinstance(value, ReplayView):
+            return value
+        raise TypeError(f"{value} has not been computed yet")
+
+    def perturbed(self, value: Perturbed) -> np.ndarray:
+        """The float32 vector that a `Perturbed` stands for."""
+        centre = self.get(value.centre)
+        size = centre.size if value.size is None else value.size
+        vector = self.noise(value.key, size, value.table)
+        scale = self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
+        vector = np.multiply(vector, scale, out=None if value.table else vector)
+        if value.sign < 0:
+            np.negative(vector, out=vector)
+        vector += centre[:size]
+        return vector if size == centre.size else np.concatenate((vector, centre[size:]))
+
+    def noise(self, key: Key, size: int, table: NoiseTable | None = None) -> np.ndarray:
+        """The standard normal numbers `(size,)` float32 of `key`; read-only where they are a slice of `table`."""
+        if table is None:
+            return draw(key, size)
+        if self._table is None or self._table[0] != table:
+            self._table = table, table.open(self.folder.parent)
+        return slice_of(self._table[1], key, size)
+
+    def hold(self, table: NoiseTable) -> None:
+        """Have `table` in shared memory until another one is held or the store is closed; the driver's business."""
+        if self._held is None or self._held.table != table:
+            self._release()
+            self._held = HeldTable(table, self.folder.parent)
+
+    def free(self, names: Iterable[str]) -> None:
+        """Remove arrays; maps that are still open stay valid."""
+        for name in names:
+            (self.folder / name).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Remove all arrays."""
+        self.free(path.name for path in self.folder.iterdir() if path.name != "lock" and not path.is_dir())
+
+    def close(self) -> None:
+        """Remove the store; only its creator does anything here."""
+        self._release()
+        if self._lock is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+    def _release(self) -> None:
+        self._table = None
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+
+
+def remove_abandoned() -> list[Path]:
+    """Remove the stores whose driver is gone, and return them."""
+    removed = []
+    for folder in shared_memory_folder().glob(PREFIX + "*"):
+        try:
+            lock = os.open(folder / "lock", os.O_RDWR)
+        except OSError:
+            continue  # being made, being removed, or somebody else's
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            continue
+        else:
+            discard(folder)
+            removed.append(folder)
+        finally:
+            os.close(lock)
+    return removed

@@ -1,0 +1,142 @@
+"""What travels between a driver and its workers: tasks, references to their arrays, and results.
+
+A task is a pure function of its settings, its key and the arrays it names. It can therefore be run again after
+a worker has died, run in any process, and be written to a checkpoint. Messages hold references, never arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from erlbench.work.noise import NoiseTable
+from erlbench.work.seeding import Key
+
+
+@dataclass(frozen=True)
+class ArrayRef:
+    """An array in the run's store; written once, then read-only."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class Output:
+    """The array `name` that the task `task` will return; the pool waits for it."""
+
+    task: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """The vector `centre + sign * scale * e` with `e ~ N(0, I)` named by `key`, all float32.
+
+    `scale` is a vector (a standard deviation per parameter) or one number. Where `size` is given, only that many
+    leading entries move, and the rest of `centre` is what it was (`PolicySpec.learnt_size`).
+    """
+
+    centre: ArrayRef
+    scale: ArrayRef | float
+    key: Key
+    sign: int = 1
+    table: NoiseTable | None = None  # where e is a slice of one, else it is drawn from the key
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class ReplayView:
+    """Transitions `start` to `stop - 1` of the replay in the folder `path`."""
+
+    path: str
+    observation_size: int
+    action_size: int
+    start: int
+    stop: int
+
+
+Input = ArrayRef | Output | Perturbed | ReplayView
+
+
+class Priority(IntEnum):
+    """Which of the tasks that could start goes first (lowest value); ties go to the lowest id."""
+
+    ROLLOUT = 0  # short, and others wait for the return
+    CRITIC = 1  # the serial chain of actor-critic algorithms
+    ACTOR = 2
+    EVALUATION = 3  # never waited for
+
+
+class Counts(IntEnum):
+    """The column to which a task's environment steps belong."""
+
+    NOTHING = 0
+    TRAINING = 1  # the papers' axis
+    FITNESS = 2  # the mean's own episodes, used for learning
+    EVALUATION = 3  # the reported policy's episodes, not used for learning
+
+
+@dataclass(frozen=True)
+class Task:
+    """One unit of work.
+
+    `function` names a module-level function as `module:name`; it is called as
+    `function(settings, inputs, key, context)` where `inputs` are loaded arrays (a ReplayView stays as it is)
+    and returns an `Outcome`.
+    """
+
+    id: int
+    kind: str  # for tasks.csv and episodes.csv: es, rl, random, mean, critic, actor, evaluation, ...
+    function: str
+    key: Key
+    settings: Mapping[str, Any] = field(default_factory=dict)  # plain values
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    priority: Priority = Priority.ROLLOUT
+    counts: Counts = Counts.NOTHING
+    gradient: bool = False  # runs in a process with torch and, if asked for, a GPU
+    worker: int = 0  # the algorithm's worker, that is the place of this individual among those in flight
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a task function returns: plain values, and arrays that go to the store as `<task id>.<name>`."""
+
+    values: Mapping[str, Any]
+    arrays: Mapping[str, Any] = field(default_factory=dict)  # name -> np.ndarray
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished task: its plain values, references to its arrays, and when and where it ran."""
+
+    task: int
+    values: Mapping[str, Any]
+    arrays: Mapping[str, ArrayRef]
+    start: float  # seconds, time.monotonic()
+    end: float
+    process: int  # the pool's slot
+
+
+def steps(values: Mapping[str, Any]) -> int:
+    """Environment steps of a task with these values: `steps`, or else those of its episodes.
+
+    They differ where an episode goes on in another task: it is reported where it ends.
+    """
+    found: int = values["steps"] if "steps" in values else sum(values.get("lengths", ()))
+    return found
+
+
+def dependencies(task: Task) -> set[int]:
+    """Ids of the tasks whose outputs `task` needs."""
+    return {value.task for value in task.inputs.values() if isinstance(value, Output)}
+
+
+def arrays_of(value: Input) -> list[ArrayRef]:
+    """The arrays of the store that an input refers to."""
+    if isinstance(value, ArrayRef):
+        return [value]
+    return [part for part in vars(value).values() if isinstance(part, ArrayRef)]

@@ -1,0 +1,86 @@
+"""What a process keeps between tasks: the store, its environments, its maps of the replay, its device."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import gymnasium
+
+from erlbench.envs.registry import EnvSpec, build
+from erlbench.work.replay import ReplayReader
+from erlbench.work.store import Store
+from erlbench.work.tasks import Outcome, ReplayView, Result, Task
+
+
+class Core(Protocol):
+    """A core that may be idle."""
+
+    def idle(self) -> bool:
+        """Whether it is."""
+
+    def take(self) -> bool:
+        """Take it until `give_back` if it is."""
+
+    def give_back(self) -> None:
+        """Others may have it."""
+
+
+class Workspace:
+    """Runs tasks in this process. Everything it keeps is a cache: no result depends on it."""
+
+    def __init__(self, store: Store, process: int = 0, device: str = "cpu") -> None:
+        self.store = store
+        self.process = process
+        self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
+        self.second_core: Core | None = None  # that a task may use while it is idle; no result depends on it
+        self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
+        self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
+        self._replays: dict[tuple[int, int], ReplayReader] = {}
+
+    def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
+        """The environment of `spec`, made once."""
+        name = json.dumps({**vars(spec), "max_episode_steps": 0}, sort_keys=True, default=dict)
+        if name not in self._environments:
+            self._environments[name] = build(spec)
+        return self._environments[name]
+
+    def replay(self, view: ReplayView) -> ReplayReader:
+        """The reader of `view`, mapped again when the replay has grown past the map."""
+        status = (Path(view.path) / "rows.i32").stat()
+        inode = (status.st_dev, status.st_ino)  # a path may come back with other content; a mapped inode does not
+        known = self._replays.get(inode)
+        if known is None or known.stop < view.stop:
+            self._replays.clear()
+            known = self._replays[inode] = ReplayReader(view)
+        return known
+
+    def run(self, task: Task) -> Result:
+        """Run one task whose inputs all exist; what the function raises goes to the caller."""
+        start = time.monotonic()
+        inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
+        outcome = task_function(task.function)(task.settings, inputs, task.key, self)
+        arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
+        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process)
+
+    def close(self) -> None:
+        """Close the environments, drop the maps and buffers, and end what task functions have started."""
+        for env in self._environments.values():
+            env.close()
+        self._environments.clear()
+        self._replays.clear()
+        for kept in self.scratch.values():
+            if hasattr(kept, "close"):
+                kept.close()
+        self.scratch.clear()
+
+
+def task_function(name: str) -> Callable[..., Outcome]:
+    """The function that `module:name` names."""
+    module, _, function = name.partition(":")
+    found: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
+    return found

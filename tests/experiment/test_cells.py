@@ -1,0 +1,67 @@
+"""Cells: names, directories, configurations and what differs between two of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from erlbench.errors import UsageError
+from erlbench.experiment.cells import Cell, cell_name, check_name, differences, folder_name
+
+
+@dataclass(frozen=True)
+class Settings:
+    tau: float = 0.005
+    hidden: tuple[int, ...] = (400, 300)
+    limit: int | None = None
+
+
+CELL = Cell("td3", "paper", "td3", "Hopper-v5", 7, 1000, 0, 500, 10, "during", Settings(), Path("results"))
+
+
+def test_the_directory_is_named_after_environment_name_and_seed():
+    assert CELL.directory == Path("results/Hopper-v5/td3/seed-007")
+    assert dataclasses.replace(CELL, seed=1234).directory.name == "seed-1234"
+    assert dataclasses.replace(CELL, env="my.module:Env/Walk-v0").directory == Path(
+        "results/my.module_Env_Walk-v0/td3/seed-007"
+    )
+    assert folder_name("Hopper-v5") == "Hopper-v5"
+
+
+def test_names_follow_the_preset():
+    assert cell_name("td3", "paper", "paper") == "td3"
+    assert cell_name("td3", "original", "paper") == "td3@original"
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "..", ".hidden", "a b", "-x"])
+def test_a_name_is_one_plain_folder(name):
+    with pytest.raises(UsageError, match="--name"):
+        check_name(name, "--name")
+
+
+def test_a_configuration_survives_its_file():
+    config = CELL.config()
+    read = tomllib.loads(tomli_w.dumps(config))
+    assert differences(read, config) == []
+    assert read["run"]["seed"] == 7
+    assert read["settings"] == {"tau": 0.005, "hidden": [400, 300], "limit": "none"}
+
+
+def test_differences_are_named():
+    other = dataclasses.replace(CELL, total_timesteps=2000, settings=Settings(tau=0.01))
+    assert differences(CELL.config(), other.config()) == [
+        "run.total_timesteps: 1000 there, 2000 now",
+        "settings.tau: 0.005 there, 0.01 now",
+    ]
+    assert differences({}, {"run": {"seed": 1}}) == ["run.seed: not set there, 1 now"]
+    assert differences({"settings": {"old": 1}}, {}) == ["settings.old: 1 there, not set now"]
+    assert differences({"run": 3}, {"run": {}}) == []
+
+
+def test_where_it_runs_is_no_difference():
+    assert differences(CELL.config(), dataclasses.replace(CELL, processes=3, out=Path("elsewhere")).config()) == []

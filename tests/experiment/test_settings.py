@@ -1,0 +1,147 @@
+"""Hyper-parameters: types, layers, ranges, messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.experiment.settings import check, describe, environment_name, plain, resolve, setting, text
+
+
+@dataclass(frozen=True)
+class Settings:
+    batch_size: int = setting(100, "transitions per step", "paper", minimum=1)
+    tau: float = setting(0.005, "target step", by_env={"Humanoid": 0.01}, minimum=0, maximum=1)
+    hidden: tuple[int, ...] = setting((400, 300), "widths", minimum=1)
+    activation: str = setting("tanh", "activation", choices=("tanh", "relu"))
+    antithetic: bool = setting(True, "mirror")
+    limit: int | None = setting(None, "bound")
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit > self.batch_size:
+            raise ValueError(f"limit ({self.limit}) cannot exceed batch_size ({self.batch_size})")
+
+
+def resolved(**overrides):
+    return resolve(Settings, "Hopper-v5", {}, overrides, owner="td3")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("1e6", 1_000_000), ("1_000", 1000), (256, 256), (2.0, 2), ("7", 7), (1e3, 1000)]
+)
+def test_an_integer_in_its_forms(given, expected):
+    assert resolved(batch_size=given).batch_size == expected
+    assert isinstance(resolved(batch_size=given).batch_size, int)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("400-300", (400, 300)), ("64,32", (64, 32)), ([8], (8,)), ("16", (16,))]
+)
+def test_a_list_of_integers_in_its_forms(given, expected):
+    assert resolved(hidden=given).hidden == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("true", True), ("No", False), ("off", False), ("1", True), (False, False)]
+)
+def test_a_truth_value_in_its_forms(given, expected):
+    assert resolved(antithetic=given).antithetic is expected
+
+
+def test_an_integer_is_a_float_and_stays_one():
+    assert resolved(tau=1).tau == 1.0
+    assert isinstance(resolved(tau="1").tau, float)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"batch_size": "1.5"}, "setting 'batch_size' of td3 must be an integer, not '1.5'"),
+        ({"batch_size": True}, "setting 'batch_size' of td3 must be an integer, not True"),
+        ({"batch_size": 0}, "setting 'batch_size' of td3 must be at least 1, not 0"),
+        ({"tau": "nan"}, "setting 'tau' of td3 must be a finite number, not 'nan'"),
+        ({"tau": float("inf")}, "setting 'tau' of td3 must be a finite number, not inf"),
+        ({"tau": "1.5"}, "setting 'tau' of td3 must be at most 1, not '1.5'"),
+        ({"hidden": "400-0"}, "setting 'hidden' of td3 must be at least 1, not '400-0'"),
+        ({"hidden": "a-b"}, "setting 'hidden' of td3 must be integers such as 400-300, not 'a-b'"),
+        (
+            {"activation": "rellu"},
+            "setting 'activation' of td3 must be one of tanh, relu, not 'rellu'; did you mean 'relu'?",
+        ),
+        ({"activation": 3}, "setting 'activation' of td3 must be a text, not 3"),
+        ({"antithetic": "maybe"}, "setting 'antithetic' of td3 must be true or false, not 'maybe'"),
+        ({"antithetic": 1}, "setting 'antithetic' of td3 must be true or false, not 1"),
+        ({"bach_size": 1}, "unknown setting 'bach_size' of td3; did you mean 'batch_size'?"),
+        ({"limit": 200}, "settings of td3: limit (200) cannot exceed batch_size (100)"),
+    ],
+)
+def test_what_does_not_fit_is_named(overrides, message):
+    with pytest.raises(UsageError) as caught:
+        resolved(**overrides)
+    assert str(caught.value) == message
+    assert caught.value.exit_code == 2
+
+
+def test_later_layers_win():
+    assert resolve(Settings, "Humanoid-v5").tau == 0.01
+    assert resolve(Settings, "Humanoid-v5", {"tau": 0.5}).tau == 0.5
+    assert (
+        resolve(Settings, "Humanoid-v5", {"tau": 0.5}, {"tau": "0.005"}).tau == 0.005
+    )  # equal to the default, still wins
+    assert resolve(Settings, "HumanoidStandup-v5").tau == 0.005
+
+
+def test_environment_names_have_neither_module_nor_version():
+    assert environment_name("Ant-v5") == "Ant"
+    assert environment_name("my.package:Ant-v12") == "Ant"
+    assert environment_name("Ant-v5@paper") == "Ant"
+    assert environment_name("dm_control/walker-run-v0") == "dm_control/walker-run"
+
+
+def test_plain_values_resolve_to_the_same_instance():
+    settings = resolved(hidden="64-64", limit=5, antithetic="no")
+    assert resolve(Settings, "Hopper-v5", {}, plain(settings)) == settings
+    assert resolve(Settings, "Hopper-v5", {"limit": 7}, plain(resolved())) == resolved()  # None is kept, too
+
+
+def test_text_is_what_set_takes():
+    settings = resolved()
+    texts = {name: text(getattr(settings, name)) for name in plain(settings)}
+    assert texts["hidden"] == "400-300"
+    assert texts["antithetic"] == "true"
+    assert texts["limit"] == "none"
+    assert resolve(Settings, "Hopper-v5", {}, texts) == settings
+
+
+def test_descriptions():
+    rows = {row.name: row for row in describe(Settings)}
+    assert rows["batch_size"].allowed == "an integer, at least 1"
+    assert rows["batch_size"].source == "paper"
+    assert rows["tau"].by_env == "Humanoid 0.01"
+    assert rows["activation"].allowed == "tanh, relu"
+
+
+def test_a_required_setting_is_asked_for():
+    @dataclass(frozen=True)
+    class Required:
+        rate: float
+
+    with pytest.raises(UsageError, match="'rate' has no default; give it with --set rate=VALUE"):
+        resolve(Required, "Hopper-v5")
+
+
+def test_pairs_and_mappings():
+    assert check("1,0.5", tuple[float, float], "x") == (1.0, 0.5)
+    with pytest.raises(UsageError, match="x must be a list"):
+        check("1", tuple[float, float], "x")
+
+
+def test_a_namespace_s_value_is_for_the_environments_that_are_not_named():
+    @dataclass(frozen=True)
+    class Spaced:
+        rate: float = setting(1.0, "a rate", by_env={"dm_control": 2.0, "dm_control/fish-swim": 3.0})
+
+    found = [resolve(Spaced, env).rate for env in ("Ant-v5", "dm_control/fish-swim-v0", "dm_control/walker-run-v0")]
+    assert found == [1.0, 3.0, 2.0]

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.reporting import build
+from tests.reporting.make_runs import learning_curve, make_run, make_tasks
+from tests.reporting.make_studies import make_study
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_whole_report(tmp_path):
+    results, out, warnings = tmp_path / "results", tmp_path / "report", []
+    for seed in range(3):
+        tasks = make_tasks(seed, "synchronous", 5, 3)
+        make_run(results, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2 + seed], tasks=tasks)
+    make_run(results, "HalfCheetah-v5", "aes-rl", 0, [0, 1], total=2000, status="failed", message="bad | luck")
+    make_run(results, "Pendulum-v1", "cem", 0, [-5, -4], tasks=make_tasks(0, "serial", 1, 2))
+    studies = {
+        "study": make_study(), "times": make_study("time", "Table 1", name="times"),
+        "lanes": make_study("timeline", "Figure 1", name="lanes"), "curves": make_study("curves", "", name="curves"),
+        "never": make_study(name="never", entries=()),
+    }  # fmt: skip
+    index = build([results], out, studies, None, warnings.append)
+    assert index == out / "index.md"
+    text = read(index)
+    assert "5 runs: 4 done, 1 failed." in text
+    assert "| [study](study/index.md) | A study | short | 3/12 |" in text
+    assert "| never | A study | – | not run |" in text
+    assert "[all-runs](all-runs/index.md)" in text
+    assert r"failed, 1,000 of 2,000 steps (bad \| luck), last update 2025-01-03" in text
+    assert "erlbench run cem-rl HalfCheetah-v5 --seed 2" in text
+    assert "Python 3.11.9, erlbench 0.1.0, torch 2.4.0, commit 0123456789ab" in text
+    assert [warning.rpartition("/")[2] for warning in warnings] == ["tasks.csv: no task yet"]
+    assert r"tasks.csv: no task yet" in text
+    cells = list(csv.DictReader((out / "cells.csv").open()))
+    assert [cell["status"] for cell in cells] == ["failed", "done", "done", "done", "done"]
+    assert cells[1]["studies"] == "study times lanes curves"
+    for page, stem in (
+        ("study", "curves-HalfCheetah-v5"), ("times", "timeline-HalfCheetah-v5"), ("lanes", "timeline-HalfCheetah-v5"),
+        ("curves", "curves-HalfCheetah-v5"), ("all-runs", "timeline-Pendulum-v1-1000"),
+    ):  # fmt: skip
+        for suffix in ("png", "svg", "pdf"):
+            assert (out / page / f"{stem}.{suffix}").stat().st_size > 5000
+        assert f"({stem}.png)" in read(out / page / "index.md")
+    assert {path.name for path in (out / "times").glob("times.*")} == {"times.md", "times.tex", "times.csv"}
+    assert "Published final values are left out" in read(out / "study" / "index.md")
+
+
+def test_every_link_of_a_report_leads_somewhere(tmp_path):
+    make_run(tmp_path / "results", "Pendulum-v1", "cem", 0, [1, 2], tasks=make_tasks(0, "serial", 1, 2))
+    out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, pytest.fail).parent
+    for page in out.rglob("index.md"):
+        links = [part.split(")")[0] for part in read(page).split("](")[1:]]
+        assert links
+        assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_figures_with_published_lines_and_a_single_point(tmp_path):
+    make_run(tmp_path / "results", "HalfCheetah-v5", "cem-rl", 0, [5000], steps=[1_000_000])
+    out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, pytest.fail).parent
+    page = read(out / "study" / "index.md")
+    assert "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2." in page
+    assert "single runs, no band" in page.lower()
+    assert "Different budgets" not in page
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path):
+    for seed in range(5):
+        returns, tasks = learning_curve(seed, 100, 20), make_tasks(seed, "asynchronous", 5, 2)
+        make_run(tmp_path / "results", "Ant-v5", "cem", seed, returns, tasks=tasks)
+    first, second = (build([tmp_path / "results"], tmp_path / name, {}, None, pytest.fail).parent for name in "ab")
+    files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert len(files) > 10
+    assert [file for file in files if (first / file).read_bytes() != (second / file).read_bytes()] == []
+
+
+def test_broken_runs_never_stop_the_report(tmp_path):
+    results, warnings = tmp_path / "results", []
+    spoil = {0: ("eval.csv", ""), 1: ("eval.csv", "timesteps"), 2: ("status.json", "{"), 3: ("tasks.csv", "\x00\xff")}
+    for seed, (name, content) in spoil.items():
+        (make_run(results, "Ant-v5", "cem", seed, [1, 2, 3]) / name).write_text(content)
+    (make_run(results, "Ant-v5", "cem", 4, [1, 2, 3]) / "meta.json").unlink()
+    (results / "Ant-v5" / "cem" / "seed-005").mkdir()
+    index = build([results], tmp_path / "report", {}, None, warnings.append)
+    for path in ("seed-000/eval.csv", "seed-001/eval.csv", "seed-002/status.json", "seed-004/meta.json", "seed-005"):
+        assert [warning for warning in warnings if path in warning], path
+    assert "| Ant-v5, 2k steps | cem | 2/5 | 3.00 |" in read(index.parent / "all-runs" / "index.md")
+
+
+def test_warnings_go_to_standard_error(tmp_path, capsys):
+    path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [1, 2], tasks=make_tasks(0, "serial", 1, 1))
+    (path / "meta.json").unlink()
+    build([tmp_path / "results"], tmp_path / "report", {}, None)
+    assert capsys.readouterr().err.startswith(f"warning: {path / 'meta.json'}: cannot be read (No such file")
+
+
+def test_users_mistakes(tmp_path):
+    make_run(tmp_path / "results", "Ant-v5", "cem", 0, [1, 2])
+    with pytest.raises(UsageError, match="no study has a profile 'papr'; did you mean 'paper'"):
+        build([tmp_path / "results"], tmp_path / "report", {"study": make_study()}, "papr")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="choose another folder by --out"):
+        build([tmp_path / "results"], tmp_path / "file", {}, None, lambda warning: None)
+
+
+def test_nothing_of_the_run_side_is_imported():
+    code = (
+        "import sys, erlbench.reporting; "
+        "print([m for m in ('torch', 'gymnasium', 'mujoco', 'matplotlib', 'pandas', 'erlbench.running.driver', "
+        "'erlbench.pool', 'erlbench.running.runner', 'erlbench.running.results', 'erlbench.algorithms') "
+        "if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_thousand_cells_without_figures_take_seconds(tmp_path, monkeypatch):
+    monkeypatch.setattr("erlbench.reporting.page.draw_curves", lambda *_: [])
+    returns = learning_curve(0, 100, 200)
+    for name in range(10):
+        for env in range(10):
+            for seed in range(10):
+                make_run(tmp_path / "results", f"Env{env}-v5", f"algo{name}", seed, returns)
+    begin = time.process_time()
+    build([tmp_path / "results"], tmp_path / "report", {}, None, lambda warning: None)
+    assert time.process_time() - begin < 10

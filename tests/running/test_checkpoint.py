@@ -1,0 +1,70 @@
+"""Checkpoints: a round trip of everything that a state may hold, and damage that is noticed."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
+from erlbench.work.tasks import ArrayRef, Output, Perturbed, Task
+
+
+@dataclass
+class State:
+    mean: np.ndarray
+    lengths: deque
+    flight: dict
+    ratio: float
+
+
+TYPES = {cls.__name__: cls for cls in (State, ArrayRef, Output, Perturbed, Task)}
+
+
+@pytest.fixture
+def state():
+    ref = ArrayRef("3.critic", (2,))
+    task = Task(5, "rl", "m:f", (1, 2), {"x": None}, {"a": ref, "b": Output(4, "parameters")})
+    return State(np.array([1.5, 1 / 3]), deque([1, 2], maxlen=10), {7: task, "text": (1, [2.5])}, 0.1 + 0.2)
+
+
+def test_a_state_comes_back_exactly(tmp_path, state):
+    path = save_checkpoint(tmp_path, {"state": state, "flag": True}, {"3.critic": np.ones(2, np.float32)})
+    payload, arrays = load_checkpoint(path, TYPES)
+    back = payload["state"]
+    np.testing.assert_array_equal(back.mean, state.mean)
+    assert back.mean.dtype == np.float64
+    assert (back.lengths, back.lengths.maxlen) == (state.lengths, 10)
+    assert back.flight == state.flight
+    assert back.ratio == state.ratio
+    assert payload["flag"] is True
+    np.testing.assert_array_equal(arrays["3.critic"], [1, 1])
+
+
+def test_references_are_found_in_nested_values(state):
+    assert [ref.name for ref in references({"s": [state, (ArrayRef("9.x", (1,)),)]})] == ["3.critic", "9.x"]
+
+
+def test_the_last_two_are_kept_newest_first(tmp_path):
+    for number in range(4):
+        save_checkpoint(tmp_path, {"number": number}, {})
+    assert [load_checkpoint(path, {})[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
+
+
+@pytest.mark.parametrize("name", ["state.json", "arrays.safetensors"])
+@pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
+def test_damage_is_noticed(tmp_path, state, name, damage):
+    path = save_checkpoint(tmp_path, state, {})
+    data = bytearray((path / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    if damage == "remove":
+        (path / name).unlink()
+    else:
+        (path / name).write_bytes(data[: len(data) // 2] if damage == "truncate" else data)
+    with pytest.raises(DamagedCheckpoint):
+        load_checkpoint(path, TYPES)
+
+
+def test_an_object_that_is_no_plain_data_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="cannot hold a object"):
+        save_checkpoint(tmp_path, {"x": object()}, {})

@@ -1,0 +1,77 @@
+"""The run directory: locks, settings that differ, old runs moved aside."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.running.results import RunDirectory
+
+
+def test_only_one_driver_holds_a_directory(tmp_path):
+    path = tmp_path / "Hopper-v5" / "cem" / "seed-000"
+    first = RunDirectory(path)
+    assert not first.held()
+    first.hold()
+    assert RunDirectory(path).held()
+    with pytest.raises(UsageError, match="held by another run"):
+        RunDirectory(path).hold()
+    first.release()
+    second = RunDirectory(path)
+    second.hold()
+    second.release()
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    script = (
+        "import os, sys; from pathlib import Path; from erlbench.running.results import RunDirectory; "
+        "RunDirectory(Path(sys.argv[1])).hold(); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "run")], check=False)
+    assert (tmp_path / "run" / "lock").exists()
+    RunDirectory(tmp_path / "run").hold()
+
+
+def test_a_folder_that_cannot_be_made_is_a_usage_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is not a folder"):
+        RunDirectory(tmp_path / "file" / "a" / "b").check_parent()
+    with pytest.raises(UsageError, match="cannot be written"):
+        RunDirectory(tmp_path / "file" / "a").hold()
+    if os.geteuid():  # root may write everywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        with pytest.raises(UsageError, match="is not writable"):
+            RunDirectory(tmp_path / "closed" / "a").check_parent()
+
+
+def test_moving_aside_keeps_every_old_run(tmp_path):
+    for number in (1, 2):
+        (tmp_path / "seed-000").mkdir()
+        assert RunDirectory(tmp_path / "seed-000").move_aside() == tmp_path / f"seed-000.old-{number}"
+    assert RunDirectory(tmp_path / "seed-000").move_aside() is None
+
+
+def test_a_configuration_that_is_no_toml_is_named(tmp_path):
+    directory = RunDirectory(tmp_path)
+    assert directory.config() is None
+    directory.write_config({"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}})
+    assert directory.config() == {"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}}
+    (tmp_path / "config.toml").write_text("run = [")
+    with pytest.raises(UsageError, match=r"config\.toml cannot be read"):
+        directory.config()
+
+
+def test_every_start_is_kept_in_meta(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.add_start({"cpu": "x"}, {"started": "one"})
+    directory.add_start({"cpu": "y"}, {"started": "two"})
+    text = (tmp_path / "meta.json").read_text()
+    assert '"cpu": "y"' in text
+    assert text.index('"started": "two"') < text.index('"started": "one"')
+    directory.amend_meta(device="cpu")
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert (meta["device"], meta["starts"][-1]["device"]) == ("cpu", "cpu")
+    assert "device" not in meta["starts"][0]

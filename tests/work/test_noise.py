@@ -1,0 +1,136 @@
+"""The shared table of noise: one copy, made by whoever needs it first, removed by the last."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from erlbench.errors import CellError
+from erlbench.pool import create
+from erlbench.running.checkpoint import references
+from erlbench.work.noise import BLOCK, NoiseTable, slice_of
+from erlbench.work.seeding import generator
+from erlbench.work.store import Store, remove_abandoned, shared_memory_folder
+from erlbench.work.tasks import Outcome, Perturbed, Task
+
+TABLE = NoiseTable(5000, 1_000_003)  # a seed that no other run on this machine has
+
+
+@pytest.fixture
+def store():
+    made = Store.create()
+    yield made
+    made.close()
+
+
+def shifted(settings, inputs, key, workspace):
+    """Task function: its input back, and the noise it was made of."""
+    noise = workspace.store.noise(settings["key"], settings["size"], settings["table"])
+    return Outcome({}, {"parameters": inputs["parameters"], "noise": noise})
+
+
+@pytest.mark.parametrize("table", [None, TABLE])
+@pytest.mark.parametrize("processes", [0, 2])
+def test_driver_and_worker_reconstruct_the_same_noise(table, processes):
+    with create(processes) as pool:
+        store = pool.store
+        if table:
+            store.hold(table)
+        centre = store.put("c", np.arange(7, dtype=np.float32))
+        for sign in (1, -1):
+            parameters = Perturbed(centre, 0.5, (3, 2, 1), sign, table)
+            settings = {"key": (3, 2, 1), "size": 7, "table": table}
+            pool.submit([Task(1, "es", "tests.test_noise:shifted", (1,), settings, {"parameters": parameters})])
+            arrays = pool.next_result(60).arrays
+            noise = store.noise((3, 2, 1), 7, table)
+            np.testing.assert_array_equal(store.get(arrays["noise"]), noise)
+            moved = np.arange(7, dtype=np.float32) + np.float32(sign * 0.5) * noise
+            np.testing.assert_array_equal(store.get(arrays["parameters"]), moved)
+            np.testing.assert_array_equal(store.load(parameters), moved)
+
+
+def test_a_table_is_the_stream_of_its_seed_in_float32(store):
+    table = NoiseTable(BLOCK + 10, TABLE.seed)
+    store.hold(table)
+    numbers = table.open(store.folder.parent)
+    assert (numbers.dtype, numbers.size) == (np.float32, BLOCK + 10)
+    random = generator(TABLE.seed)
+    expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (BLOCK, 10)])
+    np.testing.assert_array_equal(numbers, expected)
+    assert kstest(numbers[::100], "norm").pvalue > 0.001
+    with pytest.raises(ValueError, match="read-only"):
+        numbers[0] = 1
+
+
+def test_offsets_are_uniform_to_both_ends():
+    table = np.arange(10, dtype=np.float32)
+    starts = [slice_of(table, (1, index), 8)[0] for index in range(300)]
+    assert {float(start) for start in starts} == {0, 1, 2}
+    np.testing.assert_array_equal(slice_of(table, (1,), 10), table)
+
+
+def test_stores_share_one_copy_and_the_last_removes_it(store):
+    folder = TABLE.folder(store.folder.parent)
+    other = Store.create()
+    store.hold(TABLE)
+    inode = (folder / "table").stat().st_ino
+    other.hold(TABLE)
+    other.hold(TABLE)
+    assert (folder / "table").stat().st_ino == inode
+    store.close()
+    remove_abandoned()
+    assert (folder / "table").stat().st_ino == inode
+    other.clear()
+    assert folder.exists()
+    other.close()
+    assert not folder.exists()
+
+
+def test_a_store_holds_one_table_at_a_time(store):
+    parent = store.folder.parent
+    second = NoiseTable(100, TABLE.seed)
+    store.hold(TABLE)
+    store.hold(second)
+    assert not TABLE.folder(parent).exists()
+    assert store.noise((1,), 100, second).shape == (100,)
+
+
+def test_a_killed_drivers_table_is_removed(store):
+    script = (
+        "import os; from erlbench.work.store import Store; from erlbench.work.noise import NoiseTable\n"
+        f"Store.create().hold(NoiseTable(77, {TABLE.seed})); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    folder = NoiseTable(77, TABLE.seed).folder(shared_memory_folder())
+    assert folder.exists()
+    remove_abandoned()
+    assert not folder.exists()
+
+
+def test_a_table_that_has_no_room_is_a_clear_error_and_leaves_nothing(store, monkeypatch):
+    def full(descriptor, offset, length):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(CellError, match=r"no room for a noise table of 954 MiB in .*noise_table=0"):
+        store.hold(NoiseTable(250_000_000, TABLE.seed))
+    assert not NoiseTable(250_000_000, TABLE.seed).folder(store.folder.parent).exists()
+
+
+def test_only_the_learnt_part_moves(store):
+    centre = store.put("c", np.array([1, 2, 3, 4], np.float32))
+    for scale in (0.5, store.put("s", np.array([0.5, 0.5], np.float32))):
+        moved = store.load(Perturbed(centre, scale, (9,), -1, size=2))
+        noise = store.noise((9,), 2)
+        np.testing.assert_array_equal(moved, np.float32([1 - 0.5 * noise[0], 2 - 0.5 * noise[1], 3, 4]))
+
+
+def test_a_checkpoint_does_not_contain_the_table(store):
+    centre = store.put("c", np.zeros(3, np.float32))
+    assert list(references(Perturbed(centre, 0.1, (1,), table=TABLE))) == [centre]
+    assert Path(centre.name).name == "c"

@@ -1,0 +1,67 @@
+"""The replay: what goes in comes out, rings, going back to a saved length."""
+
+import numpy as np
+import pytest
+
+from erlbench.errors import CellError
+from erlbench.work.replay import Replay, ReplayReader
+
+
+def episode(random, length, start):
+    """Observations (length + 1, 3), actions (length, 2), rewards, continues."""
+    observations = random.standard_normal((length + 1, 3), dtype=np.float32)
+    actions = random.uniform(-1, 1, (length, 2)).astype(np.float32)
+    continues = np.ones(length, np.float32)
+    continues[-1] = 0
+    return observations, actions, np.arange(start, start + length, dtype=np.float32), continues
+
+
+@pytest.fixture
+def filled(tmp_path):
+    replay, random = Replay(tmp_path, 3, 2), np.random.default_rng(0)
+    first, second = episode(random, 4, 0), episode(random, 3, 4)
+    replay.append(*(np.concatenate(parts) for parts in zip(first, second)), lengths=[4, 3])
+    third = episode(random, 2, 7)
+    replay.append(*third, lengths=[2])
+    yield replay, (first, second, third)
+    replay.close()
+
+
+def gather(view, indices):
+    reader, count = ReplayReader(view), len(indices)
+    observations, following = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
+    transitions = np.empty((count, 4), np.float32)
+    reader.gather(np.array(indices), observations, transitions, following)
+    return observations, transitions, following
+
+
+def test_every_transition_comes_back_with_its_next_observation(filled):
+    replay, episodes = filled
+    observations, transitions, following = gather(replay.view(), list(range(9)))
+    np.testing.assert_array_equal(observations, np.concatenate([e[0][:-1] for e in episodes]))
+    np.testing.assert_array_equal(following, np.concatenate([e[0][1:] for e in episodes]))
+    np.testing.assert_array_equal(transitions[:, :2], np.concatenate([e[1] for e in episodes]))
+    np.testing.assert_array_equal(transitions[:, 2], np.arange(9))
+    np.testing.assert_array_equal(transitions[:, 3], [1, 1, 1, 0, 1, 1, 0, 1, 0])
+
+
+def test_a_ring_is_a_view_of_the_last_transitions(filled):
+    replay, _ = filled
+    assert (replay.view(4).start, replay.view(4).stop) == (5, 9)
+    assert (replay.view(100).start, replay.view(100).stop) == (0, 9)
+
+
+def test_going_back_overwrites_what_came_later(filled):
+    replay, (first, *_) = filled
+    replay.restore({"length": 4, "rows": 5})
+    new = episode(np.random.default_rng(1), 5, 50)
+    replay.append(*new, lengths=[5])
+    observations, transitions, _ = gather(replay.view(), [3, 4, 8])
+    np.testing.assert_array_equal(observations, [first[0][3], new[0][0], new[0][4]])
+    np.testing.assert_array_equal(transitions[:, 2], [3, 50, 54])
+
+
+def test_a_replay_shorter_than_the_checkpoint_is_refused(filled):
+    replay, _ = filled
+    with pytest.raises(CellError, match=r"holds 9 transitions, the checkpoint 12"):
+        replay.restore({"length": 12, "rows": 14})

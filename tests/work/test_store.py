@@ -1,0 +1,68 @@
+"""The shared-memory store: round trips, perturbations, and the removal of abandoned stores."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erlbench.work.seeding import generator
+from erlbench.work.store import PREFIX, Store, remove_abandoned, shared_memory_folder
+from erlbench.work.tasks import Output, Perturbed
+
+
+@pytest.fixture
+def store():
+    made = Store.create()
+    yield made
+    made.close()
+
+
+def test_an_array_comes_back_read_only(store):
+    array = np.arange(6, dtype=np.float64).reshape(2, 3)
+    ref = store.put("a", array)
+    other = Store(store.folder)
+    assert (ref.shape, ref.dtype) == ((2, 3), "float64")
+    np.testing.assert_array_equal(other.get(ref), array)
+    with pytest.raises(ValueError, match="read-only"):
+        other.get(ref)[0, 0] = 1
+
+
+def test_an_empty_array_comes_back(store):
+    assert store.get(store.put("e", np.empty((0, 3), np.float32))).shape == (0, 3)
+
+
+def test_a_freed_array_is_gone_but_open_maps_stay(store):
+    ref = store.put("a", np.ones(3))
+    view = store.get(ref)
+    store.free(["a"])
+    assert view.sum() == 3
+    with pytest.raises(FileNotFoundError):
+        store.get(ref)
+
+
+def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):
+    centre, scale = np.array([1, 2, 3], np.float32), np.array([0.5, 0.0, 2.0], np.float32)
+    refs = store.put("c", centre), store.put("s", scale)
+    noise = generator(7, 2, 5).standard_normal(3, dtype=np.float32)
+    plus = store.load(Perturbed(*refs, key=(7, 2, 5)))
+    minus = store.load(Perturbed(*refs, key=(7, 2, 5), sign=-1))
+    np.testing.assert_array_equal(plus, centre + scale * noise)
+    np.testing.assert_array_equal(minus, centre - scale * noise)
+    np.testing.assert_array_equal(store.load(Perturbed(refs[0], 0.0, (1,))), centre)
+
+
+def test_an_output_that_does_not_exist_yet_cannot_be_loaded(store):
+    with pytest.raises(TypeError, match="not been computed"):
+        store.load(Output(3, "critic"))
+
+
+def test_a_held_store_stays_and_an_abandoned_one_is_removed(store):
+    script = "import os; from erlbench.work.store import Store; print(Store.create().folder, flush=True); os._exit(9)"
+    abandoned = Path(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip())
+    assert abandoned.parent == shared_memory_folder()
+    assert abandoned.name.startswith(PREFIX)
+    remove_abandoned()
+    assert not abandoned.exists()
+    assert store.folder.exists()
