@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import EVALUATE, cell_name, check_name
@@ -94,7 +95,7 @@ class Study:
 
 def benchmarks_file() -> Path:
     """The benchmarks.toml that is installed with the package."""
-    return Path(__file__).with_name("benchmarks.toml")
+    return Path(erlbench.__file__).with_name("benchmarks.toml")
 
 
 def load_studies(path: Path | None = None) -> dict[str, Study]:

@@ -233,7 +233,7 @@ def test_the_tasks_and_budgets_of_esac():
 
 
 def test_the_documentation_has_a_row_for_each_study():
-    text = (Path(__file__).parents[1] / "docs" / "studies.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
     assert re.findall(r"^\| `([^`]+)`", text, re.MULTILINE) == list(load_studies())
 
 
