@@ -45,7 +45,7 @@ def test_driver_and_worker_reconstruct_the_same_noise(table, processes):
         for sign in (1, -1):
             parameters = Perturbed(centre, 0.5, (3, 2, 1), sign, table)
             settings = {"key": (3, 2, 1), "size": 7, "table": table}
-            pool.submit([Task(1, "es", "tests.test_noise:shifted", (1,), settings, {"parameters": parameters})])
+            pool.submit([Task(1, "es", "tests.work.test_noise:shifted", (1,), settings, {"parameters": parameters})])
             arrays = pool.next_result(60).arrays
             noise = store.noise((3, 2, 1), 7, table)
             np.testing.assert_array_equal(store.get(arrays["noise"]), noise)
