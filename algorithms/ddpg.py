@@ -58,6 +58,9 @@ class DDPGSettings:
     actor_learning_rate: float = setting(1e-4, "Adam's step size for the actor", PAPER, minimum=0)
     critic_learning_rate: float = setting(1e-3, "Adam's step size for the critic", PAPER, minimum=0)
     critic_weight_decay: float = setting(1e-2, "L2 penalty of the critic, added to its gradient", PAPER, minimum=0)
+    critic_gradient_clip: float | None = setting(
+        None, "bound of the norm of the critic's gradient; none: no bound", PAPER, minimum=0
+    )
     batch_size: int = setting(64, "transitions per update", PAPER, minimum=1)
     discount: float = setting(0.99, "discount factor gamma", PAPER, minimum=0, maximum=1)
     tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
@@ -118,25 +121,43 @@ class DDPG(Algorithm):
 
 def update_values(settings: Any, critic: CriticSpec) -> dict[str, Any]:
     """The task settings that DDPG's updates read, of `DDPGSettings` or others with these fields."""
-    names = ("actor_learning_rate", "critic_learning_rate", "critic_weight_decay", "batch_size", "discount", "tau")
+    names = (
+        "actor_learning_rate",
+        "critic_learning_rate",
+        "critic_weight_decay",
+        "critic_gradient_clip",
+        "batch_size",
+        "discount",
+        "tau",
+    )
     return {"critic": critic, **{name: getattr(settings, name) for name in names}}
 
 
-def initial_learner(policy: PolicySpec, critic: CriticSpec, final_init: float | None, key: Key) -> np.ndarray:
+def initial_learner(
+    policy: PolicySpec, critic: CriticSpec, final_init: float | None, key: Key, final_scale: float = 1.0
+) -> np.ndarray:
     """A fresh learner, float32 `(4 * policy.size + 4 * critic.size,)`.
 
     The actor, the target actor, Adam's first and second moments of the actor, then the rows of `initial_critic`.
-    Weights and biases of both last layers are from U(-final_init, final_init); None: PyTorch's default.
+    Weights and biases of both last layers are from U(-final_init, final_init); None: PyTorch's default. They are
+    multiplied by `final_scale`.
     """
     actors, critics = np.zeros((4, policy.size), np.float32), initial_critic(critic, (*key, 1))
     actors[0] = initial_parameters(policy.sizes, (*key, 0))
     if final_init is not None:
         _bound_last_layer(actors[0], policy.sizes, final_init, (*key, 2))
         _bound_last_layer(critics[0], critic.sizes, final_init, (*key, 3))
+    for parameters, sizes in ((actors[0], policy.sizes), (critics[0], critic.sizes)):
+        parameters[_last_layer(sizes)] *= np.float32(final_scale)
     actors[1], critics[1] = actors[0], critics[0]
     return np.concatenate([actors.ravel(), critics.ravel()])
 
 
 def _bound_last_layer(parameters: np.ndarray, sizes: tuple[int, ...], bound: float, key: Key) -> None:
+    last = _last_layer(sizes)
+    parameters[last] = generator(*key).uniform(-bound, bound, last.stop - last.start)
+
+
+def _last_layer(sizes: tuple[int, ...]) -> slice:
     weight, bias = layer_slices(sizes)[-1]
-    parameters[weight.start : bias.stop] = generator(*key).uniform(-bound, bound, bias.stop - weight.start)
+    return slice(weight.start, bias.stop)

@@ -64,10 +64,18 @@ class ERLSettings(FitnessSettings):
     actor_learning_rate: float = setting(5e-5, "Adam's step size for the learner's actor", PAPER, minimum=0)
     critic_learning_rate: float = setting(5e-4, "Adam's step size for the critic", PAPER, minimum=0)
     critic_weight_decay: float = setting(0.0, "L2 penalty of the critic, added to its gradient", CODE, minimum=0)
+    critic_gradient_clip: float | None = setting(
+        10.0, "bound of the norm of the critic's gradient; none: no bound", CODE, minimum=0
+    )
+    final_scale: float = setting(
+        0.1, "factor of the initial last layers of the critic and of the learner's actor", CODE, minimum=0
+    )
     batch_size: int = setting(128, "transitions per update", PAPER, minimum=1)
     discount: float = setting(0.99, "discount factor gamma", PAPER, minimum=0, maximum=1)
     tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
-    exploration_noise: float = setting(0.2, "sigma of the learner's Ornstein-Uhlenbeck noise", CODE, minimum=0)
+    exploration_noise: float = setting(
+        0.06, "sigma of the learner's Ornstein-Uhlenbeck noise: 0.2, scaled by 0.3", CODE, minimum=0
+    )
     ou_theta: float = setting(0.15, "how much of that noise decays per step", CODE, minimum=0, maximum=1)
     replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
 
@@ -106,7 +114,7 @@ class ERL(Algorithm):
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
         self._genetics = Genetics(self._policy, settings)
         key = self.key(Purpose.PARAMETERS)
-        learner = initial_learner(self._policy, self._critic, None, (*key, 0))
+        learner = initial_learner(self._policy, self._critic, None, (*key, 0), settings.final_scale)
         individuals: list[ArrayRef | Output] = [
             self.share(initial_policy(self._policy, (*key, 1, index))) for index in range(settings.population)
         ]

@@ -64,6 +64,7 @@ class Learner(ActorAndCritics[ActorLearner]):
         self.together(self._acts)
         critic.take(batch, self._target.outputs[0])
         critic.adam.weight_decay = settings["critic_weight_decay"]
+        critic.gradient_clip = settings["critic_gradient_clip"]
         critic.update(settings["discount"], settings["critic_learning_rate"], loss)
         self.actor.climb(settings["actor_learning_rate"])
         critic.track(settings["tau"])

@@ -98,6 +98,8 @@ class CriticLearner:
         self.adam = Adam(self.state[0], gradients, self.state[2], self.state[3], cuts)
         self.together: Together = in_turn
         self.next_values = torch.zeros_like(self.rewards)
+        self.gradient_clip: float | None = None  # bound of the gradient's norm, for a single critic
+        self._gradients = gradients
         self._rows = batch_size / weight
         self._losses = state.new_zeros(len(lanes))
         self._errors = [(self.online.outputs[lane], self.online.output_gradient[lane]) for lane in lanes]
@@ -147,6 +149,8 @@ class CriticLearner:
         torch.dot(flat, flat, out=self._losses[lane])
         error.mul_(2.0 / self._rows)
         self.online.backward_lane(lane)
+        if self.gradient_clip is not None:
+            clip_norm(self._gradients, self.gradient_clip)
         self.adam.step_lane(lane, self._numbers[0].item())
 
     def track(self, tau: float) -> None:
@@ -294,6 +298,12 @@ def smooth(actions: Tensor, noise: Tensor, scale: float, clip: float) -> None:
     """Target policy smoothing in place: clip(action + clip(scale * noise, +-clip), -1, 1); `noise` is overwritten."""
     noise.mul_(scale).clamp_(-clip, clip)
     actions.add_(noise).clamp_(-1.0, 1.0)
+
+
+def clip_norm(gradients: Tensor, bound: float) -> None:
+    """Scale a flat gradient in place so that its norm is at most `bound`, as `torch.nn.utils.clip_grad_norm_` does."""
+    norm = torch.linalg.vector_norm(gradients)
+    gradients.mul_(norm.add_(1e-6).reciprocal_().mul_(bound).clamp_(max=1.0))
 
 
 def load(tensor: Tensor, array: np.ndarray) -> None:

@@ -30,9 +30,9 @@ from .episodes import run
 SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
 
 
-@pytest.mark.parametrize("decay", [0.0, 1e-2])
-def test_updates_equal_stable_baselines3(decay, context):
-    """Twenty updates of critic, actor and targets, from the same weights on the same batches."""
+@pytest.mark.parametrize(("decay", "clip"), [(0.0, None), (1e-2, None), (1e-2, 0.3)])
+def test_updates_equal_stable_baselines3(decay, clip, context):
+    """Twenty updates of critic, actor and targets, from the same weights on the same batches; PyTorch clips theirs."""
     stable_baselines3 = pytest.importorskip("stable_baselines3")
     from stable_baselines3.common.type_aliases import ReplayBufferSamples
 
@@ -43,6 +43,11 @@ def test_updates_equal_stable_baselines3(decay, context):
         optimiser.param_groups[0]["lr"] = rate
     model._update_learning_rate = lambda optimisers: None
     model.critic.optimizer.param_groups[0]["weight_decay"] = decay
+    norms = []
+    if clip is not None:
+        model.critic.optimizer.register_step_pre_hook(
+            lambda *_: norms.append(float(torch.nn.utils.clip_grad_norm_(model.critic.parameters(), clip)))
+        )
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu", 1)
     mine = Learner(policy, critic, batch, "cpu")
@@ -53,6 +58,7 @@ def test_updates_equal_stable_baselines3(decay, context):
         "actor_learning_rate": 1e-4,
         "critic_learning_rate": 1e-3,
         "critic_weight_decay": decay,
+        "critic_gradient_clip": clip,
         "discount": model.gamma,
         "tau": model.tau,
     }
@@ -85,6 +91,7 @@ def test_updates_equal_stable_baselines3(decay, context):
         mine.update(settings, memory, Recorded(), losses[update])
         model.train(1, batch)
     assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
+    assert clip is None or min(norms) < clip < max(norms)  # both cases are met
     expected = [model.actor, model.actor_target, model.critic, model.critic_target]
     actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critic.state
     for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):

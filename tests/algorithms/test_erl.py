@@ -7,6 +7,8 @@ from erlbench.algorithms.base import Context
 from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
+from erlbench.policy import layer_slices
+from erlbench.work.exploration import Noise
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Output
@@ -44,7 +46,7 @@ def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(al
     workspace = Workspace(algorithm.context.store)
     tasks, results = generation(algorithm, workspace)
     assert [task.kind for task in tasks] == ["es"] * 4 + ["rl"]
-    assert (tasks[-1].settings["action_noise"], tasks[-1].settings["noise_decay"]) == (0.2, 0.15)
+    assert (tasks[-1].settings["action_noise"], tasks[-1].settings["noise_decay"]) == (0.06, 0.15)
     steps = sum(sum(result.values["lengths"]) for result in results)
     assert algorithm.context.replay.length == steps == algorithm.counters.timesteps
     (update, *rest) = algorithm.ask()
@@ -53,6 +55,31 @@ def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(al
     assert [task.kind for task in rest] == ["es"] * 4 + ["rl"]
     assert rest[-1].inputs["parameters"] == Output(update.id, "actor")
     workspace.close()
+
+
+def test_the_learner_starts_and_explores_as_the_public_code_does(algorithm):
+    """Last layers times 0.1, not so the individuals'; noise 0.3 x, where x has theta 0.15 and sigma 0.2."""
+    load, policy, critic = algorithm.context.store.get, algorithm.policy_spec, algorithm._critic
+    learner = load(algorithm.state.learner)
+    q = learner[4 * policy.size :]
+    individuals = np.array([load(z) for z in algorithm.state.individuals])
+    bound = 8**-0.5  # PyTorch's, of a layer with 8 inputs
+    for parameters, sizes, scale in (
+        (learner[None], policy.sizes, 0.1),
+        (q[None], critic.sizes, 0.1),
+        (individuals, policy.sizes, 1.0),
+    ):
+        weight, bias = layer_slices(sizes)[-1]
+        last = np.abs(parameters[:, weight.start : bias.stop]).max()
+        assert 0.5 * scale * bound < last <= scale * bound
+    assert np.array_equal(learner[: policy.size], learner[policy.size : 2 * policy.size])  # the target's, too
+    assert np.array_equal(q[: critic.size], q[critic.size : 2 * critic.size])
+    settings = ERLSettings()
+    process, random = Noise(1, settings.ou_theta, settings.exploration_noise), np.random.default_rng(0)
+    noise = np.array([process.step(random)[0] for _ in range(100_000)])
+    assert noise.std() == pytest.approx(0.3 * 0.2 / np.sqrt(1 - 0.85**2), rel=0.02)
+    (*_, update) = [task for _ in range(2) for task in generation(algorithm, Workspace(algorithm.context.store))[0][:1]]
+    assert (update.kind, update.settings["critic_gradient_clip"]) == ("critic", 10.0)
 
 
 def test_the_learners_actor_takes_the_place_of_the_worst_every_second_generation(algorithm):
