@@ -24,6 +24,8 @@ class Preset:
 
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     terminal_reward: float = 0.0  # paid once more on the step that terminates an episode
+    reward_before: bool = False  # whether a step pays for the state that it starts from
+    zeros: Mapping[int, int] = field(default_factory=dict)  # index in the observation -> zeros inserted before it
 
 
 @dataclass(frozen=True)
@@ -44,18 +46,32 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"box2d": ("Box2D",), "dm-control": ("dm_control", "shimmy")}  # extra -> modules that it installs
 )
 
-# Version 4 paid the healthy reward on the terminating step, too (Gymnasium issue 500), as did versions 1 to 3. The
-# other differences that keyword arguments can undo: docs/environments.md.
+# Version 4 paid the healthy reward on the terminating step, too (Gymnasium issue 500), as did versions 1 to 3. What
+# version 5 observes no longer was always zero (body 0 is the world) and is there again. docs/environments.md has all.
+_NO_FORCES = {"include_cfrc_ext_in_observation": False}
+_HUMANOID_ZEROS = {45: 10, 175: 6, 253: 6}  # the world's inertia and velocity, the free joint's forces
 _PAPER = {
     "HalfCheetah": Preset(),
     "Swimmer": Preset(),
     "Hopper": Preset(terminal_reward=1.0),
     "Walker2d": Preset({"xml_file": "walker2d.xml"}, terminal_reward=1.0),
-    "Ant": Preset({"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0.0}, terminal_reward=1.0),
-    "Humanoid": Preset({"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0.0}, terminal_reward=5.0),
+    "Ant": Preset({**_NO_FORCES, "contact_cost_weight": 0.0}, terminal_reward=1.0, zeros={27: 84}),
+    "Humanoid": Preset(
+        {**_NO_FORCES, "contact_cost_weight": 0.0}, terminal_reward=5.0, zeros={**_HUMANOID_ZEROS, 270: 84}
+    ),
+    "HumanoidStandup": Preset({**_NO_FORCES, "impact_cost_weight": 0.0}, zeros={**_HUMANOID_ZEROS, 270: 84}),
     "InvertedPendulum": Preset(terminal_reward=1.0),
-    "InvertedDoublePendulum": Preset(terminal_reward=10.0),
+    "InvertedDoublePendulum": Preset(terminal_reward=10.0, zeros={9: 2}),
+    "Reacher": Preset(reward_before=True, zeros={10: 1}),
+    "Pusher": Preset(reward_before=True),
 }
+# With MuJoCo 1.50 contact forces were observed and cost something; with MuJoCo 2.0 they were all zero (Gym issue 1541).
+_MUJOCO_150 = {
+    "Ant": Preset(terminal_reward=1.0, zeros={27: 6}),
+    "Humanoid": Preset(terminal_reward=5.0, zeros={**_HUMANOID_ZEROS, 270: 6}),
+    "HumanoidStandup": Preset(zeros={**_HUMANOID_ZEROS, 270: 6}),
+}
+PAPERS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": _PAPER, "paper-mujoco-1.50": _MUJOCO_150})
 # Name: observation of v5 and of v4, action, limit
 _MUJOCO = {
     "Ant": (105, 27, 8, 1000),
@@ -90,7 +106,7 @@ _DM_CONTROL = {
 def _listed() -> list[Listed]:
     rows = []
     for name, (observation, old_observation, action, limit) in _MUJOCO.items():
-        presets = {"v5": Preset()} | ({"paper": _PAPER[name]} if name in _PAPER else {})
+        presets = {"v5": Preset()} | {preset: envs[name] for preset, envs in PAPERS.items() if name in envs}
         rows.append(Listed(f"{name}-v5", observation, action, limit, "Gymnasium, MuJoCo", presets=presets))
         if name != "Pusher":  # Pusher-v4 needs MuJoCo 2
             rows.append(Listed(f"{name}-v4", old_observation, action, limit, "Gymnasium, MuJoCo"))

@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from erlbench.envs import catalogue, options
-from erlbench.envs.wrappers import Env, FlatObservation, RepeatAction, TerminalReward
+from erlbench.envs.wrappers import Env, FlatObservation, InsertZeros, RepeatAction, RewardBeforeStep, TerminalReward
 from erlbench.errors import UsageError, nearest
 
 MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
@@ -32,6 +32,8 @@ class EnvSpec:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     terminal_reward: float = 0.0  # added on the step that terminates an episode
     action_repeat: int = 1  # where the environment has no frame_skip of its own
+    reward_before: bool = False  # whether a step pays for the state that it starts from
+    zeros: Mapping[int, int] = field(default_factory=dict)  # index in the observation -> zeros inserted before it
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
 def build(spec: EnvSpec) -> Env:
     """The environment of `spec`, wrapped only where something must be changed."""
     env, _ = make(spec.id, **spec.kwargs)
+    if spec.reward_before:
+        env = RewardBeforeStep(env)
+    if spec.zeros:
+        env = InsertZeros(env, spec.zeros)
     if spec.terminal_reward:
         env = TerminalReward(env, spec.terminal_reward)
     return RepeatAction(env, spec.action_repeat) if spec.action_repeat > 1 else env
@@ -137,10 +143,26 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
         if catalogue.extra_of(env_id) == "dm-control" and env_id in catalogue.LISTED:
             limit = _within_dm_control(env_id, limit, chosen)
         bonus = preset.terminal_reward and float(chosen.kwargs.get("healthy_reward", preset.terminal_reward))
-        spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, chosen.action_repeat)
+        repeat, zeros = chosen.action_repeat, dict(preset.zeros)
+        spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, repeat, preset.reward_before, zeros)
+        if zeros:
+            _check_zeros(env, name, preset)
+            env = InsertZeros(env, zeros)
         return _described(env, spec)
     finally:
         env.close()
+
+
+def _check_zeros(env: Env, name: str, preset: catalogue.Preset) -> None:
+    """Refuse settings with which the observation is no longer the one that the preset puts zeros into."""
+    env_id, _ = catalogue.split(name)
+    plain, _ = make(env_id, **preset.kwargs)
+    plain.close()
+    if env.observation_space.shape != plain.observation_space.shape:
+        raise UsageError(
+            f"environment '{name}' has the observation of the papers; settings that change the observation need "
+            f"'{env_id}' without a preset"
+        )
 
 
 def _within_dm_control(env_id: str, limit: int, chosen: options.Chosen) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -22,6 +23,42 @@ class TerminalReward(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: np.ndarray) -> Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, float(reward) + self.bonus * terminated, terminated, truncated, info
+
+
+class RewardBeforeStep(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Pays for the state before the step, as Gymnasium's Reacher and Pusher did until version 4."""
+
+    def step(self, action: np.ndarray) -> Step:
+        bare: Any = self.env.unwrapped
+        reward, _ = bare._get_rew(action)
+        observation, _, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated, info
+
+
+class InsertZeros(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Observes zeros, too: `zeros` has how many stand before which index of the environment's own vector."""
+
+    def __init__(self, env: Env, zeros: Mapping[int, int]) -> None:
+        super().__init__(env)
+        space = env.observation_space
+        assert isinstance(space, Box)
+        places = np.repeat(list(zeros), list(zeros.values()))
+        low, high = (np.insert(end, places, 0.0) for end in (space.low, space.high))
+        self.observation_space = Box(low, high, dtype=space.dtype.type)
+        self._own = np.flatnonzero(np.insert(np.ones(space.shape[0], bool), places, False))
+
+    def _with_zeros(self, observation: np.ndarray) -> np.ndarray:
+        found = np.zeros(self.observation_space.shape or (), observation.dtype)
+        found[self._own] = observation
+        return found
+
+    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        observation, info = self.env.reset(**arguments)
+        return self._with_zeros(observation), info
+
+    def step(self, action: np.ndarray) -> Step:
+        observation, *rest = self.env.step(action)
+        return self._with_zeros(observation), *rest  # type: ignore[return-value]
 
 
 class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):

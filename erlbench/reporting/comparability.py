@@ -18,8 +18,8 @@ _DIFFERENCES = (
     ),
     (
         "Ant",
-        "v5 has contact forces in the observation (105 numbers; in the papers' 111 they were all zero with "
-        "MuJoCo 2.0) and a contact cost: the scores are not comparable",
+        "v5 has contact forces and their cost, as with MuJoCo 1.50, but no healthy reward on the "
+        "step that ends an episode; with MuJoCo 2.0 these forces were all zero: there the scores are not comparable",
     ),
     (
         "Humanoid",
@@ -31,21 +31,21 @@ _DIFFERENCES = (
     ("Reacher", "v5 computes the reward after the step instead of before it and observes 10 instead of 11 numbers"),
     ("Pusher", "v5 has a heavier object and computes the reward after the step: the scores are not comparable"),
 )
-# The preset `paper`: version 5 with the keyword arguments and the terminal reward that undo what can be undone.
-_AS_OLD = ("Hopper", "Walker2d", "InvertedPendulum")
+# The presets: version 5 with what undoes its changes. Papers with MuJoCo 2.0 had contact forces of zero.
+_AS_OLD = ("Hopper", "Walker2d", "InvertedPendulum", "InvertedDoublePendulum", "Reacher")
+_HUMANOID = "Gym before 0.21 had another humanoid: the scores are not comparable"
 _PAPER_DIFFERENCES = (
-    (
-        "Ant",
-        "it observes 27 numbers, without the 84 contact forces that were all zero with MuJoCo 2.0, and has no contact "
-        "cost; papers on MuJoCo 1.5 had contact forces",
-    ),
-    (
-        "Humanoid",
-        "it has neither contact cost nor contact forces, but Gym before 0.21 had another humanoid: the scores are not "
-        "comparable",
-    ),
-    ("InvertedDoublePendulum", "it lacks two observations that were always zero"),
+    ("Ant", "it has contact forces of zero, as with MuJoCo 2.0; papers on MuJoCo 1.50 had contact forces"),
+    ("Humanoid", _HUMANOID),
+    ("HumanoidStandup", _HUMANOID),
+    ("Pusher", "its object is heavier: the scores are not comparable"),
 )
+_MUJOCO_150_DIFFERENCES = (
+    ("Ant", "it has contact forces, as with MuJoCo 1.50, by a newer MuJoCo"),
+    ("Humanoid", _HUMANOID),
+    ("HumanoidStandup", _HUMANOID),
+)
+_BY_PRESET = {"": _DIFFERENCES, "paper": _PAPER_DIFFERENCES, "paper-mujoco-1.50": _MUJOCO_150_DIFFERENCES}
 
 
 def environment_note(ours: str, theirs: str) -> str:
@@ -67,8 +67,7 @@ def environment_note(ours: str, theirs: str) -> str:
         return f"{ours} has the dynamics and the reward of {theirs}"
     if preset == "paper" and base in _AS_OLD:
         return f"{ours} has the model and the reward of {theirs}"
-    differences = _PAPER_DIFFERENCES if preset == "paper" else _DIFFERENCES
-    difference = next((text for name, text in differences if name == base), "")
+    difference = next((text for name, text in _BY_PRESET.get(preset, ()) if name == base), "")
     return f"{ours} is not {theirs}: {difference}" if difference else f"{ours} may differ from {theirs}"
 
 

@@ -168,7 +168,7 @@ def test_the_same_cell_asked_for_twice_is_one():
 
 
 def test_a_study_with_filters():
-    cells = cells_of(study=("aes-rl-table-1,aes-rl-figure-3",), profile="paper", env=("Hopper-v5",))
+    cells = cells_of(study=("aes-rl-table-1,aes-rl-figure-3",), profile="paper", env=("Hopper-v5@paper",))
     names = {cell.name for cell in cells}
     assert names == {"cem-rl", "p-cem-rl@barriers", "p-cem-rl", "aes-rl", "aes-rl@w9"}
     assert len(cells) == 50  # ten seeds; figure 3 has three of them
@@ -176,20 +176,22 @@ def test_a_study_with_filters():
     assert {cell.workers for cell in cells if cell.name == "aes-rl@w9"} == {9}
     assert {cell.processes for cell in cells if cell.name == "cem-rl"} == {1}
     assert {cell.evaluate for cell in cells} == {"after"}
-    [cell] = cells_of(study=("aes-rl-table-1",), env=("Hopper-v5",), algo=("aes-rl",), out="here", set=("tau=0.1",))
-    assert cell.directory == Path("here/Hopper-v5/aes-rl/seed-000")
+    [cell] = cells_of(
+        study=("aes-rl-table-1",), env=("Hopper-v5@paper",), algo=("aes-rl",), out="here", set=("tau=0.1",)
+    )
+    assert cell.directory == Path("here/Hopper-v5@paper/aes-rl/seed-000")
     assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
 
 
 def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
-    envs = ("HalfCheetah-v5", "Reacher-v5", "dm_control/humanoid-run-v0")
+    envs = ("HalfCheetah-v5", "Reacher-v5@paper", "dm_control/humanoid-run-v0")
     cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seed="0")
     budgets = {(cell.env, cell.name): (cell.total_generations, cell.total_timesteps) for cell in cells}
     assert len(budgets) == 15
     assert budgets["HalfCheetah-v5", "esac"] == (1000, 60_000_000)
     assert budgets["HalfCheetah-v5", "openai-es@esac"] == (1000, 50_000_000)
     assert budgets["HalfCheetah-v5", "sac@esac"] == (None, 1_000_000)
-    assert budgets["Reacher-v5", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
+    assert budgets["Reacher-v5@paper", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
     assert budgets["dm_control/humanoid-run-v0", "esac"] == (10_000, 600_000_000)
     assert budgets["dm_control/humanoid-run-v0", "ppo@esac"] == (None, 10_000_000)
     cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seed="0", total_timesteps="5000")
@@ -225,10 +227,10 @@ def test_all_extras_that_a_study_needs_are_named_before_anything_starts(tmp_path
         "erlbench: packages are missing for ppo, LunarLanderContinuous-v3, dm_control/humanoid-stand-v0; install them "
         "by: pip install 'erlbench[ppo,box2d,dm-control]'\n"
     )
-    result = invoke(*words, "--env", "Hopper-v5")
+    result = invoke(*words, "--env", "Hopper-v5@paper")
     assert result.exit_code == 2
     assert result.stderr == "erlbench: packages are missing for ppo; install them by: pip install 'erlbench[ppo]'\n"
-    assert invoke(*words, "--env", "Hopper-v5", "--algo", "esac").exit_code == 0
+    assert invoke(*words, "--env", "Hopper-v5@paper", "--algo", "esac").exit_code == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -140,7 +140,7 @@ def test_list_studies():
     assert "aes-rl-table-3" in result.stdout
     assert "Profiles of aes-rl-figure-3" in result.stdout
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert any(line.startswith("paper 5 1,000,000; Humanoid-v5: 10,000,000; dm_control/humanoid-s") for line in lines)
+    assert any(line.startswith("paper 5 1,000,000; Humanoid-v5@paper-mujoco-1.50: ") for line in lines)
     assert any(line.startswith("paper 5 300 generations LunarLanderContinuous-v3") for line in lines)
 
 

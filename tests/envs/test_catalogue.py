@@ -37,7 +37,7 @@ def test_names_with_presets():
     [
         ("Hopper-v5@papre", "'Hopper-v5' has no preset 'papre'; did you mean 'paper'"),
         ("Hopper-v5@", "has no preset ''; it has v5, paper"),
-        ("Reacher-v5@paper", "has no preset 'paper'; it has v5"),
+        ("Hopper-v5@mujoco-1.50", "has no preset 'mujoco-1.50'; it has v5, paper"),
         ("Hopper-v4@paper", "has no preset 'paper'; it has none"),
         ("module:Thing-v0@paper", "has no preset 'paper'; it has none"),
     ],

@@ -6,13 +6,17 @@ import pytest
 
 from erlbench.envs.catalogue import LISTED
 from erlbench.envs.registry import build, problem
+from erlbench.errors import UsageError
 
 PAPER = [row.id for row in LISTED.values() if "paper" in row.presets]
+OLD = [(name, preset) for name in PAPER for preset in LISTED[name].presets if preset != "v5"]
 HEALTHY = {"Hopper": 1, "Walker2d": 1, "Ant": 1, "Humanoid": 5, "InvertedPendulum": 1, "InvertedDoublePendulum": 10}
+NO_FORCES = {"include_cfrc_ext_in_observation": False}
 KWARGS = {
-    "Walker2d-v5": {"xml_file": "walker2d.xml"},
-    "Ant-v5": {"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0},
-    "Humanoid-v5": {"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0},
+    "Walker2d-v5@paper": {"xml_file": "walker2d.xml"},
+    "Ant-v5@paper": {**NO_FORCES, "contact_cost_weight": 0},
+    "Humanoid-v5@paper": {**NO_FORCES, "contact_cost_weight": 0},
+    "HumanoidStandup-v5@paper": {**NO_FORCES, "impact_cost_weight": 0},
 }
 
 
@@ -30,36 +34,80 @@ def steps(first, second, count=600):
         yield results
 
 
-@pytest.mark.parametrize("env_id", PAPER)
-def test_paper_is_version_5_with_the_terminal_reward_bit_by_bit(env_id):
-    ours = build(problem(f"{env_id}@paper").env)
-    theirs = gymnasium.make(env_id, **KWARGS.get(env_id, {})).unwrapped
+@pytest.mark.parametrize(("env_id", "preset"), OLD)
+def test_paper_is_version_5_with_the_terminal_reward_and_zeros(env_id, preset):
+    """The observation bit by bit without the zeros; Reacher and Pusher pay one step later: test below."""
+    ours = build(problem(f"{env_id}@{preset}").env)
+    theirs = gymnasium.make(env_id, **KWARGS.get(f"{env_id}@{preset}", {})).unwrapped
+    places = [index for index, count in LISTED[env_id].presets[preset].zeros.items() for _ in range(count)]
     bonus, ends = HEALTHY.get(env_id.partition("-")[0], 0), 0
     for (observation, reward, over), (expected, expected_reward, expected_over) in steps(ours, theirs):
-        assert observation.tobytes() == expected.tobytes()
-        assert reward == expected_reward + (bonus if expected_over else 0)
+        assert observation.tobytes() == np.insert(expected, places, 0).tobytes()
+        if env_id not in ("Reacher-v5", "Pusher-v5"):
+            assert reward == expected_reward + (bonus if expected_over else 0)
         assert over == expected_over
         ends += over
     assert (ends > 0) == (bonus > 0)
 
 
-@pytest.mark.parametrize("env_id", [name for name in PAPER if name != "Humanoid-v5"])
+@pytest.mark.parametrize("env_id", [name for name in PAPER if not name.startswith(("Humanoid", "Pusher"))])
 def test_paper_is_version_4(env_id):
+    """Version 4 without contact forces; MuJoCo 2.0 observed 84 zeros of Ant's, which version 4 leaves out."""
     ours = build(problem(f"{env_id}@paper").env)
     theirs = gymnasium.make(env_id.replace("v5", "v4")).unwrapped
     for (observation, reward, over), (expected, expected_reward, expected_over) in steps(ours, theirs):
-        np.testing.assert_allclose(observation, expected[: len(observation)], rtol=0, atol=1e-12)
-        assert not expected[len(observation) :].any()  # what version 5 left out was always zero
+        np.testing.assert_allclose(observation[: len(expected)], expected, rtol=0, atol=1e-12)
+        assert not observation[len(expected) :].any()
+        assert len(observation) == (111 if env_id == "Ant-v5" else len(expected))
         assert reward == pytest.approx(expected_reward, rel=1e-12, abs=1e-6)  # costs of actions are float32
         assert over == expected_over
 
 
-def test_the_humanoid_of_the_paper_pays_as_version_4():
-    ours = build(problem("Humanoid-v5@paper").env)
-    theirs = gymnasium.make("Humanoid-v4").unwrapped
-    for (_, reward, over), (_, expected_reward, expected_over) in steps(ours, theirs):
-        assert reward == pytest.approx(expected_reward, rel=1e-9)
+def test_ant_of_mujoco_150_is_version_4_with_contact_forces():
+    ours = build(problem("Ant-v5@paper-mujoco-1.50").env)
+    theirs = gymnasium.make("Ant-v4", use_contact_forces=True).unwrapped
+    felt = 0
+    for (observation, reward, over), (expected, expected_reward, expected_over) in steps(ours, theirs):
+        np.testing.assert_allclose(observation, expected, rtol=0, atol=1e-12)
+        assert reward == pytest.approx(expected_reward, rel=1e-12, abs=1e-6)
         assert over == expected_over
+        felt += observation[27:].any()
+    assert felt > 10
+
+
+@pytest.mark.parametrize("name", ["Humanoid", "HumanoidStandup"])
+@pytest.mark.parametrize("preset", ["paper", "paper-mujoco-1.50"])
+def test_the_humanoids_observe_what_version_4_did(name, preset):
+    """Version 4 observed contact forces; MuJoCo 2.0 had zeros there and paid nothing for them."""
+    ours = build(problem(f"{name}-v5@{preset}").env)
+    theirs = gymnasium.make(f"{name}-v4").unwrapped
+    for (observation, reward, over), (expected, expected_reward, expected_over) in steps(ours, theirs):
+        np.testing.assert_allclose(observation[:292], expected[:292], rtol=0, atol=1e-12)
+        assert observation.shape == expected.shape == (376,)
+        np.testing.assert_array_equal(observation[292:], 0 if preset == "paper" else expected[292:])
+        cost = min(0.5e-6 * np.square(theirs.data.cfrc_ext).sum(), 10)
+        if name == "HumanoidStandup" and preset == "paper" and observation.any() and reward:
+            expected_reward += cost
+        if name == "Humanoid" and preset != "paper" and reward:
+            expected_reward -= cost  # version 4 had lost its contact cost
+        assert reward == pytest.approx(expected_reward, rel=1e-6)
+        assert over == expected_over
+
+
+def test_pusher_of_the_paper_pays_for_the_state_before_the_step():
+    ours = build(problem("Pusher-v5@paper").env)
+    theirs = gymnasium.make("Pusher-v5").unwrapped
+    action = np.full(7, 0.5, np.float32)
+    ours.reset(seed=1), theirs.reset(seed=1)
+    rewards = []
+    for _ in range(20):
+        rewards.append((ours.step(action)[1], theirs.step(action)[1]))
+    assert [before for before, _ in rewards[1:]] == [after for _, after in rewards[:-1]]
+
+
+def test_settings_that_change_the_observation_do_not_fit_the_papers():
+    with pytest.raises(UsageError, match="need 'Ant-v5' without a preset"):
+        problem("Ant-v5@paper", {"include_cfrc_ext_in_observation": True})
 
 
 def test_the_terminal_reward_follows_the_healthy_reward():

@@ -267,7 +267,11 @@ def test_environment_notes():
     assert (
         environment_note("Hopper-v5@paper", "Hopper-v2") == "Hopper-v5@paper has the model and the reward of Hopper-v2"
     )
-    assert environment_note("Ant-v5@paper", "Ant-v2").startswith("Ant-v5@paper is not Ant-v2: it observes 27 numbers")
+    assert environment_note("Ant-v5@paper", "Ant-v2").startswith("Ant-v5@paper is not Ant-v2: it has contact forces of")
+    assert "by a newer MuJoCo" in environment_note("Ant-v5@paper-mujoco-1.50", "Ant-v2")
+    assert comparable("Ant-v5@paper-mujoco-1.50", "Ant-v2")
+    assert environment_note("Reacher-v5@paper", "Reacher-v2").endswith("the model and the reward of Reacher-v2")
+    assert not comparable("Pusher-v5@paper", "Pusher-v2")
     assert "not comparable" in environment_note("Humanoid-v5@paper", "Humanoid-v2")
     assert "frame_skip=2" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
     assert not comparable("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
