@@ -17,7 +17,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.experiment.settings import resolve
 from erlbench.pool import create
 from erlbench.pool.base import Pool
-from erlbench.reporting.timeline import busy
+from erlbench.reporting.data.timeline import busy
 from erlbench.running.driver import Driver, Options
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory

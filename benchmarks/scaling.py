@@ -28,7 +28,7 @@ from benchmarks.tasks_and_workers import efficiency, walker_lengths  # noqa: E40
 from benchmarks.updates import Bench as Updates  # noqa: E402
 from benchmarks.updates import random_replay  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.reporting.style import FORMATS  # noqa: E402
+from erlbench.reporting.figures.style import FORMATS  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.threads import cores  # noqa: E402
 from erlbench.work.store import Store  # noqa: E402

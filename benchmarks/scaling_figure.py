@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.reporting import style
+from erlbench.reporting.figures import style
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from erlbench.errors import UsageError
-from erlbench.reporting.comparison import check_profile, compare, leftovers
-from erlbench.reporting.index import write_index
+from erlbench.reporting.data.comparison import check_profile, compare, leftovers
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.options import Options
-from erlbench.reporting.page import write_page
-from erlbench.reporting.published import load_published
-from erlbench.reporting.runs import find_runs
+from erlbench.reporting.pages.index import write_index
+from erlbench.reporting.pages.page import write_page
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study

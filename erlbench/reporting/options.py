@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.axis import AXES
-from erlbench.reporting.curves import BANDS
+from erlbench.reporting.figures.axis import AXES
+from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel

@@ -23,7 +23,7 @@ from erlbench.experiment.studies import (
     validate,
 )
 from erlbench.experiment.toml_file import TomlLines
-from erlbench.reporting.published import load_published
+from erlbench.reporting.data.published import load_published
 
 SMALL = """\
 [profiles.smoke]

@@ -35,7 +35,7 @@ def test_a_whole_report(tmp_path):
     text = read(index)
     assert "5 runs: 4 done, 1 failed." in text
     assert "| [study](study/index.md) | A study | short | 3/12 |" in text
-    assert "| never | A study | – | not run |" in text
+    assert "never" not in text  # a study that nobody ran is not listed
     assert "[all-runs](all-runs/index.md)" in text
     assert r"failed, 1,000 of 2,000 steps (bad \| luck), last update 2025-01-03" in text
     assert "erlbench run cem-rl HalfCheetah-v5 --seed 2" in text
@@ -124,7 +124,7 @@ def test_nothing_of_the_run_side_is_imported():
 
 
 def test_a_thousand_cells_without_figures_take_seconds(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.reporting.page.draw_curves", lambda *_: [])
+    monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
     returns = learning_curve(0, 100, 200)
     for name in range(10):
         for env in range(10):

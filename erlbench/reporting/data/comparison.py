@@ -1,0 +1,234 @@
+"""Which runs stand in which table: the cells of a study's profile, and all runs that belong to no study."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from erlbench.errors import UsageError, nearest
+from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.runs import Array, Run, env_label
+from erlbench.reporting.documents.formats import steps
+
+if TYPE_CHECKING:
+    from erlbench.experiment.studies import Profile, Study
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm in one environment: its runs, one per seed, done or not."""
+
+    env: str
+    name: str
+    label: str
+    published: str  # the algorithm's label in the published table, or ""
+    planned: int  # seeds
+    runs: tuple[Run, ...]
+    exists: bool = True  # False: published, but not part of the suite
+    nominal: bool = False  # its budget counts one episode per generation
+
+    @property
+    def done(self) -> tuple[Run, ...]:
+        """The runs that count in tables."""
+        return tuple(run for run in self.runs if run.done)
+
+    @property
+    def scores(self) -> Array:
+        """The final evaluation's mean return of each run that counts (runs,)."""
+        return np.array([run.evaluations.return_mean[-1] for run in self.done], dtype=np.float64)
+
+    @property
+    def used(self) -> str:
+        """`n used/n planned`."""
+        return f"{len(self.done)}/{self.planned}" if self.exists else "–"
+
+    @property
+    def status(self) -> str:
+        """`done`, `not run`, or what the runs that do not count are at."""
+        if not self.exists:
+            return "not run: not in the suite"
+        open_runs = [run for run in self.runs if not run.done]
+        parts = [f"seed {run.seed} {run_status(run)}" for run in open_runs[:3]]
+        parts += [f"{len(open_runs) - 3} more unfinished"] if len(open_runs) > 3 else []
+        absent = self.planned - len(self.runs)
+        if absent > 0:
+            parts.append("not run" if not self.runs else f"{absent} not run")
+        return "; ".join(parts) or "done"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cells of one environment with one budget."""
+
+    env: str
+    env_published: str
+    total_timesteps: int
+    cells: tuple[Cell, ...]
+
+    @property
+    def total_generations(self) -> int:
+        """The generations after which its runs end, if they say so and agree; else 0."""
+        limits = {run.total_generations for cell in self.cells if not cell.nominal for run in cell.runs}
+        return limits.pop() if len(limits) == 1 else 0
+
+    @property
+    def limit(self) -> str:
+        """What ends its runs: `60,000 steps`, `300 generations or 60,000 steps`."""
+        limit = f"{self.total_timesteps:,} steps"
+        return f"{self.total_generations:,} generations or {limit}" if self.total_generations else limit
+
+    def cell(self, name: str) -> Cell | None:
+        """The cell of an entry."""
+        return next((cell for cell in self.cells if cell.exists and cell.name == name), None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one page of the report shows."""
+
+    name: str  # of its folder
+    study: str
+    title: str
+    kind: str  # "scores", "time", "curves", "timeline" or "all"
+    source: str
+    table: str
+    baseline: str
+    profile: str
+    groups: tuple[Group, ...]
+    statistic: str = "mean"  # of the published numbers that stand beside our means
+
+    def group_name(self, group: Group) -> str:
+        """The environment, with the budget where the page has several."""
+        budget = f"{steps(group.total_timesteps)} steps" if group.total_timesteps else "budget not recorded"
+        if group.total_generations:
+            budget = f"{group.total_generations:,} generations"
+        several = self.kind == "all" or len({group.total_timesteps for group in self.groups}) > 1
+        return f"{group.env}, {budget}" if several else group.env
+
+    def heading(self, what: str) -> str:
+        """The title of a table of the page."""
+        return f"{self.title} – {what}"
+
+    @property
+    def budget(self) -> str:
+        """The training steps in words."""
+        budgets = sorted({group.total_timesteps for group in self.groups})
+        if len(budgets) > 1:
+            return "the budget named with the environment"
+        reached = [run.timesteps for cell in self.cells if not cell.nominal for run in cell.done]
+        generations = {group.total_generations for group in self.groups}
+        if generations != {0} and len(generations) == 1:
+            limit = f"{generations.pop():,} generations or {budgets[0]:,} training steps"
+            return limit + (f" ({min(reached):,} to {max(reached):,} steps)" if reached else "")
+        over = max(reached, default=0) > 1.01 * budgets[0]
+        more = f" (a run finishes what it has begun: {min(reached):,} to {max(reached):,})" if over else ""
+        return f"{budgets[0]:,} training steps{more}"
+
+    @property
+    def published(self) -> bool:
+        """Whether any of its entries has published numbers."""
+        return any(cell.published for cell in self.cells)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells of the page."""
+        return tuple(cell for group in self.groups for cell in group.cells)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs of the page."""
+        return tuple(run for cell in self.cells for run in cell.runs)
+
+
+def run_status(run: Run) -> str:
+    """`running, 12,000 of 20,000 steps`, with the message of a run that failed."""
+    of = f" of {run.total_timesteps:,}" if run.total_timesteps else ""
+    return f"{run.status}, {run.timesteps:,}{of} steps" + (f" ({run.message})" if run.message else "")
+
+
+def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:
+    """The study's cells with the runs that fit a profile: one comparison for each profile with such a run.
+
+    A run fits when environment, name, seed, budget and the settings that the study gives agree. With `profile` only
+    that one is considered.
+    """
+    found = []
+    for key, plan in study.profiles.items():
+        used = [run for run in runs if profile in (None, key) and _fits(run, study, key, warn)]
+        if used:
+            groups = tuple(_group(study, plan, env, used) for env in plan.envs)
+            found.append(Comparison(
+                study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups,
+                study.statistic,
+            ))  # fmt: skip
+    return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
+
+
+def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
+    plan = study.profiles[profile]
+    entry = next((entry for entry in study.entries if entry.name == run.name), None)
+    envs = [env_label(env, plan.env_settings) for env in plan.envs]
+    if entry is None or run.env not in envs or run.seed not in plan.seeds:
+        return False
+    env = plan.envs[envs.index(run.env)]
+    if run.total_timesteps != plan.most_timesteps(env, entry):
+        return False
+    if plan.total_generations and not entry.nominal and run.total_generations != plan.total_generations:
+        return False
+    wanted = {**plan.settings, **entry.settings}
+    differing = [key for key, value in wanted.items() if key in run.settings and not _same(run.settings[key], value)]
+    if entry.workers is not None and run.workers not in ("", str(entry.workers)):
+        differing.append("workers")
+    if differing:
+        warn(
+            f"{run.path}: has the name and the budget of study {study.name}, profile {profile}, but other settings "
+            f"({', '.join(differing)}); it is not shown there"
+        )
+    return not differing
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    def text(item: Any) -> str:
+        return "-".join(map(str, item)) if isinstance(item, list | tuple) else str(item)
+
+    return value == wanted or text(value) == text(wanted)
+
+
+def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
+    label = env_label(env, plan.env_settings)
+    cells = [
+        Cell(
+            label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
+            tuple(run for run in runs if run.name == entry.name and run.env == label), nominal=bool(entry.nominal),
+        )
+        for entry in study.entries
+    ]  # fmt: skip
+    cells += [Cell(label, name, name, name, 0, (), exists=False) for name in study.not_run]
+    return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(cells))
+
+
+def leftovers(runs: Sequence[Run], comparisons: Iterable[Comparison]) -> Comparison | None:
+    """All runs that stand in no study's page, by environment and budget; None when there is none."""
+    taken = {run.key for comparison in comparisons for run in comparison.runs}
+    rest = [run for run in runs if run.key not in taken]
+    groups = []
+    for env, total in sorted({(run.env, run.total_timesteps) for run in rest}):
+        here = [run for run in rest if (run.env, run.total_timesteps) == (env, total)]
+        counts = Counter(run.name for run in here)
+        groups.append(Group(env, "", total, tuple(
+            Cell(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
+        )))  # fmt: skip
+    title = "All runs" if not taken else "Runs that belong to no study"
+    return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups)) if rest else None
+
+
+def check_profile(studies: Mapping[str, Study], profile: str | None) -> None:
+    """Raise `UsageError` for a profile that no study has."""
+    known = {key for study in studies.values() for key in study.profiles}
+    if profile is not None and profile not in known:
+        hint = nearest(profile, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
+        raise UsageError(f"no study has a profile '{profile}'{hint}")

@@ -1,0 +1,229 @@
+"""Finds the run directories and reads what tables and curves need of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erlbench.errors import UsageError
+from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.machine import Machine, parse_machine
+
+Array = NDArray[np.float64]
+FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """The evaluations of one run, all arrays (evaluations,), in the order of their training steps."""
+
+    timesteps: Array
+    train_time_s: Array
+    return_mean: Array
+    critic_updates: Array
+    fitness_timesteps: Array
+    generation: Array
+    episodes: Array  # of training
+    actor_updates: Array
+    evaluation_timesteps: Array
+
+    def __len__(self) -> int:
+        return len(self.timesteps)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One cell: an algorithm with a preset, an environment, a seed."""
+
+    path: Path
+    env: str  # with its preset and its settings, see `env_label`
+    name: str
+    seed: int
+    total_timesteps: int  # the budget; 0 when nothing says it
+    total_generations: int  # that end the run before its budget; 0 for no such limit
+    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score)
+    message: str
+    timesteps: int
+    train_time_s: float
+    updated: str
+    workers: str
+    eval_episodes: str
+    simulated_time: bool  # times are modelled durations, not the clock's
+    evaluations: Evaluations
+    machine: Machine
+    settings: Mapping[str, Any]  # hyper-parameters of config.toml
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What no two runs of a report share."""
+        return self.env, self.name, self.seed, self.total_timesteps
+
+    @property
+    def done(self) -> bool:
+        """Whether the run reached its budget and its last evaluation is there: only then it counts in tables."""
+        return self.status == "done" and len(self.evaluations) > 0
+
+
+def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
+    """All runs below the folders, ordered by environment, name and seed.
+
+    Raises `UsageError` when a folder does not exist or there is no run at all.
+    """
+    runs: dict[tuple[str, str, int, int], Run] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
+        for path in _run_folders(folder):
+            run = load_run(path, warn)
+            if run is None:
+                continue
+            if run.key in runs:
+                if run.path.resolve() != runs[run.key].path.resolve():
+                    first = runs[run.key].path
+                    warn(f"{path}: left out, it has the environment, name, seed and budget of {first}")
+                continue
+            runs[run.key] = run
+    if not runs:
+        names = ", ".join(map(str, folders)) or "the given folders"
+        raise UsageError(f"no run found in {names}; start one with 'erlbench run', or name another results directory")
+    return [runs[key] for key in sorted(runs)]
+
+
+def load_run(path: Path, warn: Warn) -> Run | None:
+    """The run in a directory `<env>/<name>/seed-NNN`; None with a warning when it holds no file of a run."""
+    if not any((path / name).exists() for name in FILES):
+        warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
+        return None
+    config = _read(path / "config.toml", warn)
+    run_config = _mapping(config.get("run"))
+    state = _read(path / "status.json", warn)
+    env, name, seed = _identity(path, run_config, warn)
+    status = str(state.get("status", "unknown"))
+    total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
+    evaluations = _evaluations(path / "eval.csv", warn)
+    timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
+    message = str(state.get("message") or "")
+    if status == "done" and not (len(evaluations) and evaluations.timesteps[-1] >= min(total, timesteps)):
+        last = f"the last one is at {int(evaluations.timesteps[-1]):,} steps" if len(evaluations) else "there is none"
+        message = f"the final evaluation is missing ({last}, the run has {timesteps:,})"
+        warn(f"{path}: {message}; the run does not count")
+        status = "incomplete"
+    train_time = state.get("train_time_s")
+    if not isinstance(train_time, int | float):
+        train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
+    return Run(
+        path,
+        env_label(env, _mapping(config.get("env_settings"))),
+        name,
+        seed,
+        total,
+        _int(run_config.get("total_generations")),
+        status,
+        message,
+        timesteps,
+        float(train_time),
+        str(state.get("updated", "")),
+        str(run_config.get("workers") or ""),
+        str(run_config.get("eval_episodes") or ""),
+        run_config.get("simulated_time") is True,
+        evaluations,
+        parse_machine(_read(path / "meta.json", warn)),
+        _mapping(config.get("settings")),
+    )
+
+
+def env_label(env: str, settings: Mapping[str, Any]) -> str:
+    """An environment with what its settings change: "Ant-v5 (frame_skip=2)"; apart from others in every table."""
+    listed = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
+    return f"{env} ({listed})" if listed else env
+
+
+def _run_folders(folder: Path) -> list[Path]:
+    if _SEED.fullmatch(folder.resolve().name):
+        return [folder]
+    found = []
+    for where, names, _ in os.walk(folder, followlinks=True):
+        seeds = [name for name in names if _SEED.fullmatch(name)]
+        found += [Path(where) / name for name in seeds]
+        names[:] = sorted(set(names) - set(seeds) - {"checkpoint", "replay"})
+    return sorted(found)
+
+
+def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str, int]:
+    folder = path.resolve()
+    from_path = (folder.parent.parent.name, folder.parent.name, int(_SEED.fullmatch(folder.name)[1]))  # type: ignore[index]
+    name = str(run.get("name") or "@".join(str(run[k]) for k in ("algo", "preset") if run.get(k)) or from_path[1])
+    seed = run.get("seed")
+    seed = from_path[2] if not isinstance(seed, int) else seed
+    if (name, seed) != from_path[1:]:
+        warn(f"{path}: config.toml says {name}, seed {seed}: the report goes by that, not by the folder's name")
+    return str(run.get("env") or from_path[0]), name, seed
+
+
+def _evaluations(path: Path, warn: Warn) -> Evaluations:
+    required = "timesteps", "train_time_s", "return_mean"
+    optional = (
+        "critic_updates", "fitness_timesteps", "generation", "episodes", "actor_updates", "evaluation_timesteps"
+    )  # fmt: skip
+    columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
+    if columns is None:
+        return Evaluations(*(np.empty(0) for _ in (*required, *optional)))
+    table = np.stack([np.asarray(columns[name], dtype=np.float64) for name in (*required, *optional)])
+    later = np.minimum.accumulate(table[0, ::-1])[::-1]  # the smallest number of steps from this row on
+    keep = np.append(table[0, :-1] < later[1:], True)[: table.shape[1]]
+    if not keep.all():
+        warn(f"{path}: {int((~keep).sum())} rows are repeated by later rows of as many or fewer steps, which count")
+    if not table.shape[1]:
+        warn(f"{path}: no evaluation yet")
+    elif problem := _disagreement(float(table[2, -1]), str(columns["returns"][-1])):
+        warn(f"{path}: the last row's {problem}")
+    table = table[:, keep]
+    return Evaluations(*table)
+
+
+def _disagreement(return_mean: float, returns: str) -> str:
+    try:
+        values = [float(value) for value in returns.split()]
+    except ValueError:
+        return "returns are not all numbers"
+    if values and not math.isclose(return_mean, sum(values) / len(values), rel_tol=1e-6, abs_tol=1e-6):
+        return f"return_mean is {return_mean:g}, but its returns have the mean {sum(values) / len(values):g}"
+    return ""
+
+
+def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return _mapping(tomllib.loads(text) if path.suffix == ".toml" else json.loads(text), path, warn)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        warn(f"{path}: cannot be read ({reason}); what it says is missing from the report")
+        return {}
+
+
+def _mapping(value: Any, path: Path | None = None, warn: Warn | None = None) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    if path and warn:
+        warn(f"{path}: not a JSON object; what it says is missing from the report")
+    return {}
+
+
+def _int(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+_SEED = re.compile(r"seed-(\d+)")

@@ -1,0 +1,110 @@
+"""Who worked when: the tasks of one run per process, busy time, and the window that a figure shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.runs import Array, Run
+
+TASKS_SHOWN = 14  # per process, about
+EVALUATION = "evaluation"
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The tasks of one run, arrays and lists (tasks,); times in seconds since the run began."""
+
+    run: Run
+    process: Array
+    kind: list[str]
+    start: Array
+    end: Array
+    critic_updates: Array
+
+    @property
+    def processes(self) -> list[int]:
+        """The run's processes, ascending, idle ones too; -1 is the driver's own, simulated time has virtual ones."""
+        seen = {int(process) for process in self.process}
+        started = self.run.machine.processes
+        if started.isdigit() and not self.run.simulated_time:
+            seen |= set(range(int(started)))
+        return sorted(seen)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """From the first start to the last end of a training task (any task, when there is no training task)."""
+        training = np.array([kind != EVALUATION for kind in self.kind], dtype=bool)
+        chosen = training if training.any() else np.ones(len(self.kind), dtype=bool)
+        return float(self.start[chosen].min()), float(self.end[chosen].max())
+
+    def utilisation(self) -> dict[int, float]:
+        """The share of the span during which each process was busy (overlapping tasks count once)."""
+        first, last = self.span
+        result = {}
+        for process in self.processes:
+            mine = self.process == process
+            result[process] = busy(self.start[mine].clip(first, last), self.end[mine].clip(first, last))
+        return {process: time / (last - first) if last > first else 0.0 for process, time in result.items()}
+
+    def shares(self) -> dict[str, float]:
+        """The seconds of all processes by kind of task within the span, as shares of the busy seconds."""
+        first, last = self.span
+        seconds = (self.end.clip(first, last) - self.start.clip(first, last)).clip(0)
+        kinds = np.array(self.kind)
+        total = float(seconds.sum()) or 1.0
+        return {str(kind): float(seconds[kinds == kind].sum()) / total for kind in np.unique(kinds)}
+
+
+def busy(start: Array, end: Array) -> float:
+    """The length of the union of the intervals [start, end], both (intervals,)."""
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    if not len(start):
+        return 0.0
+    reached = np.maximum.accumulate(np.concatenate([[-np.inf], end[:-1]]))
+    return float((end - np.maximum(start, reached)).clip(0).sum())
+
+
+def load_timeline(run: Run, warn: Warn) -> Timeline | None:
+    """The tasks of a run, or None (with a warning) when tasks.csv has none."""
+    columns = read_columns(
+        run.path / "tasks.csv", ("process", "start_s", "end_s"), warn, optional=("critic_updates",), texts=("kind",)
+    )
+    if columns is None:
+        return None
+    process, start, end, critic = (
+        np.asarray(columns[name], dtype=np.float64) for name in ("process", "start_s", "end_s", "critic_updates")
+    )
+    if not len(start):
+        warn(f"{run.path / 'tasks.csv'}: no task yet")
+        return None
+    return Timeline(run, process, [str(kind) for kind in columns["kind"]], start, end, critic)
+
+
+def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:
+    """What to show of each run: as many seconds of all, from a task's start in the middle of the trained part.
+
+    The trained part begins with the first critic updates. As wide as about `TASKS_SHOWN` tasks per process take in
+    the run where that is longest, but never wider than the shortest trained part needs to be shown whole.
+    """
+    wanted, parts = [], []
+    for timeline in timelines:
+        first, last = timeline.span
+        updates = timeline.start[timeline.critic_updates > 0]
+        if len(updates):
+            first = min(float(updates.min()), last)
+        parts.append((first, last))
+        density = (timeline.start >= first).sum() / max(1, len(timeline.processes))
+        wanted.append((last - first) * min(1.0, TASKS_SHOWN / max(1.0, float(density))))
+    width = max(wanted)
+    result = []
+    for timeline, (first, last) in zip(timelines, parts, strict=True):
+        middle = (first + last - width) / 2
+        begins = timeline.start[(timeline.start >= max(first, middle)) & (timeline.start <= last)]
+        start = first if width >= last - first or not len(begins) else float(begins.min())
+        result.append((start, start + width))
+    return result

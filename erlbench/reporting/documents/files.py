@@ -1,0 +1,36 @@
+"""Tables as CSV, and the files of a document."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from erlbench.reporting.documents import latex, markdown
+from erlbench.reporting.documents.model import Document, Table
+
+
+def to_csv(table: Table[Any]) -> str:
+    """One line per row, all columns in full precision; no value is an empty cell."""
+    buffer = StringIO()
+    writer = csv.DictWriter(buffer, [name for column in table.columns for name in column.names], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: "" if value is None else value for key, value in record.items()} for record in table.records)
+    return buffer.getvalue()
+
+
+def write_table(table: Table[Any], folder: Path) -> None:
+    """Write `<name>.md`, `<name>.tex` and `<name>.csv`."""
+    label = f"{folder.name}-{table.name}"
+    for suffix, text in (("md", markdown.table(table)), ("tex", latex.table(table, label)), ("csv", to_csv(table))):
+        (folder / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")
+
+
+def write_document(document: Document, folder: Path) -> Path:
+    """Write `index.md` and the files of its tables; return the former's path. Figures are drawn by who made them."""
+    for table in document.tables:
+        write_table(table, folder)
+    path = folder / "index.md"
+    path.write_text(markdown.document(document), encoding="utf-8")
+    return path

@@ -1,0 +1,77 @@
+"""How values are printed: numbers, percentages, intervals. A value that is not there is a dash."""
+
+from __future__ import annotations
+
+import math
+
+NONE = "–"  # what stands in a cell without a value
+
+
+def text(value: object) -> str:
+    """A text as it is; a dash for an empty one or None."""
+    return NONE if value is None or value == "" else str(value)
+
+
+def number(value: float) -> str:
+    """1,234 or 56.7 or 0.123, and a dash for NaN."""
+    if math.isnan(value):
+        return NONE
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}".replace("-", "−")
+
+
+def count(value: float) -> str:
+    """1,234: a whole number; a dash for NaN and infinity."""
+    return f"{value:,.0f}".replace("-", "−") if math.isfinite(value) else NONE
+
+
+def exact(value: float) -> str:
+    """A published number with the digits it was published with; a dash for NaN."""
+    return NONE if math.isnan(value) else f"{value:,.10g}".replace("-", "−")
+
+
+def p_value(p: float) -> str:
+    """0.012, or <0.001; a dash for NaN."""
+    return NONE if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def percent(value: float) -> str:
+    """+1.2 % with its sign."""
+    return NONE if math.isnan(value) else f"{value:+.1f} %".replace("-", "−")
+
+
+def share(value: float) -> str:
+    """0.123 as 12.3 %; a dash for NaN."""
+    return NONE if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def fraction(part: int, whole: int) -> str:
+    """2/3: so many of so many."""
+    return f"{part}/{whole}"
+
+
+def plus_minus(mean: float, std: float) -> str:
+    """The mean ± standard deviation, the latter only where there is one."""
+    return number(mean) + ("" if math.isnan(std) or math.isnan(mean) else f" ± {number(std)}")
+
+
+def exact_plus_minus(mean: float, std: float) -> str:
+    """A published mean ± standard deviation with their own digits."""
+    return exact(mean) if math.isnan(mean) or math.isnan(std) else f"{exact(mean)} ± {exact(std)}"
+
+
+def interval(value: float, low: float, high: float) -> str:
+    """0.78 [0.50, 1.00], the brackets only where there is an interval."""
+    if math.isnan(value):
+        return NONE
+    return f"{value:.2f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+
+
+def steps(value: float) -> str:
+    """20k, 1M, 1.5M: training steps as on the axes; a dash for NaN."""
+    if math.isnan(value):
+        return NONE
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.4g}{unit}"
+    return f"{value:g}"

@@ -1,0 +1,188 @@
+"""The document model: headings, texts, tables and figures, of which Markdown, LaTeX, CSV and HTML are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from erlbench.reporting.documents.formats import text
+
+Row = TypeVar("Row", contravariant=True)
+Item = TypeVar("Item")
+PLAIN, BOLD, ITALIC = "", "bold", "italic"
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
+
+    `metric` gives a row's value in full precision: a number, a text, None or NaN for "no value"; or a tuple of as many
+    values as `name` has names, which are one printed cell and several columns of the CSV file. `format` prints it.
+    """
+
+    title: str  # the header without its unit; no two printed columns of a table share it
+    metric: Callable[[Row], Any]
+    format: Callable[..., str] = text  # of the value, or of the values of the tuple
+    name: str | tuple[str, ...] = ""  # in the CSV file; by default the title in small letters with underscores
+    unit: str = ""
+    note: str = ""  # what it means, a sentence or more: below the table, and on hover
+    style: Callable[[Row], str] = lambda row: PLAIN  # PLAIN, BOLD or ITALIC, of a cell
+    link: Callable[[Row], str] = lambda row: ""  # where a cell leads to
+    shown: bool = True  # False: only in the CSV file
+    words: bool = False  # printed to the left, as all that `text` prints
+
+    @property
+    def header(self) -> str:
+        """The title with its unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of its columns in the CSV file."""
+        if isinstance(self.name, tuple):
+            return self.name
+        return (self.name or self.title.lower().replace(" ", "_"),)
+
+    @property
+    def left(self) -> bool:
+        """Whether it is printed to the left, as texts are."""
+        return self.words or self.format is text
+
+    def values(self, row: Row) -> tuple[Any, ...]:
+        """The row's values, one for each of `names`."""
+        value = self.metric(row)
+        return value if isinstance(self.name, tuple) else (value,)
+
+    def cell(self, row: Row) -> Cell:
+        """The row's printed cell."""
+        return Cell(self.format(*self.values(row)), self.style(row), self.link(row))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed cell."""
+
+    text: str
+    style: str = PLAIN
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Table(Generic[Item]):
+    """Columns x rows; a row is any object that the columns' metrics understand.
+
+    Rows are grouped by what their first column prints. Raises `ValueError` when two columns share a header or a name
+    in the CSV file.
+    """
+
+    name: str  # of its files; empty for a table that has none
+    title: str
+    columns: Sequence[Column[Item]]
+    rows: Sequence[Item]
+    remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
+
+    def __post_init__(self) -> None:
+        for what, names in (("header", self.header), ("name", [n for c in self.columns for n in c.names])):
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"table {self.name}: two columns have the {what} {', '.join(twice)}")
+
+    @property
+    def shown(self) -> list[Column[Item]]:
+        """The printed columns."""
+        return [column for column in self.columns if column.shown]
+
+    @property
+    def header(self) -> list[str]:
+        """The printed headers."""
+        return [column.header for column in self.shown]
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """What is printed, row by row."""
+        return [[column.cell(row) for column in self.shown] for row in self.rows]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """What the CSV file holds: the values of all columns in full precision, by name; None for no value."""
+        return [
+            {name: _or_none(value) for c in self.columns for name, value in zip(c.names, c.values(row), strict=True)}
+            for row in self.rows
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the table: the remarks, then what the printed columns mean."""
+        meanings = [f"{column.title}: {column.note}" for column in self.shown if column.note]
+        return [*self.remarks, *([" ".join(meanings)] if meanings else [])]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; level 1 is the document's title."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Link:
+    """A text that leads somewhere, relative to the document."""
+
+    text: str
+    target: str
+
+
+Part = str | Link
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of short paragraphs."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to be typed."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that lies beside the document in several formats."""
+
+    name: str  # of its files
+    title: str
+    caption: str
+    notes: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ("png", "svg", "pdf")  # the first is shown
+
+
+Block = Heading | Text | Bullets | Code | Figure | Table[Any]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page: its blocks from top to bottom."""
+
+    blocks: Sequence[Block] = field(default=())
+
+    @property
+    def tables(self) -> list[Table[Any]]:
+        """The tables that have files."""
+        return [block for block in self.blocks if isinstance(block, Table) and block.name]
+
+
+def _or_none(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

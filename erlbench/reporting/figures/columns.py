@@ -1,0 +1,80 @@
+"""The figure of columns of train.csv: what an algorithm says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erlbench.reporting.data.comparison import Cell, Group
+from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.figures import style
+from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
+from erlbench.reporting.options import Options
+from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
+
+
+def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list[str]:
+    """One figure with a row per panel. Returns its caption's sentences; none, and no file, when there is no value."""
+    axis, panels = AXES[options.x or "timesteps"], options.panels
+    cells = [cell for cell in group.cells if cell.runs]
+    names = [name for panel in panels for name in panel]
+    found = {cell.name: _read(cell, names, axis, options.smooth, warn) for cell in cells}
+    for name in names:
+        if not any(len(x) for runs in found.values() for x, _ in runs[name]):
+            warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
+    panels = tuple(
+        panel for panel in panels if any(len(x) for runs in found.values() for n in panel for x, _ in runs[n])
+    )
+    if not panels:
+        return []
+    band = band_kind([len(cell.runs) for cell in cells], options.band)
+    with style.new_figure(style.WIDTH, 0.6 + 1.7 * len(panels)) as figure:
+        rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, panel in zip(rows, panels, strict=True):
+            _draw_panel(axes, panel, cells, found, band)
+        axis.finish(rows[-1])
+        figure.suptitle(group.env, fontsize=10)
+        style.save(figure, path)
+    shown = "; ".join(", ".join(panel) for panel in panels)
+    return [
+        f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over runs, where there are several; "
+        f"band: {band_words(band)}.",
+        *([f"{note}."] if (note := smoothing_note(options.smooth, "rows")) else []),
+    ]
+
+
+def _read(cell: Cell, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
+    """For each column the (x, values) of each run, without its empty and NaN cells."""
+    series: dict[str, list[Series]] = {name: [] for name in names}
+    over = axis.train_column
+    assert over is not None  # `Options` has refused the others
+    for run in cell.runs:
+        columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))
+        if columns is None:
+            continue
+        for name in names:
+            x, y = (np.asarray(columns[column], np.float64) for column in (over, name))
+            series[name].append(axis.series(x * axis.scale, y, smooth))
+    return series
+
+
+def _draw_panel(
+    axes: Any, panel: Sequence[str], cells: Sequence[Cell], found: dict[str, dict[str, list[Series]]], band: str,
+) -> None:  # fmt: skip
+    pairs = [(cell, name) for cell in cells for name in panel]
+    for index, (cell, name) in enumerate(pairs):
+        line: Curve = curve([series for series in found[cell.name][name] if len(series[0])], band)
+        if not len(line.x):
+            continue
+        look = {**style.line_style(index), "marker": "" if len(line.x) > 1 else "o"}
+        label = " ".join(
+            part for part in (cell.label if len(cells) > 1 else "", name if len(panel) > 1 else "") if part
+        )
+        axes.fill_between(line.x, line.low, line.high, color=look["color"], alpha=0.16, linewidth=0)
+        axes.plot(line.x, line.mean, **look, label=label)
+    axes.set(ylabel=panel[0] if len(panel) == 1 else "")
+    if len(pairs) > 1:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -1,0 +1,40 @@
+"""The figure of performance profiles: which share of an algorithm's runs scores above a threshold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from erlbench.reporting.data.comparison import Comparison
+from erlbench.reporting.figures import style
+from erlbench.reporting.statistics.baseline import label, relative_scores
+from erlbench.reporting.statistics.estimates import performance_profile
+
+
+def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
+    """Run-score distributions over all environments (Agarwal et al. 2021).
+
+    Draws nothing, and returns no sentences, without a positive baseline in two environments or with single runs only.
+    """
+    scores = relative_scores(comparison)
+    if len(scores) < 2 or max(len(values) for own in scores.values() for values in own) < 2:
+        return []
+    name, values = label(comparison), [np.concatenate(own) for own in scores.values()]
+    labels = {cell.name: cell.label for group in comparison.groups for cell in group.cells if cell.exists}
+    order = list(labels)
+    thresholds = np.linspace(min(0.0, *map(np.min, values)), 1.02 * max(map(np.max, values)), 400)
+    with style.new_figure(style.WIDTH, 2.6 + 0.17 * -(-len(scores) // 3)) as figure:
+        axes = figure.subplots()
+        for entry, own in zip(scores, values, strict=True):
+            look = style.line_style(order.index(entry))
+            shown = f"{labels[entry]} ({own.size} runs)"
+            axes.plot(thresholds, performance_profile(own, thresholds), **look, markevery=40, label=shown)
+        axes.set(xlabel=f"Return relative to the mean of {name}", ylabel="Share of runs above", ylim=(-0.02, 1.02))
+        figure.legend(loc="outside lower center", ncols=style.legend_columns(len(scores)))
+        style.save(figure, path)
+    environments = ", ".join(group.env for group in comparison.groups if group.cell(comparison.baseline))
+    return [
+        f"Performance profile: share of all runs on {environments} whose final return, divided by the mean of {name} "
+        f"in its environment, is above the threshold; after {comparison.budget}."
+    ]

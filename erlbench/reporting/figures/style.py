@@ -1,0 +1,77 @@
+"""How figures look: sizes, fonts, a colour-blind safe palette, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from erlbench.reporting.documents.formats import steps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 7.0  # inches: two columns of a paper
+FORMATS = ("png", "svg", "pdf")
+# Okabe and Ito 2008, "Color universal design"; yellow is too light for lines and comes last.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+MARKERS = ("", "o", "s", "^", "D", "v", "P", "X")
+GREY = "#595959"
+RC: tuple[tuple[Any, Any], ...] = (
+    ("font.size", 8.5), ("axes.titlesize", 9.5), ("axes.labelsize", 8.5), ("legend.fontsize", 8.0),
+    ("xtick.labelsize", 8.0), ("ytick.labelsize", 8.0), ("font.family", "sans-serif"),
+    ("axes.spines.top", False), ("axes.spines.right", False), ("axes.linewidth", 0.7), ("axes.edgecolor", GREY),
+    ("xtick.color", GREY), ("ytick.color", GREY), ("xtick.labelcolor", "black"), ("ytick.labelcolor", "black"),
+    ("axes.grid", True), ("grid.color", "#E3E3E3"), ("grid.linewidth", 0.6), ("axes.axisbelow", True),
+    ("legend.frameon", False), ("legend.title_fontsize", 8.0), ("lines.linewidth", 1.5), ("savefig.dpi", 200),
+    ("svg.fonttype", "path"), ("svg.hashsalt", "erlbench"), ("pdf.fonttype", 42), ("axes.unicode_minus", True),
+)  # fmt: skip
+
+
+def line_style(index: int) -> dict[str, Any]:
+    """Colour and, from the ninth line on, a marker."""
+    marker = MARKERS[(index // len(PALETTE)) % len(MARKERS)]
+    return {"color": PALETTE[index % len(PALETTE)], "marker": marker, "markersize": 4}
+
+
+@contextmanager
+def new_figure(width: float, height: float) -> Iterator[Figure]:
+    """A figure of that many inches in the report's style, without a window and without pyplot's global state."""
+    import matplotlib  # not at the top: half a second that reading and tables need not pay
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(dict(RC)):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+
+
+def save(figure: Figure, path: Path, formats: Sequence[str] = FORMATS) -> None:
+    """Write `path` with each of the suffixes `formats`; the same data give the same bytes."""
+    figure.draw_without_rendering()  # the layout, once for all formats
+    figure.set_layout_engine("none")
+    for suffix in formats:
+        metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
+        figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
+
+
+def legend_columns(count: int) -> int:
+    """Up to three columns, without a last row of one."""
+    return 2 if count in (2, 4) else min(3, count)
+
+
+def steps_axis(axis: Any) -> None:
+    """Tick labels such as 20k and 1M."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: steps(value)))
+
+
+def return_axis(axis: Any) -> None:
+    """Tick labels such as 2,500."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−")))

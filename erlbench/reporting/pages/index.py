@@ -1,0 +1,119 @@
+"""The report's first page: what there is, what it was measured on, what did not finish, how to repeat it."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from erlbench.reporting.data.comparison import run_status
+from erlbench.reporting.data.runs import Run
+from erlbench.reporting.documents import markdown
+from erlbench.reporting.documents.formats import fraction
+from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
+from erlbench.reporting.pages.page import Page
+
+if TYPE_CHECKING:
+    from erlbench.experiment.studies import Study
+
+MOST_LINES = 200  # of one list; the rest is in cells.csv
+CELL_COLUMNS = (
+    "env", "name", "seed", "status", "timesteps", "total_timesteps", "return_mean", "train_time_s", "updated",
+    "message", "studies", "path", "command",
+)  # fmt: skip
+
+
+def write_index(
+    out: Path, pages: Sequence[Page], runs: Sequence[Run], studies: Mapping[str, Study], warnings: Sequence[str]
+) -> Path:
+    """Write `index.md` and `cells.csv`, and return the former's path."""
+    _write_cells(out / "cells.csv", pages, runs)
+    path = out / "index.md"
+    path.write_text(markdown.document(index_document(pages, runs, studies, warnings)), encoding="utf-8")
+    return path
+
+
+def index_document(
+    pages: Sequence[Page], runs: Sequence[Run], studies: Mapping[str, Study], warnings: Sequence[str]
+) -> Document:
+    """The page that leads to all others."""
+    blocks: list[Block] = [Heading("Report", 1), _summary(runs), Heading("Contents"), _contents(pages)]
+    for title, section in (
+        ("Warnings", _list(warnings)),
+        ("Runs that are not finished", _list(_unfinished(runs))),
+        ("Machines and versions", _list(_machines(runs))),
+        ("How to reproduce", _commands(runs)),
+    ):
+        if section:
+            blocks += [Heading(title), *section]
+    return Document(blocks)
+
+
+def _summary(runs: Sequence[Run]) -> Text:
+    counts = Counter(run.status for run in runs)
+    states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
+    when = f" Started and updated between {times[0]} and {times[-1]}." if times else ""
+    return Text((f"{_runs(len(runs))}: {states}.{when} All of them, one a line: ", Link("cells.csv", "cells.csv"), "."))
+
+
+def _contents(pages: Sequence[Page]) -> Table[Page]:
+    columns: list[Column[Page]] = [
+        Column("Page", lambda page: page.comparison.name, link=lambda page: page.link),
+        Column("What", lambda page: page.comparison.title),
+        Column("Profile", lambda page: page.comparison.profile),
+        Column("Finished runs", lambda page: (page.done, page.planned), fraction, name=("finished", "planned")),
+    ]
+    return Table("", "", columns, pages)
+
+
+def _unfinished(runs: Sequence[Run]) -> Iterator[str]:
+    for run in (run for run in runs if not run.done):
+        when = f", last update {run.updated}" if run.updated else ""
+        yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{when}"
+
+
+def _machines(runs: Sequence[Run]) -> Iterator[str]:
+    for texts in (Counter(run.machine.hardware for run in runs), Counter(run.machine.software for run in runs)):
+        for text, count in texts.most_common():
+            yield f"{text} ({_runs(count)})"
+
+
+def _commands(runs: Sequence[Run]) -> list[Block]:
+    commands = Counter(run.machine.command for run in runs if run.machine.command)
+    lines = tuple(_limited(" ".join(command.split()) for command in commands))
+    words = "The command lines of the runs (each run's last start), from meta.json:"
+    return [Text((words,)), Code(lines)] if lines else []
+
+
+def _list(lines: Iterable[str]) -> list[Block]:
+    items = tuple(_limited(lines))
+    return [Bullets(items)] if items else []
+
+
+def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:
+    where: dict[tuple[str, str, int, int], list[str]] = {}
+    for page in pages:
+        for run in page.comparison.runs:
+            where.setdefault(run.key, []).append(page.comparison.name)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CELL_COLUMNS)
+        for run in runs:
+            last = repr(float(run.evaluations.return_mean[-1])) if len(run.evaluations) else ""
+            writer.writerow([
+                run.env, run.name, run.seed, run.status, run.timesteps, run.total_timesteps, last, run.train_time_s,
+                run.updated, run.message, " ".join(where.get(run.key, [])), run.path, run.machine.command,
+            ])  # fmt: skip
+
+
+def _limited(lines: Iterable[str]) -> list[str]:
+    lines = list(lines)
+    more = len(lines) - MOST_LINES
+    return lines[:MOST_LINES] + ([f"... and {more} more"] if more > 0 else [])
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'}"

@@ -1,0 +1,96 @@
+"""Measures of one run, and of the runs of one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from erlbench.reporting.data.runs import Array, Evaluations, Run
+from erlbench.reporting.statistics.curves import align
+
+LAST = 10  # evaluations of `final_10`
+
+
+def final(evaluations: Evaluations) -> float:
+    """The mean return of the last evaluation's episodes: the headline metric."""
+    return float(evaluations.return_mean[-1])
+
+
+def final_10(evaluations: Evaluations) -> float:
+    """The mean return of the last ten evaluations; NaN when there are fewer."""
+    return float(evaluations.return_mean[-LAST:].mean()) if len(evaluations) >= LAST else float("nan")
+
+
+def area(evaluations: Evaluations) -> float:
+    """The area under the curve over training steps (trapezoids) divided by the steps it spans: a mean return."""
+    x, y = evaluations.timesteps, evaluations.return_mean
+    if len(x) < 2:
+        return float("nan")
+    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum() / (x[-1] - x[0]))
+
+
+def max_of_average(runs: Sequence[Run]) -> float:
+    """The highest point of the seed average, over the steps that all runs reached."""
+    if not runs:
+        return float("nan")
+    _, average = _average(runs)
+    return float(average.max()) if average.size else float("nan")
+
+
+def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
+    """Training steps and minutes at the first evaluation with a mean return of at least `score`; infinite without."""
+    there = np.flatnonzero(evaluations.return_mean >= score)
+    if not len(there):
+        return float("inf"), float("inf")
+    return float(evaluations.timesteps[there[0]]), float(evaluations.train_time_s[there[0]] / 60)
+
+
+def average_reached(runs: Sequence[Run], score: float) -> float:
+    """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
+
+    Infinite when it never is, NaN without runs.
+    """
+    if not runs:
+        return float("nan")
+    x, average = _average(runs)
+    there = np.flatnonzero(average >= score)
+    return float(x[there[0]]) if len(there) else float("inf")
+
+
+def _average(runs: Sequence[Run]) -> tuple[Array, Array]:
+    """The points (points,) that all runs reached and the average there, each run interpolated linearly."""
+    x, values = align([(run.evaluations.timesteps, run.evaluations.return_mean) for run in runs], most=None)
+    complete = ~np.isnan(values).any(axis=0)
+    return x[complete], values[:, complete].mean(axis=0)
+
+
+def updates_per_step(runs: Sequence[Run]) -> tuple[float, float]:
+    """Gradient updates of the critic and of the actor per training step, mean over runs; NaN where none says it."""
+    rates = [
+        (e.critic_updates[-1] / e.timesteps[-1], e.actor_updates[-1] / e.timesteps[-1])
+        for run in runs if len(e := run.evaluations) and e.timesteps[-1] > 0
+    ]  # fmt: skip
+    if not rates:
+        return float("nan"), float("nan")
+    critic, actor = np.array(rates, dtype=np.float64).mean(axis=0)
+    return float(critic), float(actor)
+
+
+def minutes_per_million(run: Run) -> float:
+    """Training minutes per million training steps, over the whole run; NaN before the first step."""
+    return run.train_time_s / 60 / run.timesteps * 1e6 if run.timesteps else float("nan")
+
+
+def minutes_per_million_after(timesteps: Array, train_time_s: Array, critic_updates: Array) -> tuple[float, int]:
+    """The same, between the first and the last row (rows,) in which gradient steps had begun, and the steps between.
+
+    A short run's figure over the whole is biased by the warm-up, which has no gradient steps; this one is not. NaN
+    and 0 without two such rows.
+    """
+    rows = np.flatnonzero(critic_updates > 0)
+    if len(rows) < 2 or timesteps[rows[-1]] <= timesteps[rows[0]]:
+        return float("nan"), 0
+    first, last = rows[0], rows[-1]
+    steps = timesteps[last] - timesteps[first]
+    return float((train_time_s[last] - train_time_s[first]) / 60 / steps * 1e6), int(steps)

@@ -1,0 +1,1 @@
+"""The report's tables: each is a function from a comparison to a `documents.model.Table`."""

@@ -1,0 +1,82 @@
+"""The table over all environments: probability of improvement and interquartile mean, with bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from erlbench.reporting.data.comparison import Cell, Comparison
+from erlbench.reporting.documents.formats import interval
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.baseline import cell_scores, groups_with_baseline, label, relative_scores
+
+Interval = tuple[float, float, float]  # value, low, high
+NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One row: an algorithm over all environments."""
+
+    cell: Cell
+    environments: tuple[str, ...]
+    runs: int
+    better: Interval
+    iqm: Interval
+
+
+def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
+    """All environments at once against the baseline; None without a baseline or with fewer than two environments."""
+    groups = groups_with_baseline(comparison)
+    if len(groups) < 2:
+        return None
+    name, environments = label(comparison), tuple(group.env for group in groups)
+    columns: list[Column[Aggregate]] = [
+        Column("Environments", lambda row: " ".join(row.environments), lambda envs: f"{len(envs.split())} environments",
+               words=True),
+        Column("Name", lambda row: row.cell.name, shown=False),
+        Column("Algorithm", lambda row: row.cell.label),
+        Column("Runs", lambda row: row.runs, str),
+        Column(f"P(better than {name})", lambda row: row.better, interval,
+               name=("probability_of_improvement", "probability_low", "probability_high")),
+        Column(f"IQM relative to {name}", lambda row: row.iqm, interval, name=("iqm", "iqm_low", "iqm_high")),
+    ]  # fmt: skip
+    remarks = (
+        f"Final returns on {', '.join(environments)} after {comparison.budget}.",
+        f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
+        f"averaged over environments. IQM: interquartile mean of all returns, each divided by {name}'s mean in its "
+        "environment"
+        + ("." if relative_scores(comparison) else f" (left out: {name}'s mean is not positive everywhere)."),
+        "In brackets 95 % bootstrap intervals (1,000 resamples of runs within algorithm and environment; none where "
+        "an environment has a single run).",
+    )
+    return Table("aggregate", comparison.heading("all environments"), columns, _rows(comparison), remarks)
+
+
+def _rows(comparison: Comparison) -> list[Aggregate]:
+    groups, relative = groups_with_baseline(comparison), relative_scores(comparison)
+    bases = [cell_scores(group, comparison.baseline) for group in groups]
+    rows = []
+    for cell in (cell for cell in groups[0].cells if cell.exists):
+        own = [cell_scores(group, cell.name) for group in groups]
+        if not all(len(scores) for scores in own):
+            continue
+        better, iqm = NO_INTERVAL, NO_INTERVAL
+        if cell.name != comparison.baseline:
+            spread = estimates.bootstrap_interval(_improvement_of_first_half, [*own, *bases])
+            better = estimates.probability_of_improvement(own, bases), *spread
+        if scaled := relative.get(cell.name):
+            spread = estimates.bootstrap_interval(lambda s: estimates.iqm(np.concatenate(s)), scaled)
+            iqm = estimates.iqm(np.concatenate(scaled)), *spread
+        envs = tuple(group.env for group in groups)
+        rows.append(Aggregate(cell, envs, sum(map(len, own)), better, iqm))
+    return rows
+
+
+def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:
+    half = len(scores) // 2
+    return estimates.probability_of_improvement(scores[:half], scores[half:])

@@ -1,0 +1,63 @@
+"""Columns that tables of cells share: what a cell is, how many of its runs count, how much it learnt per step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.documents.formats import NONE, fraction
+from erlbench.reporting.documents.model import Column
+from erlbench.reporting.statistics.metrics import updates_per_step
+
+
+class CellRow(Protocol):
+    """A row of a table with one cell a row, or several rows a cell."""
+
+    @property
+    def group(self) -> Group: ...
+    @property
+    def cell(self) -> Cell: ...
+
+
+def identity(comparison: Comparison) -> list[Column[CellRow]]:
+    """Environment, algorithm and the number of runs."""
+    names = {(group.env, group.total_timesteps): comparison.group_name(group) for group in comparison.groups}
+    return [
+        Column("Environment", lambda row: (row.group.env, row.group.total_timesteps),
+               lambda env, total: names[env, total], name=("env", "total_timesteps"), words=True),
+        Column("Name", lambda row: row.cell.name if row.cell.exists else "", shown=False),
+        Column("Algorithm", lambda row: row.cell.label),
+        Column("n", lambda row: (len(row.cell.done), row.cell.planned), lambda n, planned: _used(n, planned),
+               name=("n", "planned")),
+    ]  # fmt: skip
+
+
+def status() -> Column[CellRow]:
+    """What the runs that do not count are at."""
+    return Column("Status", lambda row: row.cell.status)
+
+
+def updates() -> Column[CellRow]:
+    """Gradient updates per training step of critic and actor, without which no time and no score can be judged."""
+    return Column(
+        "Updates/step", lambda row: updates_per_step(row.cell.done), _pair,
+        name=("critic_updates_per_step", "actor_updates_per_step"),
+        note="gradient updates of the critic and of the actor per training step of the whole run, mean over runs.",
+    )  # fmt: skip
+
+
+def finite(function: Callable[[float], str]) -> Callable[[float], str]:
+    """The format, with a dash also for infinity."""
+    return lambda value: function(value) if math.isfinite(value) else NONE
+
+
+def _used(n: int, planned: int) -> str:
+    return fraction(n, planned) if planned else NONE
+
+
+def _pair(critic: float, actor: float) -> str:
+    if math.isnan(critic) and math.isnan(actor):
+        return NONE
+    return " + ".join(NONE if math.isnan(value) else f"{value:.2f}" for value in (critic, actor))

@@ -1,0 +1,59 @@
+"""The table of other metrics of the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.runs import Array, Evaluations
+from erlbench.reporting.documents.formats import number, plus_minus, steps
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.metrics import area, final_10, max_of_average
+from erlbench.reporting.tables.columns import identity
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """One row: a cell."""
+
+    group: Group
+    cell: Cell
+
+
+def metrics_table(comparison: Comparison) -> Table[Metrics]:
+    """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
+    rows = [Metrics(group, cell) for group in comparison.groups for cell in group.cells if cell.exists]
+    columns: list[Column[Metrics]] = [
+        *identity(comparison),
+        Column("Final", lambda row: _spread(row.cell.scores), plus_minus, name=("final_mean", "final_std"),
+               note="the last evaluation."),
+        Column("Final-10", lambda row: _spread(_of_runs(row, final_10)), plus_minus,
+               name=("final_10_mean", "final_10_std"),
+               note="mean of the last ten evaluations (– with fewer than ten)."),
+        Column("Max of average", lambda row: max_of_average(row.cell.done), number,
+               note="highest point of the average over runs."),
+        Column("Area under curve", lambda row: _spread(_of_runs(row, area)), plus_minus,
+               name=("area_mean", "area_std"), note="mean return over the training steps (trapezoids)."),
+        Column("Fitness steps", _fitness_steps, steps, name="fitness_timesteps_mean",
+               note="steps that the learning spent on the mean's own episodes besides the training steps that the "
+                    "budget counts."),
+    ]  # fmt: skip
+    remarks = ["Mean ± sample standard deviation over the n finished runs of n planned."]
+    return Table("metrics", comparison.heading("other metrics"), columns, rows, remarks)
+
+
+def _of_runs(row: Metrics, metric: Callable[[Evaluations], float]) -> Array:
+    return np.array([metric(run.evaluations) for run in row.cell.done])
+
+
+def _spread(values: Array) -> tuple[float, float]:
+    return estimates.mean(values), estimates.std(values)
+
+
+def _fitness_steps(row: Metrics) -> float:
+    values = np.array([run.evaluations.fitness_timesteps[-1] for run in row.cell.done], dtype=np.float64)
+    return estimates.mean(values[~np.isnan(values)])

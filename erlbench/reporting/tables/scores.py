@@ -1,0 +1,167 @@
+"""The table of scores: final performance beside the baseline and the published numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from erlbench.reporting.data.comparability import budget_note, environment_notes
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.published import Number, Published
+from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
+from erlbench.reporting.documents.model import BOLD, ITALIC, PLAIN, Column, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, LEVEL, Compared, against_baseline, label
+from erlbench.reporting.tables.columns import identity, status, updates
+
+
+@dataclass(frozen=True)
+class Score:
+    """One row: a cell, how it compares with the baseline, and what is published on it."""
+
+    group: Group
+    cell: Cell
+    versus: Compared
+    mean: Number | None
+    std: Number | None
+    median: Number | None
+
+    @property
+    def published(self) -> list[Number]:
+        """The published numbers that there are."""
+        return [found for found in (self.mean, self.std, self.median) if found]
+
+
+def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
+    """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
+    compared = against_baseline(comparison)
+    rows = [
+        Score(group, cell, compared[group.env, group.total_timesteps, cell.name, cell.exists],
+              *(_find(published, comparison, group, cell, name) for name in ("mean", "std", "median")))
+        for group in comparison.groups for cell in group.cells
+    ]  # fmt: skip
+    remarks = [*_score_notes(comparison), *_test_notes(comparison, rows)]
+    if comparison.published:
+        remarks += _published_notes(comparison, rows)
+    columns: list[Column[Score]] = [
+        *identity(comparison), *_own(), *_against(comparison), *_paper(comparison), updates(), status()
+    ]  # fmt: skip
+    return Table("scores", comparison.heading("final return"), columns, rows, remarks)
+
+
+def _own() -> list[Column[Score]]:
+    return [
+        Column("Mean", lambda row: estimates.mean(row.cell.scores), number, style=_emphasis),
+        Column("Std", lambda row: estimates.std(row.cell.scores), number),
+        Column("Median", lambda row: estimates.median(row.cell.scores), number),
+        Column("IQM", lambda row: estimates.iqm(row.cell.scores), number, shown=False),
+        Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.cell.scores), shown=False),
+    ]  # fmt: skip
+
+
+def _against(comparison: Comparison) -> list[Column[Score]]:
+    base = label(comparison)
+    return [
+        Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=bool(base)),
+        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=bool(base)),
+    ]
+
+
+def _paper(comparison: Comparison) -> list[Column[Score]]:
+    shown = comparison.published
+    return [
+        Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
+        Column("Published", lambda row: (_value(row.mean), _value(row.std)), exact_plus_minus,
+               name=("published_mean", "published_std"), shown=shown),
+        Column("Published median", lambda row: _value(row.median), exact, shown=shown),
+        Column("Published after", lambda row: next((n.steps for n in row.published if n.steps), math.nan), steps,
+               name="published_steps", unit="steps", shown=shown),
+        Column("Published seeds", lambda row: next((n.seeds for n in row.published if n.seeds), None), shown=False),
+    ]  # fmt: skip
+
+
+def _emphasis(row: Score) -> str:
+    if not row.versus.significant:
+        return PLAIN
+    return BOLD if row.versus.better else ITALIC
+
+
+def _score_notes(comparison: Comparison) -> Iterator[str]:
+    episodes = sorted({run.eval_episodes for run in comparison.runs if run.eval_episodes}, key=lambda n: (len(n), n))
+    of = f" of {' or '.join(episodes)} episodes" if episodes else ""
+    yield (
+        f"Return of the final evaluation (mean{of}, deterministic policy) after {comparison.budget}; mean, sample "
+        "standard deviation and median over the n finished runs of n planned; runs that are not finished do not count."
+    )
+    yield from _nominal_note(comparison)
+    if comparison.profile:
+        yield f"Profile: {comparison.profile}."
+
+
+def _nominal_note(comparison: Comparison) -> Iterator[str]:
+    """What the budget is of entries whose generations count as one episode each."""
+    nominal = [cell for cell in comparison.cells if cell.nominal]
+    if not nominal:
+        return
+    reached = [run.timesteps for cell in nominal for run in cell.done]
+    yield (
+        f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the paper, a "
+        "generation as one episode of full length, however many it plays"
+        + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
+    )
+
+
+def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
+    if not comparison.baseline:
+        return
+    tests = sum(not math.isnan(row.versus.p) for row in rows)
+    base = label(comparison)
+    yield f"vs {base}: difference of the means in percent of the magnitude of {base}'s mean in the same environment."
+    if tests:
+        yield (
+            f"p: Welch's t-test against {base}, two-sided, after Holm's correction for the table's {tests} "
+            f"comparison{'s' if tests > 1 else ''} of at least {FEWEST_RUNS} runs a side; bold: significantly better "
+            f"at {LEVEL}, italic: significantly worse, –: cannot be tested."
+        )
+    else:
+        yield f"No difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
+
+
+def _published_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
+    by_budget: dict[int, list[Number]] = {}
+    for row in rows:
+        by_budget.setdefault(row.group.total_timesteps, []).extend(row.published)
+    numbers = [found for here in by_budget.values() for found in here]
+    if not numbers:
+        yield f"{comparison.source} has no numbers for these environments."
+        return
+    seeds = " or ".join(str(value) for value in sorted({found.seeds for found in numbers if found.seeds}))
+    yield (
+        f"Published: {comparison.source}, {comparison.table}, {_statistic(comparison)}"
+        + (f" over {seeds} runs" if seeds else "")
+        + ", on "
+        + ", ".join(sorted({found.env for found in numbers}))
+        + "."
+    )
+    for ours in sorted(by_budget):
+        if note := budget_note(ours, ((found.algorithm, found.steps) for found in by_budget[ours] if found.steps)):
+            yield note
+    yield from environment_notes(comparison.groups)
+    for text in sorted({found.note for found in numbers if found.note}):
+        labels = dict.fromkeys(found.algorithm for found in numbers if found.note == text)
+        envs = dict.fromkeys(found.env for found in numbers if found.note == text)
+        yield f"Published {', '.join(labels)} on {', '.join(envs)}: {text}."
+
+
+def _statistic(comparison: Comparison) -> str:
+    return "mean ± standard deviation" if comparison.statistic == "mean" else comparison.statistic.replace("_", " ")
+
+
+def _find(published: Published, comparison: Comparison, group: Group, cell: Cell, statistic: str) -> Number | None:
+    statistic = comparison.statistic if statistic == "mean" else statistic
+    return published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
+
+
+def _value(found: Number | None) -> float:
+    return found.value if found else math.nan

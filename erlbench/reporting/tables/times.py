@@ -1,0 +1,171 @@
+"""The table of training times: minutes per million training steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from erlbench.reporting.data.comparability import environment_notes
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.published import Number, Published
+from erlbench.reporting.data.runs import Run
+from erlbench.reporting.documents.formats import NONE, exact, percent, plus_minus, text
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.baseline import label
+from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_per_million_after
+from erlbench.reporting.tables.columns import identity, status, updates
+
+MILLION = 1_000_000
+COLUMNS = ("timesteps", "train_time_s", "critic_updates")
+
+
+@dataclass(frozen=True)
+class Times:
+    """Training minutes per million steps of one cell's finished runs, a number per run."""
+
+    whole: tuple[float, ...]
+    after: tuple[float, ...]  # after the warm-up; NaN without gradient steps
+    after_steps: tuple[int, ...]  # over which `after` was measured
+
+
+@dataclass(frozen=True)
+class Time:
+    """One row: a cell, its baseline's times, and what is published on it."""
+
+    group: Group
+    cell: Cell
+    own: Times
+    base: Times | None  # None for the baseline itself, and without one
+    published: Number | None
+    saved: Number | None
+
+
+def times_table(comparison: Comparison, published: Published, warn: Warn) -> Table[Time]:
+    """Minutes per million steps over the whole run and after the warm-up, against baseline and paper."""
+    rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn)]
+    base, shown = label(comparison), comparison.published
+    versus = [f"vs {base}, whole", f"vs {base}, after"]
+    columns: list[Column[Time]] = [
+        *identity(comparison),
+        *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
+        Column("Whole run", lambda row: _spread(row.own.whole), plus_minus, name=("whole_min_per_million", "whole_std"),
+               unit="min"),
+        Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=bool(base)),
+        Column("After warm-up", lambda row: _spread(row.own.after), plus_minus, unit="min",
+               name=("after_warmup_min_per_million", "after_warmup_std")),
+        Column(versus[1], lambda row: _against(row, "after"), percent, name="after_warmup_vs_baseline_pct",
+               shown=bool(base)),
+        Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
+               shown=False),
+        Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
+        Column("Published", lambda row: row.published.value if row.published else math.nan, exact, unit="min",
+               name="published_min", shown=shown),
+        Column("Published vs its baseline", lambda row: -row.saved.value if row.saved else math.nan, percent,
+               name="published_change_pct", shown=shown),
+        updates(),
+        status(),
+    ]  # fmt: skip
+    remarks = tuple(_notes(comparison, [steps for row in rows for steps in row.own.after_steps if steps]))
+    return Table("times", f"{comparison.title}: training minutes per million steps", columns, rows, remarks)
+
+
+def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn) -> Iterator[Time]:
+    times = {cell.name: cell_times(cell, warn) for cell in group.cells if cell.exists}
+    for cell in group.cells:
+        own = times[cell.name] if cell.exists else Times((), (), ())
+        base = times.get(comparison.baseline) if cell.name != comparison.baseline else None
+        paper, saved = (
+            published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
+            for statistic in ("time_min", "time_reduction_pct")
+        )
+        yield Time(group, cell, own, base, paper, saved)
+
+
+def _spread(minutes: tuple[float, ...]) -> tuple[float, float]:
+    return estimates.mean(minutes), estimates.std(minutes)
+
+
+def _against(row: Time, part: str) -> float:
+    if row.base is None:
+        return math.nan
+    return estimates.improvement(*(estimates.mean(getattr(times, part)) for times in (row.own, row.base)))
+
+
+def cell_times(cell: Cell, warn: Warn) -> Times:
+    """Both figures of each finished run of a cell."""
+    after = [_after(run, warn) for run in cell.done]
+    whole = tuple(map(minutes_per_million, cell.done))
+    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after))
+
+
+def _after(run: Run, warn: Warn) -> tuple[float, int]:
+    columns = read_columns(run.path / "train.csv", COLUMNS, warn)
+    if columns is None:  # the evaluations are coarser, but hold the same
+        e = run.evaluations
+        return minutes_per_million_after(e.timesteps, e.train_time_s, e.critic_updates)
+    return minutes_per_million_after(*(np.asarray(columns[name], dtype=np.float64) for name in COLUMNS))
+
+
+def _one(row: Time, what: str) -> str:
+    if what == "workers":
+        values = {run.workers or NONE for run in row.cell.done}
+    else:
+        values = {str(getattr(run.machine, what)) or "?" for run in row.cell.done}
+    return " or ".join(sorted(values))
+
+
+def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
+    done = [run for group in comparison.groups for cell in group.cells for run in cell.done]
+    lengths = sorted({run.timesteps for run in done})
+    if lengths and lengths[0] >= MILLION:
+        yield "Measured over runs of at least 1,000,000 training steps."
+    elif lengths:
+        yield f"Extrapolated to 1,000,000 training steps from runs of {_range(lengths)} steps."
+    span = f", over {_range(after_steps)} steps" if after_steps else ""
+    yield (
+        "Whole run: training time divided by training steps; a short run is flattered by its warm-up, which has no "
+        "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps"
+        f"{span} (– without two such rows). Mean ± sample standard deviation over the n finished runs of n planned; "
+        "training time leaves out the evaluation of the reported policy. Workers: individuals in flight (– for an "
+        "algorithm that does not count them)."
+    )
+    if comparison.baseline:
+        yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
+    yield from _machine_notes(done)
+    if comparison.published:
+        yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
+        yield from environment_notes(comparison.groups)
+
+
+def _too_few_processes(run: Run) -> bool:
+    workers, processes = run.workers, run.machine.processes
+    return workers.isdigit() and processes.isdigit() and int(processes) < int(workers)
+
+
+def _range(values: list[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _machine_notes(done: list[Run]) -> Iterator[str]:
+    if any(run.simulated_time for run in done):
+        yield "Some of the times are modelled (simulated time), not measured."
+    hardware = sorted({run.machine.hardware for run in done})
+    if len(hardware) > 1:
+        yield f"NOT COMPARABLE: measured on {len(hardware)} machines: {'; '.join(hardware)}."
+    elif hardware:
+        threads = sorted({run.machine.threads for run in done if run.machine.threads})
+        yield f"Measured on {hardware[0]}" + (f", {' or '.join(threads)} thread(s) per process." if threads else ".")
+    jobs = sorted({run.machine.jobs for run in done if run.machine.jobs not in ("", "1")})
+    if jobs:
+        yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
+    if any(_too_few_processes(run) for run in done):
+        yield "Some runs had fewer processes than workers: more workers cannot make them faster."
+    if any(run.machine.differ for run in done):
+        yield "Some runs were continued with other processes or another device than they began with."

@@ -1,0 +1,73 @@
+"""The table of how well the processes were used: busy shares, and what they were busy with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.timeline import Timeline
+from erlbench.reporting.documents.formats import count, number, share, text
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.tables.columns import identity, status
+
+
+@dataclass(frozen=True)
+class Use:
+    """One row: a cell, and the tasks of one of its runs where there are some."""
+
+    group: Group
+    cell: Cell
+    timeline: Timeline | None
+
+
+def utilisation_table(
+    comparison: Comparison, group: Group, timelines: Sequence[Timeline], name: str
+) -> Table[Use]:  # fmt: skip
+    """One row per cell of an environment."""
+    rows = [
+        Use(group, cell, next((timeline for timeline in timelines if timeline.run in cell.runs), None))
+        for cell in group.cells if cell.exists
+    ]  # fmt: skip
+    kinds = sorted({kind for timeline in timelines for kind in timeline.shares()})
+    processes = sorted({process for timeline in timelines for process in timeline.utilisation()})
+    columns: list[Column[Use]] = [
+        *(column for column in identity(comparison) if column.title != "n"),
+        Column("Seed", lambda row: row.timeline.run.seed if row.timeline else None, text),
+        Column("Workers", lambda row: row.timeline.run.workers if row.timeline else None, text),
+        Column("Processes", lambda row: len(row.timeline.processes) if row.timeline else math.nan, count),
+        Column("Span", lambda row: _span(row.timeline), number, name="span_s", unit="s",
+               note="from the first to the last training task."),
+        Column("Busy", lambda row: _average(row.timeline), share, name="utilisation",
+               note="share of the span during which a process worked, mean over processes."),
+        *(Column(kind, partial(_share, kind=kind), share, name=f"share_{kind}") for kind in kinds),
+        *(Column(f"Process {process}", partial(_busy, process=process), share, name=f"utilisation_{process}",
+                 shown=False) for process in processes),
+        status(),
+    ]  # fmt: skip
+    remarks = (
+        "The kinds of tasks: their shares of the busy time. One run a row: the first that is finished, else the first.",
+    )
+    title = f"{comparison.title}: use of the processes, {comparison.group_name(group)}"
+    return Table(name, title, columns, rows, remarks)
+
+
+def _span(timeline: Timeline | None) -> float:
+    return timeline.span[1] - timeline.span[0] if timeline else math.nan
+
+
+def _average(timeline: Timeline | None) -> float:
+    if timeline is None:
+        return math.nan
+    busy = timeline.utilisation()
+    return sum(busy.values()) / len(busy)
+
+
+def _share(row: Use, kind: str) -> float:
+    return row.timeline.shares().get(kind, math.nan) if row.timeline else math.nan
+
+
+def _busy(row: Use, process: int) -> float:
+    return row.timeline.utilisation().get(process, math.nan) if row.timeline else math.nan

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from erlbench.reporting.data.published import load_published
+
+TABLES = ("AES-RL paper", "Table 1"), ("AES-RL paper", "Table 2"), ("AES-RL paper", "Table 3")
+
+
+def test_numbers_of_the_papers_tables():
+    published = load_published()
+    times = published.find(*TABLES[0], "Hopper-v2", "AES-RL parallel async W=9", "time_min")
+    assert times is not None
+    assert (times.value, times.steps, times.seeds) == (91, 1_000_000, 10)
+    rules = published.find(*TABLES[1], "Walker2d-v2", "Relative+Adaptive", "std")
+    assert rules is not None
+    assert rules.value == 223
+    erl = published.find(*TABLES[2], "Walker2d-v2", "ERL", "median")
+    assert erl is not None
+    assert (erl.value, erl.steps) == (2338, 10_000_000)
+
+
+def test_what_is_not_published_is_none():
+    published = load_published()
+    assert published.find(*TABLES[2], "Humanoid-v2", "CEM", "mean") is None
+    assert published.find("", "", "", "", "mean") is None
+
+
+def test_all_sources_are_there():
+    sources = {number.source for number in load_published()._numbers.values()}
+    assert sources >= {"AES-RL paper", "CEM-RL paper", "ESAC paper", "OpenAI-ES paper", "GoodAI blog", "CleanRL"}

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from erlbench.errors import UsageError
+from erlbench.reporting.data.csvfile import read_columns
+from erlbench.reporting.data.runs import find_runs, load_run
+from tests.reporting.make_runs import make_run
+
+
+@pytest.fixture
+def warnings():
+    return []
+
+
+def test_a_run_is_read_whole(tmp_path, warnings):
+    make_run(tmp_path, "Hopper-v5", "cem-rl", 3, [1, 2, 4], warmup=1000, workers=1, device="cuda")
+    (run,) = find_runs([tmp_path], warnings.append)
+    assert (run.env, run.name, run.seed, run.total_timesteps) == ("Hopper-v5", "cem-rl", 3, 2000)
+    assert (run.status, run.done, run.timesteps, run.workers) == ("done", True, 2000, "1")
+    assert_array_equal(run.evaluations.timesteps, [0, 1000, 2000])
+    assert_array_equal(run.evaluations.return_mean, [1, 2, 4])
+    assert_array_equal(run.evaluations.critic_updates, [0, 0, 1000])
+    assert run.train_time_s == pytest.approx(11.0)
+    assert run.machine.hardware == "Test CPU, 8 cores, no GPU"
+    assert (run.machine.device, run.machine.processes, run.machine.jobs) == ("cuda", "5", "1")
+    assert run.machine.command == "erlbench run cem-rl Hopper-v5 --seed 3"
+    assert run.settings == {"sigma_init": 0.001}
+    assert warnings == []
+
+
+def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings):
+    for profile in ("smoke", "laptop"):
+        path = make_run(tmp_path / profile, "Ant-v5", "cem", 0, [1, 2] if profile == "smoke" else [1, 2, 3])
+    assert [run.total_timesteps for run in find_runs([tmp_path], warnings.append)] == [1000, 2000]
+    assert len(find_runs([path], warnings.append)) == 1
+    assert warnings == []
+
+
+def test_folders_moved_aside_are_no_runs(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
+    path.rename(path.with_name("seed-000.old-1"))
+    with pytest.raises(UsageError, match="no run found"):
+        find_runs([tmp_path], warnings.append)
+
+
+def test_no_folder_and_no_run_say_what_to_do(tmp_path, warnings):
+    with pytest.raises(UsageError, match="erlbench run"):
+        find_runs([tmp_path], warnings.append)
+    with pytest.raises(UsageError, match="is no directory"):
+        find_runs([tmp_path / "nothing"], warnings.append)
+
+
+def test_the_same_cell_twice_counts_once(tmp_path, warnings):
+    for folder in ("a", "b"):
+        make_run(tmp_path / folder, "Ant-v5", "cem", 0, [1, 2 if folder == "a" else 9])
+    (run,) = find_runs([tmp_path / "a", tmp_path / "b", tmp_path / "a"], warnings.append)
+    assert run.evaluations.return_mean[-1] == 2
+    assert len(warnings) == 1
+    assert "left out" in warnings[0]
+
+
+def test_a_non_numeric_cell_drops_its_row_and_names_the_line(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2, 3])
+    file = path / "eval.csv"
+    lines = file.read_text().splitlines()
+    lines[2] = lines[2].replace(",2.0,", ",oops,", 1)
+    file.write_text("\n".join(lines) + "\n")
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert_array_equal(run.evaluations.timesteps, [0, 2000])
+    assert run.done
+    assert warnings == [f"{file}:3: row left out: could not convert string to float: 'oops'"]
+
+
+def test_a_lost_final_evaluation_makes_a_run_incomplete(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2, 3])
+    file = path / "eval.csv"
+    file.write_text(file.read_text()[:-4])
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert (run.status, run.done) == ("incomplete", False)
+    assert f"{file}:4: the last line is incomplete" in warnings[0]
+    assert "the last one is at 1,000 steps, the run has 2,000" in warnings[1]
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf"])
+def test_a_return_that_is_not_finite_is_left_out(tmp_path, warnings, text):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
+    file = path / "eval.csv"
+    file.write_text(file.read_text().replace(",2.0,1.0,", f",{text},1.0,"))
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert len(run.evaluations) == 1
+    assert f"{file}:3: row left out" in warnings[0]
+
+
+def test_an_edited_score_is_noticed(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
+    file = path / "eval.csv"
+    file.write_text(file.read_text().replace(",2.0,1.0,", ",200.0,1.0,"))
+    load_run(path, warnings.append)
+    assert warnings == [f"{file}: the last row's return_mean is 200, but its returns have the mean 2"]
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("", "empty"), ("a,b\n1,2\n", "no column")])
+def test_files_without_columns_are_told(tmp_path, warnings, content, message):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2], status="running")
+    (path / "eval.csv").unlink()
+    if content is not None:
+        (path / "eval.csv").write_text(content)
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert len(run.evaluations) == 0
+    assert message in warnings[0]
+
+
+def test_a_header_alone_is_no_evaluation_yet(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [], status="running", total=2000)
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert run.status == "running"
+    assert warnings == [f"{path / 'eval.csv'}: no evaluation yet"]
+
+
+def test_unreadable_json_and_toml_are_told(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 4, [1, 2])
+    for name in ("meta.json", "status.json", "config.toml"):
+        (path / name).write_text("[not this")
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert (run.env, run.name, run.seed, run.status) == ("Ant-v5", "cem", 4, "unknown")
+    assert [warning.split(":")[0].rpartition("/")[2] for warning in warnings] == [
+        "config.toml", "status.json", "meta.json"
+    ]  # fmt: skip
+
+
+def test_meta_of_another_shape_is_left_empty(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
+    (path / "meta.json").write_text(json.dumps({"cpu": {"a": 1}, "versions": 3, "starts": "none", "gpus": ["X", "X"]}))
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert run.machine.hardware == "not recorded"
+    assert run.machine.gpus == "2 x X"
+    (path / "meta.json").write_text("[]")
+    load_run(path, warnings.append)
+    assert "not a JSON object" in warnings[0]
+
+
+def test_repeated_steps_keep_the_later_row(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2, 3, 4], steps=[0, 1000, 1000, 2000])
+    run = load_run(path, warnings.append)
+    assert run is not None
+    assert_array_equal(run.evaluations.return_mean, [1, 3, 4])
+    assert "1 rows are repeated" in warnings[0]
+
+
+def test_a_renamed_folder_is_told(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
+    moved = path.rename(path.with_name("seed-007"))
+    run = load_run(moved, warnings.append)
+    assert run is not None
+    assert run.seed == 0
+    assert "not by the folder's name" in warnings[0]
+
+
+def test_columns_quotes_and_missing_optionals(tmp_path, warnings):
+    file = tmp_path / "x.csv"
+    file.write_bytes(b'#{"a": 1}\na,kind,b\r\n1,"x, y",\r\n2,z,5\r\n3,z\r\n')
+    columns = read_columns(file, ["a"], warnings.append, optional=["b", "c"], texts=["kind", "none"])
+    assert columns is not None
+    assert_array_equal(columns["a"], [1, 2])
+    assert_array_equal(columns["b"], [math.nan, 5])
+    assert_array_equal(columns["c"], [math.nan, math.nan])
+    assert columns["kind"] == ["x, y", "z"]
+    assert columns["none"] == ["", ""]
+    assert warnings == [f"{file}:5: row left out: 2 cells instead of 3"]
+
+
+def test_settings_of_the_environment_are_part_of_its_name(tmp_path, warnings):
+    plain = make_run(tmp_path / "a", "Ant-v5@paper", "cem", 0, [1, 2])
+    other = make_run(tmp_path / "b", "Ant-v5@paper", "cem", 0, [1, 2])
+    with open(other / "config.toml", "a") as file:
+        file.write("\n[env_settings]\nmax_episode_steps = 500\nframe_skip = 2\n")
+    runs = find_runs([plain, other], warnings.append)
+    assert [run.env for run in runs] == ["Ant-v5@paper", "Ant-v5@paper (frame_skip=2, max_episode_steps=500)"]

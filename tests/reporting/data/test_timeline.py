@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from erlbench.reporting.data.runs import load_run
+from erlbench.reporting.data.timeline import busy, load_timeline, windows
+from tests.reporting.make_runs import make_run, make_tasks
+
+
+def timeline_of(tmp_path, tasks, seed=0, **more):
+    run = load_run(make_run(tmp_path, "Ant-v5", "cem", seed, [0, 1], tasks=tasks, **more), pytest.fail)
+    timeline = load_timeline(run, pytest.fail)
+    assert timeline is not None
+    return timeline
+
+
+def test_busy_counts_overlaps_once():
+    assert busy(np.array([0.0, 1.0, 5.0, 5.5]), np.array([2.0, 3.0, 6.0, 5.7])) == 4.0
+    assert busy(np.empty(0), np.empty(0)) == 0.0
+
+
+def test_utilisation_by_hand(tmp_path):
+    tasks = [
+        ("es", 0, 1.0, 5.0, 0), ("critic", 0, 6.0, 9.0, 10), ("rl", 1, 1.0, 3.0, 0), ("evaluation", 1, 8.0, 20.0, 0),
+    ]  # fmt: skip
+    timeline = timeline_of(tmp_path, tasks, processes=3)
+    assert timeline.span == (1.0, 9.0)  # the evaluation after training does not stretch it
+    assert timeline.processes == [0, 1, 2]
+    assert timeline.utilisation() == {0: 7 / 8, 1: 3 / 8, 2: 0.0}
+    assert timeline.shares() == {"critic": 0.3, "es": 0.4, "evaluation": 0.1, "rl": 0.2}
+
+
+def test_the_drivers_own_process_and_virtual_ones(tmp_path):
+    assert timeline_of(tmp_path, [("es", -1, 0.0, 2.0, 0)], processes=0).processes == [-1]
+    virtual = timeline_of(tmp_path, [("es", 7, 0.0, 2.0, 0)], seed=1, processes=2, simulated=True)
+    assert virtual.processes == [7]
+
+
+def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
+    serial = timeline_of(tmp_path, make_tasks(0, "serial", 1, 20), processes=1)
+    parallel = timeline_of(tmp_path, make_tasks(0, "asynchronous", 5, 20), seed=1)
+    (a, b), (c, d) = windows([serial, parallel])
+    assert b - a == pytest.approx(d - c)
+    assert a in serial.start
+    assert c in parallel.start
+
+
+def test_a_short_run_is_shown_whole(tmp_path):
+    timeline = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0), ("es", 0, 2.0, 3.0, 0)], processes=1)
+    assert windows([timeline]) == [(0.0, 3.0)]
+
+
+def test_no_tasks_are_told(tmp_path):
+    warnings: list[str] = []
+    run = load_run(make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1]), pytest.fail)
+    assert run is not None
+    assert load_timeline(run, warnings.append) is None
+    assert "no task yet" in warnings[0]

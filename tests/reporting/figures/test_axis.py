@@ -1,0 +1,96 @@
+"""What curves are drawn over, and how they are smoothed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from erlbench.errors import UsageError
+from erlbench.reporting import build
+from erlbench.reporting.figures import curves as curve_figure
+from erlbench.reporting.figures.axis import AXES, Axis, moving_average
+from erlbench.reporting.options import Options
+from erlbench.reporting.statistics.curves import band_kind
+from tests.reporting.make_runs import make_run
+
+
+def no_tasks(warning):
+    """The made runs have no tasks; anything else is wrong."""
+    assert warning.endswith("tasks.csv: no task yet")
+
+
+def test_moving_average_is_numpys_convolution_once_the_window_is_full():
+    values = np.random.default_rng(0).normal(size=50)
+    smoothed = moving_average(values, 20)
+    assert_allclose(smoothed[19:], np.convolve(values, np.ones(20) / 20, mode="valid"), atol=1e-12)
+    assert_allclose(smoothed[:19], [values[: i + 1].mean() for i in range(19)], atol=1e-12)
+    assert_array_equal(moving_average(values, 1), values)
+    assert_allclose(moving_average(values[:3], 99), [values[0], values[:2].mean(), values[:3].mean()])
+    assert len(moving_average(np.empty(0), 5)) == 0
+
+
+def test_of_several_values_at_one_point_the_last_counts():
+    x, y = Axis.series(np.array([0.0, 1.0, 1.0, np.nan, 2.0]), np.array([1.0, 2.0, 3.0, 4.0, 5.0]), 1)
+    assert_array_equal(x, [0, 1, 2])
+    assert_array_equal(y, [1, 3, 5])
+    assert [len(part) for part in Axis.series(np.empty(0), np.empty(0), 3)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("timesteps", 3000.0), ("time", 0.5), ("generation", 3.0), ("episodes", 8.0)]
+)
+def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name, end):
+    drawn = []
+
+    def look(figure, path):
+        (axes,) = figure.axes
+        line = max(axes.lines, key=lambda line: np.isfinite(line.get_ydata()).sum())
+        drawn.append((axes.get_xlabel(), line.get_xdata(), line.get_ydata(), axes.collections[0].get_paths()[0]))
+
+    monkeypatch.setattr(curve_figure.style, "save", look)
+    for seed in range(5):
+        make_run(tmp_path / "results", "Ant-v5", "cem", seed, [0, 4, 8 + 2 * seed, 4])
+    options = Options(x=name, smooth=2, band="range")
+    index = build([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks, options)
+    ((label, x, y, band),) = drawn
+    assert label == AXES[name].label
+    assert x[-1] == pytest.approx(end)
+    assert_allclose(y, [0, 2, 8, 8])
+    assert band.vertices[:, 1].max() == 10  # the best run's average of 4 and 16, and of 16 and 4
+    text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
+    assert f"over {AXES[name].words}; budget 3,000 steps. Mean over runs; band: lowest to highest run." in text
+    assert "the moving average over its last 2 evaluations" in text
+
+
+def test_runs_that_generations_end_say_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("erlbench.reporting.pages.page.draw_columns", lambda *_: [])
+    path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1], total=9_000_000)
+    config = path / "config.toml"
+    config.write_text(config.read_text().replace("workers =", "total_generations = 1\nworkers ="))
+    index = build([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks)
+    text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
+    assert "budget 1 generations or 9,000,000 steps." in text
+    assert "after 1 generations or 9,000,000 training steps (1,000 to 1,000 steps)" in text
+    assert "Ant-v5, 1 generations" in text
+
+
+def test_bands():
+    assert [band_kind([5, 5]), band_kind([5, 4]), band_kind([5, 5], "range"), band_kind([])] == [
+        "interval", "range", "range", "range",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"x": "generations"}, "--x generations: no such choice; did you mean 'generation'"),
+        ({"x": "!"}, "there are timesteps, time, generation, episodes"),
+        ({"band": "interval"}, "--band interval: no such choice"),
+        ({"smooth": 0}, "--smooth 0"),
+        ({"x": "episodes", "panels": (("sigma",),)}, "--columns cannot be drawn over episodes"),
+    ],
+)
+def test_users_mistakes(values, message):
+    with pytest.raises(UsageError, match=message):
+        Options(**values)

@@ -1,0 +1,79 @@
+"""Columns of train.csv as figures."""
+
+import pytest
+
+from erlbench.reporting import build
+from erlbench.reporting.figures import columns as column_figure
+from erlbench.reporting.options import Options, parse_panels
+from tests.reporting.make_runs import make_run
+
+
+def add_column(path, name, values):
+    """Append a column to a run's train.csv."""
+    file = path / "train.csv"
+    lines = file.read_text().splitlines()
+    cells = [name, *map(str, values)]
+    file.write_text("".join(f"{line},{cell}\n" for line, cell in zip(lines, cells, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("text", "panels"), [("", ()), ("a", (("a",),)), ("a, b+c ,", (("a",), ("b", "c"))), ("+,", ())]
+)
+def test_panels(text, panels):
+    assert parse_panels(text) == panels
+
+
+def test_the_figure_has_a_panel_per_name_and_the_runs_means(tmp_path, monkeypatch):
+    drawn, warnings = [], []
+    save = column_figure.style.save
+
+    def look(figure, path):
+        drawn.append([
+            [(line.get_label(), line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.lines]
+            for axes in figure.axes
+        ])  # fmt: skip
+        save(figure, path)
+
+    monkeypatch.setattr(column_figure.style, "save", look)
+    monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
+    for seed, sigma in enumerate(([1.0, 2.0, 3.0], [3.0, 2.0, 1.0])):
+        path = make_run(tmp_path / "results", "Ant-v5", "esac", seed, [0, 1, 2])
+        add_column(path, "sigma", sigma)
+        add_column(path, "score_es", ["nan", 5.0 + seed, 7.0])
+        add_column(path, "score_sac", ["", "nan", 4.0])
+    names = "sigma,score_es+score_sac,typo"
+    build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, Options(parse_panels(names)))
+    (panels,) = drawn
+    steps = [0.0, 1000.0, 2000.0]
+    assert panels[0][0][1:] == (steps, [2.0, 2.0, 2.0])
+    assert panels[1] == [("score_es", steps[1:], [5.5, 7.0]), ("score_sac", steps[2:], [4.0])]
+    assert "no train.csv of Ant-v5 has a value in a column 'typo'; nothing is drawn for it" in warnings
+    (page,) = (tmp_path / "report" / "all-runs").glob("index.md")
+    text = page.read_text(encoding="utf-8")
+    assert r"columns of train.csv over training steps (sigma; score\_es, score\_sac)" in text
+    assert (tmp_path / "report" / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
+
+
+def test_nothing_is_drawn_without_a_value(tmp_path):
+    make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
+    warnings = []
+    for columns in ("sigma", ""):
+        options = Options(parse_panels(columns))
+        build([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, options)
+        assert not list(tmp_path.rglob("columns*"))
+    assert sum("'sigma'" in warning for warning in warnings) == 1
+
+
+def test_columns_over_generations_smoothed(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(column_figure.style, "save", lambda figure, path: drawn.append(figure.axes[0]))
+    monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
+    add_column(make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1, 2]), "sigma", [1.0, 3.0, 7.0])
+    options = Options((("sigma",),), x="generation", smooth=2)
+    index = build([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
+    (axes,) = drawn
+    assert axes.get_xlabel() == "Generations"
+    assert (axes.lines[0].get_xdata().tolist(), axes.lines[0].get_ydata().tolist()) == ([0, 1, 2], [1, 2, 5])
+    text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
+    assert "columns of train.csv over generations (sigma)" in text
+    assert "the moving average over its last 2 rows" in text

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.statistics.curves import align, band_kind, curve
+from erlbench.reporting.statistics.metrics import (
+    area,
+    final,
+    final_10,
+    max_of_average,
+    minutes_per_million,
+    minutes_per_million_after,
+)  # fmt: skip
+from tests.reporting.make_runs import make_run
+
+
+def read(path):
+    return find_runs([path], pytest.fail)
+
+
+def test_metrics_of_one_run_by_hand(tmp_path):
+    make_run(tmp_path, "Ant-v5", "cem", 0, [0, 10, 30], steps=[0, 1000, 4000])
+    (run,) = read(tmp_path)
+    assert final(run.evaluations) == 30
+    assert area(run.evaluations) == pytest.approx((5 * 1000 + 20 * 3000) / 4000)
+    assert math.isnan(final_10(run.evaluations))
+
+
+def test_final_10_is_the_mean_of_the_last_ten(tmp_path):
+    make_run(tmp_path, "Ant-v5", "cem", 0, range(12))
+    assert final_10(read(tmp_path)[0].evaluations) == 6.5
+
+
+def test_max_of_average_is_taken_over_the_average_curve(tmp_path):
+    make_run(tmp_path, "Ant-v5", "cem", 0, [0, 10, 0, 100])
+    make_run(tmp_path, "Ant-v5", "cem", 1, [0, 0, 6], status="running", total=3000)
+    assert max_of_average(read(tmp_path)) == 5.0  # not 100: only one run got that far
+
+
+def test_minutes_per_million_with_and_without_warm_up(tmp_path):
+    # 2000 warm-up steps of 1 ms and 2000 trained steps of 10 ms: 22 s for 4000 steps.
+    make_run(tmp_path, "Ant-v5", "cem", 0, [0] * 5, warmup=2000, seconds_per_step=0.01)
+    (run,) = read(tmp_path)
+    assert minutes_per_million(run) == pytest.approx(22 / 4000 * 1e6 / 60)
+    e = run.evaluations
+    after = minutes_per_million_after(e.timesteps, e.train_time_s, e.critic_updates)
+    assert after == (pytest.approx(0.01 * 1e6 / 60), 1000)
+
+
+def test_no_gradient_steps_no_figure_after_warm_up():
+    x = np.arange(3.0)
+    assert math.isnan(minutes_per_million_after(x, x, np.zeros(3))[0])
+    assert math.isnan(minutes_per_million_after(x, x, np.array([0.0, 0.0, 5.0]))[0])
+
+
+def test_align_interpolates_and_does_not_extrapolate():
+    x, values = align([(np.array([0.0, 2.0]), np.array([0.0, 4.0])), (np.array([0.0, 1.0]), np.array([1.0, 3.0]))])
+    assert_array_equal(x, [0, 1, 2])
+    assert_array_equal(values, [[0, 2, 4], [1, 3, math.nan]])
+
+
+def test_align_thins_and_keeps_both_ends():
+    x, _ = align([(np.arange(1000.0), np.zeros(1000))], most=50)
+    assert (len(x), x[0], x[-1]) == (50, 0, 999)
+
+
+def test_curve_counts_the_runs_at_every_point():
+    series = [(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 8.0])), (np.array([0.0, 1.0]), np.array([2.0, 4.0]))]
+    line = curve(series, "range")
+    assert_array_equal(line.count, [2, 2, 1])
+    assert_array_equal(line.mean, [1, 3, 8])
+    assert_array_equal(line.low, [0, 2, 8])
+    assert_array_equal(line.high, [2, 4, 8])
+    assert line.runs == 2
+
+
+def test_interval_band_lies_around_the_mean():
+    rng = np.random.default_rng(0)
+    line = curve([(np.arange(3.0), rng.normal(size=3)) for _ in range(6)], "interval")
+    assert (line.low < line.mean).all()
+    assert (line.mean < line.high).all()
+    assert_allclose(line.count, 6)
+
+
+def test_one_band_for_a_figure():
+    assert band_kind([5, 9]) == "interval"
+    assert band_kind([5, 4]) == "range"
+    assert band_kind([]) == "range"
+
+
+def test_no_runs_no_curve():
+    line = curve([], "range")
+    assert (len(line.x), line.runs) == (0, 0)
+    assert math.isnan(max_of_average([]))

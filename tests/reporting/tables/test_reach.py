@@ -1,0 +1,128 @@
+"""The table of steps to a score."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import numpy as np
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.reporting import build
+from erlbench.reporting.data.comparability import base_name, environment_note
+from erlbench.reporting.data.comparison import leftovers
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.documents.files import to_csv
+from erlbench.reporting.options import Options, parse_scores
+from erlbench.reporting.tables.reach import reach_table
+from tests.reporting.make_runs import make_run
+
+
+def table_of(results, scores, warn=pytest.fail):
+    return reach_table(leftovers(find_runs([results], warn), ()), scores, load_published(), warn)
+
+
+def rows_of(table):
+    printed = [[cell.text for cell in row] for row in table.cells]
+    return {(row[1], row[2]): dict(zip(table.header, row, strict=True)) for row in printed}
+
+
+@pytest.fixture
+def swimmers(tmp_path):
+    """Four finished runs, of which three reach 41.97 at 2000, 3000 and 1000 steps, and one that is running."""
+    for seed, returns in enumerate(([0, 10, 41.97, 80], [0, 10, 20, 50], [0, 60, 20, 10], [0, 5, 5, 5])):
+        make_run(tmp_path, "Swimmer-v5", "cem", seed, returns, seconds_per_step=0.06)
+    make_run(tmp_path, "Swimmer-v5", "cem", 4, [100], total=3000, status="running")
+    return tmp_path
+
+
+def test_a_row_by_hand(swimmers):
+    row = rows_of(table_of(swimmers, (41.97,)))["cem", "41.97"]
+    assert row["Reached"] == "3/4"  # the running run does not count
+    assert row["Median"] == "2,500"  # of 1000, 2000, 3000, never
+    assert (row["Lowest"], row["Highest"]) == ("1,000", "3,000")
+    assert row["Mean curve"] == "–"  # the averages are 0, 21.25, 21.7, 36.25
+    assert row["Minutes"] == "2.50"
+    assert row["Share"] == "25 % of TRPO"
+    assert (row["Published TRPO"], row["Published OpenAI-ES"]) == ("1,040,000", "588,000")
+    assert row["Status"] == "seed 4 running, 0 of 3,000 steps"
+
+
+def test_the_mean_curve_and_a_median_that_never_came(swimmers):
+    rows = rows_of(table_of(swimmers, (21.5, 70.0)))
+    assert rows["cem", "21.5"]["Mean curve"] == "2,000"
+    never = rows["cem", "70"]
+    assert (never["Reached"], never["Median"], never["Lowest"], never["Mean curve"]) == ("1/4", "–", "3,000", "–")
+    assert "Published TRPO" not in never  # nothing is published on 70
+
+
+def test_without_scores_those_of_the_paper(swimmers):
+    table = table_of(swimmers, ())
+    assert [(row[2].text, row[3].text) for row in table.cells] == [
+        ("41.97", "25 % of TRPO"), ("70.73", "50 % of TRPO"), ("99.68", "75 % of TRPO"), ("128.25", "100 % of TRPO"),
+    ]  # fmt: skip
+    text = " ".join(table.notes)
+    assert "mean return of 2 episodes" in text
+    assert "evaluations are 1,000 to 1,000 training steps apart" in text
+    assert "Published: training steps of 6 runs to the same score, OpenAI-ES paper, Table 3." in text
+    assert "Swimmer-v5 is compared with Swimmer of a version that is not named" in text
+    records = list(csv.DictReader(StringIO(to_csv(table))))
+    assert records[0]["steps"] == "2000 3000 1000 inf"
+    assert (records[0]["published_steps_OpenAI-ES"], records[0]["published_env"]) == ("588000.0", "Swimmer")
+    assert (records[3]["reached"], records[3]["steps_median"], records[3]["steps_min"]) == ("0", "", "")
+
+
+def test_an_environment_without_published_scores_is_named(tmp_path):
+    make_run(tmp_path, "Pendulum-v1", "cem", 0, [-5, -4])
+    warnings = []
+    assert table_of(tmp_path, (), warnings.append) is None
+    assert warnings == ["no scores to reach are published for Pendulum-v1; name them by --reach=SCORE[,SCORE...]"]
+    assert rows_of(table_of(tmp_path, (-4.5,)))["cem", "−4.5"]["Reached"] == "1/1"
+
+
+def test_a_first_evaluation_above_the_score_took_no_step(tmp_path):
+    make_run(tmp_path, "Ant-v5", "cem", 0, [5, 4])
+    row = rows_of(table_of(tmp_path, (5.0,)))["cem", "5"]
+    assert (row["Median"], row["Minutes"]) == ("0", "0.00")
+
+
+def test_every_threshold_of_the_paper_has_both_algorithms_steps():
+    published = load_published()
+    ratios = {"HalfCheetah": 0.58, "Hopper": 6.94, "InvertedPendulum": 0.88, "Swimmer": 0.30}  # its table 1, 100 %
+    for env, ratio in ratios.items():
+        thresholds = published.thresholds(env)
+        assert [threshold.percent for threshold in thresholds] == ["25", "50", "75", "100"]
+        steps = {number.algorithm: number.value for number in thresholds[-1].steps}
+        assert np.isclose(steps["OpenAI-ES"] / steps["TRPO"], ratio, atol=0.02)
+    assert published.thresholds("Pendulum") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"), [("published", ()), ("3", (3.0,)), ("5, -1e2,5", (-100.0, 5.0)), ("0", (0.0,))]
+)
+def test_scores(text, scores):
+    assert parse_scores(text) == scores
+
+
+@pytest.mark.parametrize("text", ["", ",", "results", "nan", "1,inf", "published,3"])
+def test_no_scores(text):
+    with pytest.raises(UsageError, match="--reach"):
+        parse_scores(text)
+
+
+def test_names_of_environments():
+    assert base_name("erlbench:Swimmer-v5@paper (frame_skip=2)") == "Swimmer"
+    assert "v5 gives no reward" in environment_note("InvertedPendulum-v5", "InvertedPendulum")
+    assert environment_note("Swimmer-v5@paper", "Swimmer").endswith("2 and 3 have its dynamics and reward")
+    assert "settings of its own" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer")
+
+
+def test_the_page_has_the_table(swimmers, monkeypatch):
+    monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
+    out = swimmers.parent / "report"
+    page = build([swimmers], out, {}, None, lambda _: None, Options(reach=())).parent / "all-runs"
+    text = (page / "index.md").read_text(encoding="utf-8")
+    assert "Files: [md](reach.md), [tex](reach.tex), [csv](reach.csv)" in text
+    assert (page / "reach.tex").read_text(encoding="utf-8").count("41.97") == 1

@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import csv
+import math
+from io import StringIO
+
+import pytest
+
+from erlbench.experiment.studies import Entry, Profile
+from erlbench.reporting.data.comparability import budget_note, comparable, environment_note, similar_budget
+from erlbench.reporting.data.comparison import compare, leftovers
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.documents import latex, markdown
+from erlbench.reporting.documents.files import to_csv
+from erlbench.reporting.documents.model import Cell
+from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.options import Options
+from erlbench.reporting.statistics.baseline import against_baseline, relative_scores
+from erlbench.reporting.tables.aggregate import aggregate_table
+from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.scores import scores_table
+from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
+
+
+def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
+    (found,) = compare(study or make_study(), find_runs([tmp_path], warn), profile, warn)
+    return found
+
+
+def rows_of(table):
+    printed = [[cell.text for cell in row] for row in table.cells]
+    return {(row[0], row[1]): dict(zip(table.header, row, strict=True)) for row in printed}
+
+
+@pytest.fixture
+def three_seeds(tmp_path):
+    for seed, (cem, aes) in enumerate([(100, 120), (200, 240), (300, 390)]):
+        make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 50, cem])
+        make_run(tmp_path, "HalfCheetah-v5", "aes-rl", seed, [0, 50, aes])
+    make_run(tmp_path, "Walker2d-v5", "cem-rl", 0, [0, 1], total=2000, status="running")
+    make_run(tmp_path, "Walker2d-v5", "cem-rl", 1, [0], total=2000, status="failed", message="out of memory")
+    return tmp_path
+
+
+def test_score_table_by_hand(three_seeds):
+    table = scores_table(comparison_of(three_seeds), load_published())
+    rows = rows_of(table)
+    aes = rows["HalfCheetah-v5", "AES-RL"]
+    assert aes["n"] == "3/3"
+    assert aes["Mean"] == "250.0"
+    assert aes["Std"] == "135.3"  # sqrt((130^2 + 10^2 + 140^2) / 2)
+    assert aes["vs CEM-RL"] == "+25.0 %"
+    assert aes["Status"] == "done"
+    assert aes["Published"] == "12,550 ± 187"
+    assert aes["Published after (steps)"] == "1M"
+    assert rows["HalfCheetah-v5", "CEM-RL"]["vs CEM-RL"] == "–"
+
+
+def test_missing_cells_are_never_zero(three_seeds):
+    rows = rows_of(scores_table(comparison_of(three_seeds), load_published()))
+    cem, aes, sac = (rows["Walker2d-v5", name] for name in ("CEM-RL", "AES-RL", "SAC"))
+    assert (cem["n"], cem["Mean"], cem["Std"]) == ("0/3", "–", "–")
+    assert cem["Status"] == (
+        "seed 0 running, 1,000 of 2,000 steps; seed 1 failed, 0 of 2,000 steps (out of memory); 1 not run"
+    )
+    assert (aes["n"], aes["Mean"], aes["vs CEM-RL"], aes["Status"]) == ("0/3", "–", "–", "not run")
+    assert (sac["n"], sac["Mean"], sac["Status"]) == ("–", "–", "not run: not in the suite")
+    assert sac["Published"] == "4,268 ± 435"
+
+
+def test_captions_state_everything(three_seeds):
+    notes = " ".join(scores_table(comparison_of(three_seeds), load_published()).notes)
+    assert "after 2,000 training steps" in notes
+    assert "mean of 2 episodes" in notes
+    assert "published after 1,000,000 training steps, ours after 2,000. Do not compare them." in notes
+    assert "HalfCheetah-v5 has the dynamics and the reward of HalfCheetah-v2." in notes
+    assert "Walker2d-v5 is not Walker2d-v2: v5 gives the right foot" in notes
+    assert "No difference can be tested" in notes
+
+
+def test_bold_only_after_holm(tmp_path):
+    returns = {"cem-rl": [100, 101, 102, 103, 104], "aes-rl": [110, 111, 112, 113, 114], "worse": [90, 91, 92, 93, 94],
+               "same": [99, 101, 102, 103, 106]}  # fmt: skip
+    for name, values in returns.items():
+        for seed, value in enumerate(values):
+            make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 1, value])
+    study = make_study(
+        entries=tuple(Entry(name, name, label=name) for name in returns), not_run=(),
+        profiles={"p": Profile(tuple(range(5)), 2000, ("HalfCheetah-v5",))},
+    )  # fmt: skip
+    comparison = comparison_of(tmp_path, study)
+    compared = against_baseline(comparison)
+    # t = 10 / sqrt(2.5 / 5 + 2.5 / 5) = 10 with 8 degrees of freedom: p = 8.488e-6, times 3 after Holm.
+    assert compared["HalfCheetah-v5", 2000, "aes-rl", True].p == pytest.approx(3 * 8.488e-6, rel=1e-3)
+    assert math.isnan(compared["HalfCheetah-v5", 2000, "cem-rl", True].p)
+    rows = rows_of(scores_table(comparison, load_published()))
+    assert rows["HalfCheetah-v5", "worse"]["Mean"] == "92.0"
+    styles = {cells[1].text: cells[3] for cells in scores_table(comparison, load_published()).cells}
+    assert styles["aes-rl"] == Cell("112.0", "bold")
+    assert styles["worse"] == Cell("92.0", "italic")
+    assert rows["HalfCheetah-v5", "same"]["Mean"] == "102.2"
+    assert rows["HalfCheetah-v5", "aes-rl"]["p"] == "<0.001"
+
+
+def test_metrics_table_by_hand(three_seeds):
+    rows = rows_of(metrics_table(comparison_of(three_seeds)))
+    cem = rows["HalfCheetah-v5", "CEM-RL"]
+    assert cem["Final"] == "200.0 ± 100.0"
+    assert cem["Final-10"] == "–"
+    assert cem["Max of average"] == "200.0"
+    assert cem["Area under curve"] == "75.0 ± 25.0"  # (25 + (50 + x) / 2) / 2 for x = 100, 200, 300
+    assert cem["Fitness steps"] == "4k"
+
+
+def test_all_environments_by_hand(tmp_path):
+    for env, scale in (("HalfCheetah-v5", 1), ("Walker2d-v5", 10)):
+        for seed, (cem, aes) in enumerate([(1, 2), (3, 4), (2, 3)]):
+            make_run(tmp_path, env, "cem-rl", seed, [0, 0, scale * cem])
+            make_run(tmp_path, env, "aes-rl", seed, [0, 0, scale * aes])
+    comparison = comparison_of(tmp_path)
+    assert [list(v) for v in relative_scores(comparison)["aes-rl"]] == [[1, 2, 1.5], [1, 2, 1.5]]
+    table = aggregate_table(comparison)
+    assert table is not None
+    record = next(record for record in table.records if record["name"] == "aes-rl")
+    # of nine pairs: 2 against 1, 3 and 2; 4 against all; 3 likewise: (1 + .5) + 3 + (2 + .5) = 7
+    assert record["probability_of_improvement"] == pytest.approx(7 / 9)
+    assert record["probability_low"] < 7 / 9 < record["probability_high"]
+    assert record["iqm"] == 1.5
+    assert next(record for record in table.records if record["name"] == "cem-rl")["iqm"] == 1.0
+
+
+def test_no_relative_scores_of_a_negative_baseline(tmp_path):
+    for env in ("HalfCheetah-v5", "Walker2d-v5"):
+        make_run(tmp_path, env, "cem-rl", 0, [0, 0, -5])
+        make_run(tmp_path, env, "aes-rl", 0, [0, 0, 5])
+    comparison = comparison_of(tmp_path)
+    assert relative_scores(comparison) == {}
+    table = aggregate_table(comparison)
+    assert table is not None
+    assert "is not positive everywhere" in " ".join(table.notes)
+
+
+def test_three_forms_of_a_table(three_seeds):
+    table = scores_table(comparison_of(three_seeds), load_published())
+    lines = markdown.table(table).splitlines()
+    assert lines[2].startswith("| Environment | Algorithm | n | Mean | Std | Median | vs CEM-RL | p |")
+    assert any("| HalfCheetah-v5 | AES-RL | 3/3 | 250.0 | 135.3 | 240.0 | +25.0 % | – |" in line for line in lines)
+    tex = latex.table(table, "x")
+    assert r"& AES-RL & 3/3 & 250.0 & 135.3 & 240.0 & +25.0 \% & -- & 12,550 $\pm$ 187" in tex
+    assert tex.count(r"\midrule") == 2
+    for rule in (r"\toprule", r"\bottomrule", r"\label{tab:x}"):
+        assert rule in tex
+    records = list(csv.DictReader(StringIO(to_csv(table))))
+    assert float(records[1]["mean"]) == 250
+    assert records[1]["scores"] == "120.0 240.0 390.0"
+    assert records[3]["mean"] == ""
+    assert (records[4]["n"], records[4]["planned"]) == ("0", "3")
+
+
+def test_profiles_of_one_study_come_on_pages_of_their_own(tmp_path):
+    make_run(tmp_path / "a", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    make_run(tmp_path / "b", "HalfCheetah-v5", "cem-rl", 0, [1], steps=[1_000_000])
+    runs = find_runs([tmp_path], pytest.fail)
+    found = compare(make_study(), runs, None, pytest.fail)
+    assert [one.name for one in found] == ["study-short", "study-paper"]
+    assert leftovers(runs, found) is None
+    (only,) = compare(make_study(), runs, "paper", pytest.fail)
+    assert only.name == "study"
+    rest = leftovers(runs, [only])
+    assert rest is not None
+    assert [run.total_timesteps for run in rest.runs] == [2000]
+
+
+def test_runs_with_other_settings_are_not_the_studys(tmp_path):
+    warnings: list[str] = []
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
+    plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"sigma_init": 0.5})
+    runs = find_runs([tmp_path], pytest.fail)
+    assert compare(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
+    assert "other settings (sigma_init, workers)" in warnings[0]
+    assert "other settings (sigma_init)" in warnings[1]
+
+
+@pytest.fixture
+def nominal(tmp_path):
+    """A study of ESAC and SAC whose second environment has ten times the budget, and its runs."""
+    for env, budget in (("HalfCheetah-v5", 2000), ("Humanoid-v5", 20_000)):
+        make_run(tmp_path, env, "sac", 0, [0, 80], steps=[0, budget])
+        make_run(
+            tmp_path, env, "esac", 0, [0, 100], steps=[0, 7 * budget], total=60 * budget, generations=budget // 1000
+        )
+    return make_study(
+        source="ESAC paper", table="Table 1", baseline="sac", not_run=(),
+        entries=(Entry("sac", "sac", published="SAC", label="SAC"),
+                 Entry("esac", "esac", published="ESAC", label="ESAC", nominal=60)),
+        envs_published={"HalfCheetah-v5": "HalfCheetah-v2", "Humanoid-v5": "Humanoid-v2"},
+        profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5", "Humanoid-v5"), env_timesteps={"Humanoid-v5": 20_000})},
+    )  # fmt: skip
+
+
+def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
+    table = scores_table(comparison_of(tmp_path, nominal), load_published())
+    rows = rows_of(table)
+    assert {key[0] for key in rows} == {"HalfCheetah-v5, 2k steps", "Humanoid-v5, 20k steps"}
+    assert rows["Humanoid-v5, 20k steps", "ESAC"]["n"] == "1/1"
+    assert rows["Humanoid-v5, 20k steps", "ESAC"]["Published after (steps)"] == "10M"
+    assert "after the budget named with the environment; mean" in table.notes[0]
+    assert table.notes[1] == (
+        "ESAC: that budget is counted as in the paper, a generation as one episode of full length, however many it "
+        "plays; they took 14,000 to 140,000 training steps."
+    )
+    group = comparison_of(tmp_path, nominal).groups[0]
+    caption = draw_curves(comparison_of(tmp_path, nominal), group, load_published(), tmp_path / "curves", Options())
+    assert "budget 2,000 steps" in caption[0]
+    assert caption[1] == "ESAC: that budget counts a generation as one episode of full length."
+    budgets = [note for note in table.notes if note.startswith("Different budgets")]
+    assert [note.partition(". ")[0] for note in budgets] == [
+        "Different budgets: published after 1,000,000 training steps, ours after 2,000",
+        "Different budgets: published after 10,000,000 training steps, ours after 20,000",
+    ]
+
+
+def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):
+    notes = scores_table(comparison_of(tmp_path, nominal), load_published()).notes
+    assert [note for note in notes if "nominally" in note] == [
+        "Published SAC, ESAC on HalfCheetah-v2, Humanoid-v2: steps counted nominally by the authors: one episode "
+        "length per generation."
+    ]
+
+
+def test_a_run_with_another_number_of_generations_is_not_the_studys(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2], generations=2)
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], generations=3)
+    plan = Profile((0,), 2000, ("HalfCheetah-v5",), total_generations=2)
+    comparison = comparison_of(tmp_path, make_study(profiles={"p": plan}))
+    assert [run.name for run in comparison.runs] == ["cem-rl"]
+    assert comparison.budget == "2 generations or 2,000 training steps (2,000 to 2,000 steps)"
+
+
+def test_another_published_statistic_stands_beside_the_mean(tmp_path):
+    make_run(tmp_path, "LunarLanderContinuous-v3", "cma-es-5ep", 0, [0, 1, 260])
+    study = make_study(
+        source="GoodAI blog", table="plot", statistic="mean_fitness_at_gen280", baseline="", not_run=(),
+        entries=(Entry("cma-es-5ep", "cma-es", published="CMA 5ep", label="CMA"),),
+        envs_published={"LunarLanderContinuous-v3": "LunarLanderContinuous-v2"},
+        profiles={"p": Profile((0,), 2000, ("LunarLanderContinuous-v3",))},
+    )  # fmt: skip
+    table = scores_table(comparison_of(tmp_path, study), load_published())
+    assert rows_of(table)["LunarLanderContinuous-v3", "CMA"]["Published"] == "270"
+    assert "Published: GoodAI blog, plot, mean fitness at gen280, on LunarLanderContinuous-v2." in table.notes
+
+
+def test_unplanned_seeds_stay_out_of_the_study(tmp_path):
+    for seed in (0, 7):
+        make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2])
+    found = comparison_of(tmp_path)
+    assert [run.seed for run in found.runs] == [0]
+
+
+def test_environment_notes():
+    assert environment_note("Ant-v5", "Ant-v5") == ""
+    assert "not comparable" in environment_note("Ant-v5", "Ant-v2")
+    assert "not comparable" in environment_note("Humanoid-v5", "Humanoid-v2")
+    assert environment_note("Swimmer-v5", "Swimmer-v2") == "Swimmer-v5 has the dynamics and the reward of Swimmer-v2"
+    assert "another version" in environment_note("Hopper-v4", "Hopper-v2")
+    assert environment_note("dm_control/walker-walk-v0", "WalkerWalk") == (
+        "dm_control/walker-walk-v0 is compared with WalkerWalk of a version that is not named"
+    )
+    assert environment_note("Hopper-v5", "") == ""
+    assert (
+        environment_note("Hopper-v5@paper", "Hopper-v2") == "Hopper-v5@paper has the model and the reward of Hopper-v2"
+    )
+    assert environment_note("Ant-v5@paper", "Ant-v2").startswith("Ant-v5@paper is not Ant-v2: it has contact forces of")
+    assert "by a newer MuJoCo" in environment_note("Ant-v5@paper-mujoco-1.50", "Ant-v2")
+    assert comparable("Ant-v5@paper-mujoco-1.50", "Ant-v2")
+    assert environment_note("Reacher-v5@paper", "Reacher-v2").endswith("the model and the reward of Reacher-v2")
+    assert not comparable("Pusher-v5@paper", "Pusher-v2")
+    assert "not comparable" in environment_note("Humanoid-v5@paper", "Humanoid-v2")
+    assert "frame_skip=2" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
+    assert not comparable("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
+    assert comparable("Ant-v5@paper", "Ant-v2")
+    assert comparable("Hopper-v5", "Hopper-v2")
+    assert not comparable("Ant-v5", "Ant-v2")
+
+
+def test_budget_notes():
+    assert budget_note(1_000_000, [("SAC", 1_000_000)]) == ""
+    assert budget_note(1_000_000, [("SAC", 1_000_000), ("ERL", 2_000_000), ("ERL", 4_000_000)]) == (
+        "Different budgets: published after 2,000,000 or 4,000,000 training steps (ERL), ours after 1,000,000. "
+        "Do not compare them."
+    )
+    assert similar_budget(1_000_000, 1_000_000)
+    assert not similar_budget(20_000, 1_000_000)
+    assert not similar_budget(1_000_000, None)

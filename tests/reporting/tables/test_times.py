@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from erlbench.reporting.data.comparison import compare
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.tables.times import times_table
+from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
+
+
+def table_of(tmp_path):
+    study = make_study("time", "Table 1")
+    (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    table = times_table(comparison, load_published(), pytest.fail)
+    return table, {(record["env"], record["name"]): record for record in table.records}
+
+
+def test_minutes_per_million_against_baseline_and_paper(tmp_path):
+    for seed, pace in ((0, 0.06), (1, 0.08)):
+        make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0] * 5, steps=[0, 500, 1000, 1500, 2000], warmup=500,
+                 seconds_per_step=pace, workers=10, processes=1)  # fmt: skip
+        make_run(tmp_path, "HalfCheetah-v5", "aes-rl", seed, [0] * 5, steps=[0, 500, 1000, 1500, 2000], warmup=500,
+                 seconds_per_step=pace / 4)  # fmt: skip
+    table, records = table_of(tmp_path)
+    cem, aes = records["HalfCheetah-v5", "cem-rl"], records["HalfCheetah-v5", "aes-rl"]
+    assert cem["after_warmup_min_per_million"] == pytest.approx(0.07 * 1e6 / 60)
+    assert cem["whole_min_per_million"] == pytest.approx((1500 + 50) * 0.07 / 2000 * 1e6 / 60)
+    assert aes["after_warmup_vs_baseline_pct"] == pytest.approx(-75)
+    assert aes["whole_vs_baseline_pct"] == pytest.approx(-75)
+    assert (aes["published_min"], aes["published_change_pct"]) == (83, -82.1)
+    assert (cem["workers"], cem["processes"], aes["workers"], aes["processes"]) == ("10", "1", "5", "5")
+    assert records["Walker2d-v5", "aes-rl"]["status"] == "not run"
+    notes = " ".join(table.notes)
+    assert "Extrapolated to 1,000,000 training steps from runs of 2,000 steps." in notes
+    assert "Measured on Test CPU, 8 cores, no GPU, 1 thread(s) per process." in notes
+    row = next(row for row in ([cell.text for cell in cells] for cells in table.cells) if row[1] == "AES-RL")
+    assert row[-4:] == ["83", "−82.1 %", "0.75 + 0.75", "1 not run"]  # 1,500 updates in 2,000 steps
+
+
+def test_what_makes_times_incomparable_is_said(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], cpu="A", jobs=2, simulated=True, processes=2)
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0], cpu="B")
+    notes = " ".join(table_of(tmp_path)[0].notes)
+    assert "NOT COMPARABLE: measured on 2 machines" in notes
+    assert "2 cells at once" in notes
+    assert "fewer processes than workers" in notes
+    assert "modelled (simulated time)" in notes
+
+
+def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
+    path = make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0] * 3, warmup=0, seconds_per_step=0.06)
+    (path / "train.csv").unlink()
+    study, warnings = make_study("time", "Table 1"), []
+    (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    table = times_table(comparison, load_published(), warnings.append)
+    assert table.records[0]["after_warmup_min_per_million"] == pytest.approx(1000)
+    assert "train.csv" in warnings[0]
