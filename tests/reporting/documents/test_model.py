@@ -1,0 +1,80 @@
+"""Columns x rows, printed and as CSV."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from erlbench.reporting.documents import latex, markdown
+from erlbench.reporting.documents.files import to_csv, write_document
+from erlbench.reporting.documents.formats import NONE, exact, interval, number, percent, plus_minus, share, steps
+from erlbench.reporting.documents.model import (
+    BOLD,
+    Bullets,
+    Code,
+    Column,
+    Document,
+    Figure,
+    Heading,
+    Link,
+    Table,
+    Text,
+)
+
+
+def small_table(name="sizes"):
+    columns: list[Column[tuple[str, float, float]]] = [
+        Column("Thing", lambda row: row[0], style=lambda row: BOLD if row[1] > 2 else "", link=lambda row: "there.md"),
+        Column("Size", lambda row: row[1:], plus_minus, name=("size_mean", "size_std"), unit="m", note="how large."),
+        Column("Only CSV", lambda row: row[1] * 1000, shown=False),
+    ]
+    return Table(name, "Sizes_of", columns, [("a|b", 1.25, math.nan), ("c", 3.5, 0.125)], ("A remark.",))
+
+
+def test_header_cells_csv_and_notes_come_from_one_declaration():
+    table = small_table()
+    assert table.header == ["Thing", "Size (m)"]
+    assert [[cell.text for cell in row] for row in table.cells] == [["a|b", "1.25"], ["c", "3.50 ± 0.12"]]
+    assert table.records[0] == {"thing": "a|b", "size_mean": 1.25, "size_std": None, "only_csv": 1250.0}
+    assert to_csv(table) == "thing,size_mean,size_std,only_csv\na|b,1.25,,1250.0\nc,3.5,0.125,3500.0\n"
+    assert table.notes == ["A remark.", "Size: how large."]
+    assert markdown.table(table).splitlines() == [
+        r"**Sizes\_of**", "", "| Thing | Size (m) |", "| --- | ---: |", r"| [a\|b](there.md) | 1.25 |",
+        "| **[c](there.md)** | 3.50 ± 0.12 |", "", "- A remark.", "- Size: how large.",
+    ]  # fmt: skip
+    assert r"\textbf{c} & 3.50 $\pm$ 0.12 \\" in latex.table(table, "x")
+
+
+def test_two_columns_never_share_a_header_or_a_name():
+    same = Column[int]("Median", lambda row: row)
+    with pytest.raises(ValueError, match="table t: two columns have the header Median"):
+        Table("t", "", [same, Column("Median", lambda row: row, name="other")], [1])
+    with pytest.raises(ValueError, match="two columns have the name median"):
+        Table("t", "", [same, Column("Published", lambda row: row, name="median")], [1])
+
+
+def test_a_document_and_its_files(tmp_path):
+    (tmp_path / "page").mkdir()
+    figure = Figure("f", "A figure", "Caption.", ("Note.",))
+    blocks = [Heading("Top", 1), Text(("See ", Link("this", "a.md"), ".")), Bullets(("one", "t*o")), Code(("ls",)),
+              figure, small_table(), small_table("")]  # fmt: skip
+    index = write_document(Document(blocks), tmp_path / "page")
+    assert {path.name for path in index.parent.iterdir()} == {"index.md", "sizes.md", "sizes.tex", "sizes.csv"}
+    text = index.read_text(encoding="utf-8")
+    assert text.startswith("# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n```sh\nls\n```\n\n![A figure](f.png)\n\n")
+    assert "Caption. Note. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)" in text
+    assert text.count("Files: [md](sizes.md)") == 1
+    assert r"\label{tab:page-sizes}" in (index.parent / "sizes.tex").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        (number(-1234.5), "−1,234"), (number(0.126), "0.13"), (number(math.nan), NONE), (exact(41.97), "41.97"),
+        (percent(-2.04), "−2.0 %"), (share(0.1234), "12.3 %"), (interval(0.5, 0.25, 1), "0.50 [0.25, 1.00]"),
+        (interval(0.5, math.nan, math.nan), "0.50"), (steps(1_500_000), "1.5M"), (steps(math.nan), NONE),
+    ],
+)  # fmt: skip
+def test_formats(printed, expected):
+    assert printed == expected
