@@ -9,18 +9,7 @@ import pytest
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.files import to_csv, write_document
 from erlbench.reporting.documents.formats import NONE, exact, interval, number, percent, plus_minus, share, steps
-from erlbench.reporting.documents.model import (
-    BOLD,
-    Bullets,
-    Code,
-    Column,
-    Document,
-    Figure,
-    Heading,
-    Link,
-    Table,
-    Text,
-)
+from erlbench.reporting.documents.model import BOLD, Bullets, Code, Column, Document, Figure, Heading, Link, Table, Text
 
 
 def small_table(name="sizes"):
