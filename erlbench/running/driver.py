@@ -20,6 +20,7 @@ from erlbench.pool import Pool
 from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
 from erlbench.running.clock import Clock
 from erlbench.running.evaluation import EvaluationState, Evaluator, Pending
+from erlbench.running.lease import LostLease
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
 from erlbench.work.noise import NoiseTable
@@ -86,6 +87,9 @@ class Driver:
             self._begin()
             self._train()
             self._finish()
+        except LostLease:
+            self.pool.reset()
+            raise
         except BaseException:
             self.pool.reset()
             with suppress(OSError):
@@ -143,6 +147,7 @@ class Driver:
         self.clock.tick(self.pool.running().values() if self._evaluating else ())
 
     def _flush(self) -> None:
+        self.directory.check_lease()
         self.recorder.flush()
         self._flushed = time.monotonic()
 
@@ -231,6 +236,7 @@ class Driver:
 
     def save(self) -> None:
         """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to."""
+        self.directory.check_lease()
         replay = self.algorithm.context.replay
         replay.flush()
         payload = {

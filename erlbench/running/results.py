@@ -15,6 +15,8 @@ from typing import Any
 import tomli_w
 
 from erlbench.errors import UsageError
+from erlbench.running import lease
+from erlbench.running.lease import Lease
 
 
 class RunDirectory:
@@ -22,7 +24,8 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock: int | None = None
+        self._lock: int | None = None  # for this machine
+        self._lease: Lease | None = None  # for others
 
     def hold(self) -> None:
         """Make the directory and take its lock; raises `UsageError` when another run holds it."""
@@ -35,25 +38,26 @@ class RunDirectory:
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             os.close(lock)
             raise UsageError(f"{self.path} is held by another run; wait for it or choose another --out") from error
+        except OSError:
+            pass  # a file system without locks: the lease has to do
+        try:
+            self._lease = Lease(self.path)
+        except BaseException:
+            os.close(lock)
+            raise
         self._lock = lock
 
+    def check_lease(self) -> None:
+        """Raise `LostLease` when another machine's driver has taken the directory."""
+        if self._lease is not None:
+            self._lease.check()
+
     def held(self) -> bool:
-        """Whether a driver runs the cell now."""
-        try:
-            lock = os.open(self.path / "lock", os.O_RDWR)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        else:
-            return False
-        finally:
-            os.close(lock)
+        """Whether a driver runs the cell now, on any machine; takes no lock, so that it hinders no start."""
+        return bool(lease.holder(self.path))
 
     def check_parent(self) -> None:
         """Raise `UsageError` when the directory cannot be made; makes nothing."""
@@ -64,7 +68,10 @@ class RunDirectory:
             raise UsageError(f"{self.path} cannot be made: {parent} is not writable; choose another folder by --out")
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the directory."""
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -24,6 +24,7 @@ from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.pool import Pool, SimulatedPool, create
 from erlbench.running import machine, progress
 from erlbench.running.driver import Driver, Options
+from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display, Reading
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
@@ -116,6 +117,9 @@ class Runner:
             run.driver.run()
         except Interrupted:
             return run.end(INTERRUPTED, "") if run else INTERRUPTED
+        except LostLease as error:
+            self.display.failed(cell.label, str(error))
+            return FAILED
         except Exception as error:
             message = self._explain(error, directory)
             if run is not None:

@@ -1,0 +1,162 @@
+"""A lease on a run directory: at most one driver holds it, on any machine that sees the directory.
+
+`flock` excludes processes of one machine, and on many network file systems no others. A lease needs only that a file
+can be created exclusively. Leases are numbered, `lease-000001`, `lease-000002`, ...; the one with the highest number
+counts, and a driver that wants the directory creates the next one. Of two that try, one succeeds. The numbers never go
+back, so a process that read the folder long ago cannot create one that counts.
+
+The holder sets the file's time every `HEARTBEAT` seconds. A lease is over when its holder has released it, when its
+process is gone (seen only on the holder's own machine), or when its time has not moved for `PATIENCE` seconds. The
+times are those of the file system, so the clocks of the machines need not agree.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from erlbench.errors import CellError, UsageError
+
+HEARTBEAT = 15.0  # seconds between two signs of life
+PATIENCE = 120.0  # seconds without one after which the holder counts as dead
+_NAME = re.compile(r"lease-(\d{6,})")
+
+
+class LostLease(CellError):
+    """Another driver holds the folder now; nothing more may be written to it."""
+
+
+class Lease:
+    """The lease that this process holds on `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take it; raises `UsageError` when another driver holds it, OSError when the folder cannot be written."""
+        self.folder = folder
+        self._released = threading.Event()
+        self._number = _take(folder)
+        self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise `LostLease` when another driver has taken the folder, as after a long suspension of this process."""
+        if _newest(self.folder) > self._number:
+            raise LostLease(
+                f"another driver has taken {self.folder} over: this one gave no sign of life for {PATIENCE:.0f} seconds"
+            )
+
+    def release(self) -> None:
+        """Give it up."""
+        if not self._released.is_set():
+            self._released.set()
+            self._thread.join()
+            with suppress(OSError):
+                if _newest(self.folder) == self._number:
+                    _path(self.folder, self._number).write_text("{}\n")
+
+    def _beat(self) -> None:
+        while not self._released.wait(HEARTBEAT):
+            with suppress(OSError):  # a file system that is away for a moment, or a lease that is lost
+                os.utime(_path(self.folder, self._number))
+
+
+def holder(folder: Path) -> str:
+    """The machine and process that hold `folder`, or an empty text; writes nothing but a file for the time."""
+    number = _newest(folder)
+    return _living(folder, number) if number else ""
+
+
+def _take(folder: Path) -> int:
+    number = _newest(folder)
+    if number and (living := _living(folder, number)):
+        raise UsageError(f"{folder} is held by another run ({living}); wait for it or choose another --out")
+    try:
+        descriptor = os.open(_path(folder, number + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        raise UsageError(f"{folder} is held by another run; wait for it or choose another --out") from None
+    with open(descriptor, "w") as file:
+        file.write(json.dumps(_identity()) + "\n")
+    if _newest(folder) != number + 1:  # others came and went since the folder was read
+        _path(folder, number + 1).unlink()
+        raise UsageError(f"{folder} is held by another run; wait for it or choose another --out")
+    for older in _numbers(folder):
+        if older <= number:
+            _path(folder, older).unlink(missing_ok=True)
+    return number + 1
+
+
+def _living(folder: Path, number: int) -> str:
+    """Who holds lease `number`; empty when it is over."""
+    path = _path(folder, number)
+    try:
+        text, beat = path.read_text(), path.stat().st_mtime
+    except FileNotFoundError:
+        return ""  # somebody has taken the next one
+    try:
+        owner = json.loads(text)
+    except ValueError:
+        owner = {"host": "a machine that is writing its lease"}  # it has a heartbeat's time for that
+    if not owner:
+        return ""
+    name = f"process {owner.get('pid', '?')} on {owner.get('host', '?')}"
+    here = _identity()
+    if all(owner.get(key) == here[key] for key in ("host", "boot", "namespace")):
+        return name if _started(owner["pid"]) == owner["started"] else ""
+    return name if _file_system_time(folder) - beat < PATIENCE else ""
+
+
+def _identity() -> dict[str, Any]:
+    return {
+        "host": platform.node(),
+        "pid": os.getpid(),
+        "started": _started(os.getpid()),
+        "boot": _read("/proc/sys/kernel/random/boot_id"),
+        "namespace": os.readlink("/proc/self/ns/pid"),
+    }
+
+
+def _started(pid: int) -> str:
+    """When a process of this machine began, in clock ticks since boot: tells it from a later one with its number."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+def _read(path: str) -> str:
+    with suppress(OSError):
+        return Path(path).read_text().strip()
+    return ""
+
+
+def _file_system_time(folder: Path) -> float:
+    """Seconds, by the clock that stamps the files of `folder`."""
+    probe = folder / f"lease.time-{platform.node()}-{os.getpid()}"
+    try:
+        probe.write_text("")
+        return probe.stat().st_mtime
+    except OSError:
+        return time.time()  # a folder that may only be read: the best there is
+    finally:
+        with suppress(OSError):
+            probe.unlink()
+
+
+def _numbers(folder: Path) -> list[int]:
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [int(match[1]) for name in names if (match := _NAME.fullmatch(name))]
+
+
+def _newest(folder: Path) -> int:
+    return max(_numbers(folder), default=0)
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"lease-{number:06d}"
