@@ -1,5 +1,7 @@
 """The driver: checkpoints that are damaged, files that were edited, evaluations afterwards."""
 
+from pathlib import Path
+
 import pytest
 
 from erlbench.running.checkpoint import checkpoints
