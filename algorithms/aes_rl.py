@@ -97,7 +97,6 @@ class AESRL(Algorithm):
         CriticState,
         CriticSpec,
     )
-    synchronous: ClassVar[bool] = False
     default_workers: ClassVar[int | None] = 5
     settings: AESRLSettings
     state: AESRLState
@@ -115,6 +114,10 @@ class AESRL(Algorithm):
     @classmethod
     def policy_for(cls, settings: AESRLSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
+
+    @classmethod
+    def is_synchronous(cls, settings: AESRLSettings) -> bool:
+        return False
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

@@ -53,7 +53,6 @@ class Algorithm(ABC):
 
     settings_type: ClassVar[type]  # dataclass of hyper-parameters
     state_types: ClassVar[tuple[type, ...]] = ()  # dataclasses that `state` is made of
-    synchronous: ClassVar[bool] = True  # results are told in task order, so nothing depends on timing
     default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
     bounded: ClassVar[bool] = True  # if synchronous: never more in flight than workers, where there is such a number
     state: Any
@@ -77,6 +76,18 @@ class Algorithm(ABC):
     def check(cls, settings: Any, problem: Problem) -> None:
         """Raise `UsageError` for settings with which no run on `problem` can start; asked before any run starts."""
         cls.policy_for(settings, problem)
+
+    @classmethod
+    def is_synchronous(cls, settings: Any) -> bool:
+        """Whether results are told in task order with these settings, so that nothing depends on timing."""
+        return True
+
+    @classmethod
+    def recorded_steps(
+        cls, settings: Any, problem: Problem, total_timesteps: int, total_generations: int | None = None
+    ) -> float:
+        """How many transitions a run puts into its replay, if it has one; for estimates."""
+        return total_timesteps
 
     # -- the protocol ---------------------------------------------------------------------------------------------
 

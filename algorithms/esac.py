@@ -64,6 +64,20 @@ class ESAC(Algorithm):
     def policy_for(cls, settings: ESACSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 
+    @classmethod
+    def recorded_steps(
+        cls, settings: ESACSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
+    ) -> float:
+        """SAC's steps only, if all episodes are equally long."""
+        horizon = problem.env.max_episode_steps
+        evaluations = settings.population * (2 if settings.sampling == PAIRS else 1)
+        generations = total_timesteps / (evaluations * horizon)
+        if total_generations is not None:
+            generations = min(generations, total_generations)
+        end = 1e6 if settings.p_clock == BUDGET else generations * horizon
+        chances = sum(settings.probability(end * (part + 0.5) / 100) for part in range(100)) / 100
+        return generations * chances / settings.gradient_interval * settings.sac_episodes * horizon
+
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""
         return self.state.sac.actor if self.state.reports_sac else self.state.mean_ref

@@ -106,9 +106,9 @@ class OpenAIES(Algorithm):
         self.context.store.hold(table)
         return table
 
-    @property
-    def synchronous(self) -> bool:  # type: ignore[override]
-        return self.settings.stale != DISCARD
+    @classmethod
+    def is_synchronous(cls, settings: OpenAIESSettings) -> bool:
+        return settings.stale != DISCARD
 
     @classmethod
     def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:
@@ -137,7 +137,7 @@ class OpenAIES(Algorithm):
     def _launches(self) -> list[Task]:
         """New pairs: a round when the last one is complete, or one for every free place."""
         state, current = self.state, self.state.current
-        if not self.synchronous:
+        if not self.is_synchronous(self.settings):
             places = [place for place in range(max(1, self.context.workers // 2)) if place not in state.pairs]
         elif state.pairs or self._full:
             places = []
@@ -152,7 +152,7 @@ class OpenAIES(Algorithm):
     def _full(self) -> bool:
         """Whether the generation has all that its update needs; at the end of the budget, all that there will be."""
         current, settings = self.state.current, self.settings
-        if not current.returns or (self.state.pairs and (self.synchronous or self.exhausted)):
+        if not current.returns or (self.state.pairs and (self.is_synchronous(settings) or self.exhausted)):
             return False
         enough = (
             2 * len(current.returns) >= settings.population and sum(current.lengths) >= settings.timesteps_per_batch

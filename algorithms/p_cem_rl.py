@@ -56,9 +56,9 @@ class PCEMRL(CEMRL):
     state_types: ClassVar[tuple[type, ...]] = (PCEMRLState, CriticState, CriticSpec, SearchDistribution)
     default_workers: ClassVar[int | None] = 5
 
-    @property
-    def synchronous(self) -> bool:  # type: ignore[override]
-        return not self.settings.parallel_critic
+    @classmethod
+    def is_synchronous(cls, settings: PCEMRLSettings) -> bool:
+        return not settings.parallel_critic
 
     def initial_state(self, distribution: SearchDistribution) -> PCEMRLState:
         critic = new_critic(self) if self.settings.n_grad else None

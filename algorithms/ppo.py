@@ -103,6 +103,12 @@ class PPO(Algorithm):
     def policy_for(cls, settings: PPOSettings, problem: Problem) -> PolicySpec:
         return reported_policy(problem, settings)
 
+    @classmethod
+    def recorded_steps(
+        cls, settings: PPOSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
+    ) -> float:
+        return 0.0  # it learns from each iteration's own steps
+
     def policy(self) -> ArrayRef:
         return self.state.actor
 

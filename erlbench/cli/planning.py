@@ -78,7 +78,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
-                    simulated_time=arguments.simulated_time and _asynchronous(algo),
+                    simulated_time=arguments.simulated_time and _asynchronous(algo, settings),
                 )
 
 
@@ -134,7 +134,7 @@ def _entry_cells(
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
             env_settings=env_settings,
-            simulated_time=arguments.simulated_time and _asynchronous(entry.algo),
+            simulated_time=arguments.simulated_time and _asynchronous(entry.algo, settings),
         )
 
 
@@ -197,9 +197,9 @@ def _workers(algo: str, wanted: int | None) -> int:
     return 0 if default is None else wanted or default
 
 
-def _asynchronous(algo: str) -> bool:
-    """Whether timing can matter, if only with some settings."""
-    return registry.find(algo).synchronous is not True
+def _asynchronous(algo: str, settings: Any) -> bool:
+    """Whether timing matters with these settings."""
+    return not registry.find(algo).is_synchronous(settings)
 
 
 def _default_workers(algo: str) -> int | None:

@@ -47,13 +47,15 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     steps = cell.total_timesteps * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, cell.total_timesteps - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)
-    caught_up = trained if registry.find(cell.algo).synchronous else cell.total_timesteps  # AES-RL's critic catches up
+    algorithm = registry.find(cell.algo)
+    caught_up = trained if algorithm.is_synchronous(cell.settings) else cell.total_timesteps  # AES-RL's critic does
     critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time
     total = START_SECONDS + steps * step + critic + actors
     chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
     width = observation_width(problem)
-    disk = 4.0 * cell.total_timesteps * width if listed.critic_updates else 0.0
+    recorded = algorithm.recorded_steps(cell.settings, problem, cell.total_timesteps, cell.total_generations)
+    disk = 4.0 * recorded * width if listed.critic_updates else 0.0
     memory = (1 + processes) * (GRADIENT_BYTES if listed.critic_updates else ROLLOUT_BYTES)
     return Estimate(total, START_SECONDS + max(chain, (total - START_SECONDS) / max(1, processes)), memory, disk)
 

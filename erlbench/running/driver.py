@@ -179,7 +179,7 @@ class Driver:
                 self.last_return = row["return_mean"]
             self._flush()
             return
-        if not self.algorithm.synchronous:
+        if not self.algorithm.is_synchronous(self.algorithm.settings):
             self._deliver(result)
             return
         self._arrived[result.task] = result

@@ -157,12 +157,7 @@ class Runner:
 
     def _pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another number of processes."""
-        wanted = self.options.processes if cell.processes is None else cell.processes
-        if wanted:
-            wanted = max(1, wanted // self.options.jobs)
-            algorithm = registry.find(cell.algo)
-            if algorithm.synchronous and algorithm.bounded:
-                wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
+        wanted = processes_for(cell, self.options)
         thread = threading.get_ident()
         pool = self._pools.get(thread)
         if pool is None or pool.processes != wanted:
@@ -173,6 +168,18 @@ class Runner:
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
+
+
+def processes_for(cell: Cell, options: RunOptions) -> int:
+    """The processes that a cell gets: its job's share, and no more than a synchronous algorithm has work for."""
+    wanted = options.processes if cell.processes is None else cell.processes
+    if not wanted:
+        return 0
+    wanted = max(1, wanted // options.jobs)
+    algorithm = registry.find(cell.algo)
+    if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
+        wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
+    return wanted
 
 
 class Run:

@@ -184,7 +184,7 @@ def test_cem_rl_without_gradients_is_cem(make):
 
 def test_p_cem_rl_actors_all_train_on_the_final_critic(make):
     fake = make(PCEMRL, PCEMRLSettings(**SMALL_RL))
-    assert fake.algorithm.synchronous
+    assert fake.algorithm.is_synchronous(fake.algorithm.settings)
     generation(fake)
     block0, block1, actor0, actor1, *rollouts = fake.ask()
     assert block1.inputs["critic"] == Output(block0.id, "critic")
@@ -219,7 +219,7 @@ def test_p_cem_rl_parallel_critic_learns_all_the_time(make):
         PCEMRLSettings, "Hopper-v5", p_cem_rl.PRESETS["parallel-critic"], {**SMALL_RL, "critic_block": 6}
     )
     fake = make(PCEMRL, settings, total=100, workers=5)
-    assert not fake.algorithm.synchronous
+    assert not fake.algorithm.is_synchronous(fake.algorithm.settings)
     generation(fake)
     tasks = fake.ask()
     assert [task.kind for task in tasks] == ["actor", "actor", "rl", "rl", "es", "es", "critic"]

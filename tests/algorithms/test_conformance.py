@@ -20,9 +20,12 @@ from erlbench.work.replay import Replay
 from tests.runs import all_rows, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
-SYNCHRONOUS = [name for name in ALGORITHMS if registry.find(name).synchronous]
+SETTINGS = {name: registry.find(name).settings_type() for name in ALGORITHMS}
+SYNCHRONOUS = [name for name in ALGORITHMS if registry.find(name).is_synchronous(SETTINGS[name])]
 FITNESS_KINDS = ("mean", "validation")  # of episodes that fitness_timesteps counts
-ASYNCHRONOUS = [name for name in ALGORITHMS if name not in SYNCHRONOUS]
+ASYNCHRONOUS = [(name, {}) for name in ALGORITHMS if name not in SYNCHRONOUS] + [
+    ("p-cem-rl", {"parallel_critic": True})
+]
 
 
 def interrupt_after(monkeypatch, results):
@@ -105,10 +108,11 @@ def test_a_resumed_run_equals_an_uninterrupted_one(algo, whole, tmp_path, monkey
     assert all_rows(parts.directory) == expected
 
 
-@pytest.mark.parametrize("algo", ASYNCHRONOUS)
+@pytest.mark.parametrize(("algo", "settings"), ASYNCHRONOUS)
 @pytest.mark.parametrize("simulated", [False, True])
-def test_an_interrupted_asynchronous_run_goes_on(algo, simulated, tmp_path, monkeypatch):
-    parts = make_cell(algo, tmp_path / "parts", simulated_time=simulated)
+def test_an_interrupted_asynchronous_run_goes_on(algo, settings, simulated, tmp_path, monkeypatch):
+    parts = make_cell(algo, tmp_path / "parts", simulated_time=simulated, settings=settings)
+    assert not registry.find(algo).is_synchronous(parts.settings)
     for results in (5, 30, 60):
         with monkeypatch.context() as patch:
             interrupt_after(patch, results)
@@ -116,7 +120,7 @@ def test_an_interrupted_asynchronous_run_goes_on(algo, simulated, tmp_path, monk
     assert run(parts) == 0
     check_counts(parts)
     if simulated:
-        whole = make_cell(algo, tmp_path / "whole", simulated_time=True)
+        whole = make_cell(algo, tmp_path / "whole", simulated_time=True, settings=settings)
         assert run(whole) == 0
         assert all_rows(parts.directory) == all_rows(whole.directory)
 

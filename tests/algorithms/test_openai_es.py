@@ -157,7 +157,7 @@ def test_a_generation_goes_on_until_it_has_both_its_individuals_and_its_steps(ma
 
 def test_with_discard_places_are_refilled_and_late_pairs_only_counted(make):
     fake = make(workers=6, stale="discard", population=2)
-    assert not fake.algorithm.synchronous
+    assert not fake.algorithm.is_synchronous(fake.algorithm.settings)
     first = fake.ask()
     assert len(first) == 6
     finish(fake, first[4])

@@ -17,3 +17,22 @@ def test_evaluations_are_no_more_than_the_generations(tmp_path):
     half = task.env.max_episode_steps / 2
     assert abs(estimate(cell, task, 1).core_seconds - START_SECONDS - (1000 + 1001 * half) * 1e-4) < 1e-9
     assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (1000 + 10 * half) * 1e-4) < 1e-9
+
+
+def test_the_replay_holds_what_is_recorded(tmp_path):
+    """ESAC records SAC's episodes only: ten of them every fifth generation at most, of fifty or so."""
+    disk = {}
+    for algo, changes in (
+        ("td3", {}),
+        ("ppo", {}),
+        ("cem", {}),
+        ("esac", {"settings": {"population": 50, "sac_episodes": 10, "p_start": 0.3, "p_end": 0.3}}),
+        ("esac-limited", {"total_generations": 4, "settings": {"population": 50, "p_start": 1.0, "p_end": 1.0}}),
+    ):
+        cell = make_cell(algo.removesuffix("-limited"), tmp_path, steps=1_000_000, **changes)
+        disk[algo] = estimate(cell, problem(cell.env), 1).disk
+    width = 4 * (4 + 1 + 3)
+    assert (disk["td3"], disk["ppo"], disk["cem"]) == (1_000_000 * width, 0, 0)
+    generations = 1_000_000 / (50 * 1000)
+    assert abs(disk["esac"] / (generations * 0.3 / 2 * 10 * 1000 * width) - 1) < 1e-9
+    assert abs(disk["esac-limited"] / (4 / 2 * 2 * 1000 * width) - 1) < 1e-9

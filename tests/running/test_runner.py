@@ -8,8 +8,10 @@ import threading
 
 import pytest
 
+from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
+from erlbench.experiment.cells import RunOptions
 from erlbench.running import runner
 from erlbench.running.csv_file import CsvFile
 from erlbench.running.results import RunDirectory
@@ -76,6 +78,23 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
         run(free, held)
     assert not free.directory.exists()
     directory.release()
+
+
+@pytest.mark.parametrize(
+    ("algo", "settings", "expected"),
+    [
+        ("p-cem-rl", {}, 5),
+        ("p-cem-rl", {"parallel_critic": True}, 8),  # the critic learns beside five individuals
+        ("aes-rl", {}, 8),
+        ("openai-es", {}, 8),
+        ("cem", {}, 8),
+    ],
+)
+def test_only_what_waits_for_its_workers_gets_no_more_processes(algo, settings, expected, tmp_path):
+    cell = make_cell(algo, tmp_path, settings=settings, workers=registry.find(algo).default_workers or 0)
+    assert runner.processes_for(cell, RunOptions(8)) == expected
+    assert runner.processes_for(cell, RunOptions(8, jobs=4)) == 2
+    assert runner.processes_for(cell, RunOptions(0)) == 0
 
 
 def test_cells_run_side_by_side(tmp_path):
