@@ -28,11 +28,12 @@ from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # noqa: E402
 
 from erlbench.envs.registry import problem  # noqa: E402
+from erlbench.experiment.cells import FINAL_EPISODES  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.running.csv_file import CsvFile  # noqa: E402
+from erlbench.running.evaluation import start_states  # noqa: E402
 from erlbench.running.recorder import EVAL_COLUMNS  # noqa: E402
 from erlbench.running.results import RunDirectory  # noqa: E402
-from erlbench.work.seeding import Purpose, environment_seed  # noqa: E402
 
 COMMON = {
     "learning_rate": 3e-4, "buffer_size": 1_000_000, "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1,
@@ -56,9 +57,12 @@ def create(algo: str, env_id: str, seed: int, start_timesteps: int) -> OffPolicy
 class Evaluate(BaseCallback):
     """Evaluates the deterministic policy from erlbench's start states, every `frequency` steps."""
 
-    def __init__(self, file: CsvFile, env_id: str, seed: int, frequency: int, episodes: int) -> None:
+    def __init__(
+        self, file: CsvFile, env_id: str, seed: int, frequency: int, episodes: int, final_episodes: int
+    ) -> None:
         super().__init__()
-        self._file, self._seed, self._frequency, self._episodes = file, seed, frequency, episodes
+        self._file, self._seed, self._frequency = file, seed, frequency
+        self._episodes, self._final_episodes = episodes, final_episodes
         self._env = gymnasium.make(env_id)
         self._index = self._steps = 0
         self._start, self._excluded = time.monotonic(), 0.0
@@ -67,17 +71,22 @@ class Evaluate(BaseCallback):
         self._evaluate()
 
     def _on_step(self) -> bool:
-        if self.num_timesteps % self._frequency == 0:
+        if self.num_timesteps % self._frequency == 0 and self.num_timesteps < self.locals["total_timesteps"]:
             self._evaluate()
         return True
 
-    def _evaluate(self) -> None:
+    def _on_training_end(self) -> None:
+        self._evaluate(final=True)
+
+    def _evaluate(self, final: bool = False) -> None:
         began = time.monotonic()
-        returns, lengths = zip(*(self._episode(number) for number in range(self._episodes)), strict=True)
+        episodes = self._final_episodes if final else self._episodes
+        seeds = start_states(self._seed, None if final else self.num_timesteps, episodes)
+        returns, lengths = zip(*map(self._episode, seeds), strict=True)
         self._steps += sum(lengths)
         updates = int(self.model._n_updates)
         self._file.write({
-            "evaluation": self._index, "timesteps": self.num_timesteps, "fitness_timesteps": 0,
+            "evaluation": self._index, "final": int(final), "timesteps": self.num_timesteps, "fitness_timesteps": 0,
             "evaluation_timesteps": self._steps, "episodes": self.model._episode_num, "generation": 0,
             "critic_updates": updates, "actor_updates": updates // getattr(self.model, "policy_delay", 1),
             "train_time_s": began - self._start - self._excluded, "total_time_s": began - self._start,
@@ -87,9 +96,8 @@ class Evaluate(BaseCallback):
         self._index += 1
         self._excluded += time.monotonic() - began
 
-    def _episode(self, number: int) -> tuple[float, int]:
-        key = (self._seed, int(Purpose.EVALUATION), self._index)
-        observation, _ = self._env.reset(seed=environment_seed(*key, number))
+    def _episode(self, seed: int) -> tuple[float, int]:
+        observation, _ = self._env.reset(seed=seed)
         total, length, over = 0.0, 0, False
         while not over:
             action, _ = self.model.predict(observation, deterministic=True)
@@ -106,10 +114,11 @@ class Evaluate(BaseCallback):
 @click.option("--start-timesteps", default=10_000, show_default=True, help="Random actions before this step.")
 @click.option("--eval-freq", default=5_000, show_default=True)
 @click.option("--eval-episodes", default=10, show_default=True)
+@click.option("--final-episodes", default=FINAL_EPISODES, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
     algo: str, env_id: str, seeds: str, total_timesteps: int, start_timesteps: int, eval_freq: int, eval_episodes: int,
-    out: Path,
+    final_episodes: int, out: Path,
 ) -> None:  # fmt: skip
     """Run Stable-Baselines3's ALGO with the settings of `erlbench run --algo ALGO`, one thread."""
     torch.set_num_threads(1)
@@ -121,6 +130,7 @@ def main(
             continue
         config = {"env": env_id, "algo": name, "preset": "paper", "name": name, "seed": seed, "workers": 1,
                   "total_timesteps": total_timesteps, "eval_freq": eval_freq, "eval_episodes": eval_episodes,
+                  "final_episodes": final_episodes,
                   "evaluate": "during", "simulated_time": False}  # fmt: skip
         directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
         file = CsvFile(directory.path / "eval.csv", EVAL_COLUMNS)
@@ -132,7 +142,7 @@ def main(
         start = {"started": started, "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
         directory.add_start(described, {**start, "command_line": command})
         model = create(algo, env_id, seed, start_timesteps)
-        callback = Evaluate(file, env_id, seed, eval_freq, eval_episodes)
+        callback = Evaluate(file, env_id, seed, eval_freq, eval_episodes, final_episodes)
         model.learn(total_timesteps, callback=callback)
         directory.write_status(status="done", message="", timesteps=total_timesteps, total_timesteps=total_timesteps)
         file.close()

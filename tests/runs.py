@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import csv
+import json
 import signal
 from pathlib import Path
 
+import numpy as np
+from safetensors import safe_open
+
 from erlbench.algorithms import registry
+from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.settings import resolve
+from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.running.evaluation import start_states
 from erlbench.running.runner import run_cells
+from erlbench.work.rollout import play
 
 SMALL = {
     "hidden": (16, 16), "batch_size": 16, "start_timesteps": 300, "critic_block": 50, "replay_size": 5000,
@@ -39,7 +47,7 @@ def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int
     settings = resolve(algorithm.settings_type, env, registry.preset(algo, preset), overrides)
     values = {
         "name": algo, "seed": 0, "workers": algorithm.default_workers or 10, "eval_freq": 250, "eval_episodes": 2,
-        "evaluate": "during",
+        "final_episodes": 3, "evaluate": "during",
     }  # fmt: skip
     return Cell(algo, preset, env=env, total_timesteps=steps, settings=settings, out=out, **(values | changes))
 
@@ -69,3 +77,22 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
 def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
     """All CSV files that a resumed run must repeat."""
     return {name: rows(folder, name) for name in TIMES}
+
+
+def returns(row: dict[str, str]) -> list[float]:
+    """The returns of a row of eval.csv."""
+    return [float(value) for value in row["returns"].split()]
+
+
+def replayed(cell: Cell) -> list[float]:
+    """The returns of the saved policy from the start states of the final evaluation."""
+    with safe_open(cell.directory / "policy.safetensors", "np") as file:
+        known = json.loads(file.metadata()["policy"])
+        spec = PolicySpec(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+        parameters = np.empty(spec.size, np.float32)
+        for name, part in spec.split(parameters).items():
+            part[...] = file.get_tensor(name)
+    task = problem(cell.env).env
+    env, policy = build(task), NumpyPolicy(spec, parameters)
+    seeds = start_states(cell.seed, None, cell.final_episodes)
+    return [play(env, policy, task.max_episode_steps, seed, mode=True).total for seed in seeds]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment.cells import EVALUATE, check_name
+from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, check_name
 from erlbench.experiment.settings import check, setting
 from erlbench.experiment.toml_file import TomlFile
 
@@ -46,6 +46,9 @@ class RunArguments:
     simulated_time: bool = setting(False, "order results by modelled durations: reproducible when asynchronous")
     eval_freq: int | None = setting(None, "training steps between two evaluations [default: 5000]", minimum=1)
     eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1)
+    final_episodes: int | None = setting(
+        None, f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]", minimum=1
+    )
     evaluate: str | None = setting(
         None, "evaluate the reported policy during or after the training [default: during]", choices=EVALUATE
     )

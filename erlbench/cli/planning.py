@@ -15,7 +15,7 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
-from erlbench.experiment.cells import Cell, cell_name
+from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name
 from erlbench.experiment.settings import resolve
 
 RESULTS = Path("results")
@@ -74,6 +74,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     workers=_workers(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or 5000,
                     eval_episodes=arguments.eval_episodes or 10,
+                    final_episodes=arguments.final_episodes or FINAL_EPISODES,
                     evaluate=arguments.evaluate or "during",
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
@@ -130,6 +131,7 @@ def _entry_cells(
             workers=_workers(entry.algo, entry.workers),
             eval_freq=arguments.eval_freq or profile.eval_freq,
             eval_episodes=arguments.eval_episodes or profile.eval_episodes,
+            final_episodes=arguments.final_episodes or profile.final_episodes,
             evaluate=arguments.evaluate or profile.evaluate,
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,

@@ -30,7 +30,7 @@ SECTIONS = {
         "config",
         "simulated_time",
     ),
-    "Evaluation": ("eval_freq", "eval_episodes", "evaluate"),
+    "Evaluation": ("eval_freq", "eval_episodes", "final_episodes", "evaluate"),
     "This machine": ("processes", "jobs", "one_core", "device", "task_timeout"),
     "Results": ("out", "name", "checkpoint_every", "force", "dry_run"),
     "Output": ("quiet", "verbose"),

@@ -12,6 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.settings import plain
 
 EVALUATE = ("during", "after")
+FINAL_EPISODES = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
@@ -27,10 +28,11 @@ class Cell:
     total_timesteps: int  # training steps
     workers: int  # individuals in flight; 0 for algorithms that have no such number
     eval_freq: int  # training steps between two evaluations of the reported policy
-    eval_episodes: int
+    eval_episodes: int  # of an evaluation on the way
     evaluate: str  # "during" the training, or "after" it from saved parameters (timing studies)
     settings: Any  # instance of the algorithm's settings_type
     out: Path
+    final_episodes: int = FINAL_EPISODES  # of the final evaluation, which gives the score
     processes: int | None = None  # where a study pins them; else RunOptions.processes
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
     total_generations: int | None = None  # where the run ends if its steps are not used up before
@@ -58,6 +60,7 @@ class Cell:
             "workers": self.workers,
             "eval_freq": self.eval_freq,
             "eval_episodes": self.eval_episodes,
+            "final_episodes": self.final_episodes,
             "evaluate": self.evaluate,
             "simulated_time": self.simulated_time,
         }

@@ -43,7 +43,7 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     due = cell.total_timesteps // cell.eval_freq
     if cell.total_generations is not None:
         due = min(due, cell.total_generations)  # they wait for a generation's end
-    evaluations = (due + 1) * cell.eval_episodes
+    evaluations = due * cell.eval_episodes + cell.final_episodes
     steps = cell.total_timesteps * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, cell.total_timesteps - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)

@@ -14,7 +14,7 @@ from typing import Any
 import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment.cells import EVALUATE, cell_name, check_name
+from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, cell_name, check_name
 from erlbench.experiment.settings import resolve, setting
 from erlbench.experiment.toml_file import Keys, TomlFile
 
@@ -22,8 +22,8 @@ KINDS = ("scores", "time", "curves", "timeline")
 # What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
 CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
 BUDGET = (
-    "total_timesteps", "total_generations", "env_timesteps", "eval_freq", "eval_episodes", "evaluate", "settings",
-    "env_settings",
+    "total_timesteps", "total_generations", "env_timesteps", "eval_freq", "eval_episodes", "final_episodes", "evaluate",
+    "settings", "env_settings",
 )  # fmt: skip
 
 
@@ -53,6 +53,7 @@ class Profile:
     env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
     eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
     eval_episodes: int = setting(10, "episodes per evaluation", minimum=1)
+    final_episodes: int = setting(FINAL_EPISODES, "episodes of the final evaluation", minimum=1)
     settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
     evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)

@@ -40,6 +40,7 @@ class Options:
 
     eval_freq: int
     eval_episodes: int
+    final_episodes: int
     evaluate_after: bool = False  # evaluate saved policies when training is over, so that nothing interferes
     checkpoint_every: float = 60.0  # seconds
 
@@ -65,7 +66,7 @@ class Driver:
         self.directory = directory
         self.recorder = recorder
         self.options = options
-        self.evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes)
+        self.evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes, options.final_episodes)
         self.clock = Clock(pool.now)
         self.last_return: float | None = None
         self._stop = stop
@@ -107,8 +108,8 @@ class Driver:
             if not self._outstanding:
                 break
             self._step()
-        if self.evaluator.state.last_timesteps != self.algorithm.counters.timesteps:
-            self._evaluate()
+        if not self.evaluator.state.final:
+            self._evaluate(final=True)
 
     def _finish(self) -> None:
         """Write the rows of the evaluations that are left."""
@@ -205,12 +206,11 @@ class Driver:
                 self._evaluate()
         self._sweep()
 
-    def _evaluate(self) -> None:
-        task = self.evaluator.take(self.clock.train, self.clock.total)
-        if task is not None:
-            self._known.update({ref.name: ref for ref in references(task)})
-            if not self.options.evaluate_after:
-                self._submit_evaluations([task])
+    def _evaluate(self, final: bool = False) -> None:
+        task = self.evaluator.take(self.clock.train, self.clock.total, final)
+        self._known.update({ref.name: ref for ref in references(task)})
+        if not self.options.evaluate_after:
+            self._submit_evaluations([task])
 
     def _submit_evaluations(self, tasks: list[Task]) -> None:
         self._evaluating.update(task.id for task in tasks)

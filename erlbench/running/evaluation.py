@@ -7,10 +7,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.work.seeding import Purpose, environment_seed
+from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Counts, Priority, Result, Task
 
 FIRST_ID = 10**12  # ids of evaluations stay clear of the algorithm's, whose random streams are keyed by them
+BUCKET = 10_000  # training steps whose evaluations have the same start states
 
 
 @dataclass
@@ -28,48 +29,60 @@ class EvaluationState:
 
     taken: int = 0  # evaluations begun
     last_timesteps: int = -1  # training steps at the last one
+    final: bool = False  # whether that was the final one
     pending: list[Pending] = field(default_factory=list)  # in order
+
+
+def start_states(seed: int, timesteps: int | None, episodes: int) -> tuple[int, ...]:
+    """The seeds with which the episodes of an evaluation begin; `timesteps` None: the final evaluation.
+
+    They belong to the run's seed and, on the way, to the `BUCKET` of training steps in which the policy was taken. They
+    are thus common to all algorithms and frequencies of evaluation; those of the final one to all budgets, too.
+    """
+    key: Key = (seed, int(Purpose.FINAL_EVALUATION))
+    if timesteps is not None:
+        key = (seed, int(Purpose.EVALUATION), timesteps // BUCKET)
+    return tuple(environment_seed(*key, episode) for episode in range(episodes))
 
 
 class Evaluator:
     """Takes the reported policy every `frequency` training steps and plays `episodes` deterministic episodes.
 
-    A stochastic policy acts by its mode, and no action has noise.
-
-    The start states belong to (run seed, evaluation index) and are thus common to all algorithms.
+    The final evaluation, of the policy that is saved, plays `final_episodes`. A stochastic policy acts by its mode, and
+    no action has noise.
     """
 
-    def __init__(self, algorithm: Algorithm, frequency: int, episodes: int) -> None:
+    def __init__(self, algorithm: Algorithm, frequency: int, episodes: int, final_episodes: int) -> None:
         self.algorithm = algorithm
         self.frequency = frequency
         self.episodes = episodes
+        self.final_episodes = final_episodes
         self.state = EvaluationState()
 
     def due(self) -> bool:
-        """Whether a multiple of `frequency` has been passed since the last evaluation."""
+        """Whether a multiple of `frequency` has been passed since the last evaluation; the final one is not asked."""
         now, last = self.algorithm.counters.timesteps, self.state.last_timesteps
-        return last < 0 or now // self.frequency > last // self.frequency
+        return not self.algorithm.exhausted and now // self.frequency > last // self.frequency
 
-    def take(self, train_time: float, total_time: float) -> Task | None:
-        """The task that evaluates the policy as it is now; None when it has been taken at this very step."""
+    def take(self, train_time: float, total_time: float, final: bool = False) -> Task:
+        """The task that evaluates the policy as it is now."""
         counters, index = self.algorithm.counters, self.state.taken
-        if self.state.last_timesteps == counters.timesteps:
-            return None
         seed = self.algorithm.context.seed
-        key = (seed, int(Purpose.EVALUATION), index)
+        episodes = self.final_episodes if final else self.episodes
+        seeds = start_states(seed, None if final else counters.timesteps, episodes)
         task = Task(
             FIRST_ID + index,
             "evaluation",
             "erlbench.work.rollout:rollout",
-            key,
+            (seed, int(Purpose.EVALUATION), index),
             {
                 "env": self.algorithm.context.problem.env,
                 "policy": self.algorithm.policy_spec,
-                "episodes": self.episodes,
+                "episodes": episodes,
                 "record": False,
                 "random_actions": False,
                 "action_noise": 0.0,
-                "seeds": tuple(environment_seed(*key, episode) for episode in range(self.episodes)),
+                "seeds": seeds,
                 "mode": True,
             },
             {"parameters": self.algorithm.policy()},
@@ -78,6 +91,7 @@ class Evaluator:
         )
         row = {
             "evaluation": index,
+            "final": int(final),
             "timesteps": counters.timesteps,
             "fitness_timesteps": counters.fitness_timesteps,
             "episodes": counters.episodes,
@@ -90,6 +104,7 @@ class Evaluator:
         self.state.pending.append(Pending(task, row))
         self.state.taken += 1
         self.state.last_timesteps = counters.timesteps
+        self.state.final = final
         return task
 
     def finish(self, result: Result) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from erlbench.work.tasks import Counts, Result, Task, steps
 
 EVAL_COLUMNS = (
     "evaluation",
+    "final",
     "timesteps",
     "fitness_timesteps",
     "evaluation_timesteps",

@@ -198,7 +198,13 @@ class Run:
         self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
-        options = Options(cell.eval_freq, cell.eval_episodes, cell.evaluate == "after", runner.options.checkpoint_every)
+        options = Options(
+            cell.eval_freq,
+            cell.eval_episodes,
+            cell.final_episodes,
+            cell.evaluate == "after",
+            runner.options.checkpoint_every,
+        )
         self.driver = Driver(algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch)
         self._read = self._written = 0.0
         start = {

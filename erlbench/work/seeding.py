@@ -21,9 +21,10 @@ class Purpose(IntEnum):
     EPISODE = 3  # start states of training episodes
     MINIBATCH = 4  # replay indices and target-policy noise of gradient steps
     EXPLORATION = 5  # action noise and random actions
-    EVALUATION = 6  # start states of evaluations, common to all algorithms
+    EVALUATION = 6  # start states of evaluations on the way, common to all algorithms
     POPULATION = 7  # choices of an algorithm itself, such as which individuals are trained
     FITNESS = 8  # start states of the episodes that measure a mean's fitness
+    FINAL_EVALUATION = 9  # start states of the final evaluation, common to all algorithms
 
 
 def generator(*key: int) -> np.random.Generator:

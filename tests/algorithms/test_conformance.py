@@ -17,7 +17,7 @@ from erlbench.running.checkpoint import load_checkpoint, references, save_checkp
 from erlbench.running.driver import CORE_TYPES, Driver
 from erlbench.running.runner import Runner
 from erlbench.work.replay import Replay
-from tests.runs import all_rows, make_cell, rows, run
+from tests.runs import all_rows, make_cell, replayed, returns, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
 SETTINGS = {name: registry.find(name).settings_type() for name in ALGORITHMS}
@@ -90,6 +90,13 @@ def check_counts(cell):
     assert sum(int(row["timesteps"]) for row in tasks) == sum(by_kind.values()) + fitness + played
     assert sum(int(row["critic_updates"]) for row in tasks) == int(last["critic_updates"])
     assert sum(int(row["actor_updates"]) for row in tasks) == int(last["actor_updates"])
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_the_reported_score_is_that_of_the_saved_policy(algo, whole):
+    *others, last = rows(whole(algo).directory, "eval.csv")
+    assert {row["final"] for row in others} == {"0"}
+    assert (last["final"], returns(last)) == ("1", replayed(whole(algo)))
 
 
 @pytest.mark.parametrize("algo", SYNCHRONOUS)

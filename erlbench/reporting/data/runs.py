@@ -36,6 +36,7 @@ class Evaluations:
     episodes: Array  # of training
     actor_updates: Array
     evaluation_timesteps: Array
+    final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
 
     def __len__(self) -> int:
         return len(self.timesteps)
@@ -58,6 +59,7 @@ class Run:
     updated: str
     workers: str
     eval_episodes: str
+    final_episodes: str  # of the evaluation that gives the score
     simulated_time: bool  # times are modelled durations, not the clock's
     evaluations: Evaluations
     machine: Machine
@@ -113,7 +115,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     evaluations = _evaluations(path / "eval.csv", warn)
     timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
     message = str(state.get("message") or "")
-    if status == "done" and not (len(evaluations) and evaluations.timesteps[-1] >= min(total, timesteps)):
+    if status == "done" and not _has_final(evaluations, min(total, timesteps)):
         last = f"the last one is at {int(evaluations.timesteps[-1]):,} steps" if len(evaluations) else "there is none"
         message = f"the final evaluation is missing ({last}, the run has {timesteps:,})"
         warn(f"{path}: {message}; the run does not count")
@@ -135,6 +137,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         str(state.get("updated", "")),
         str(run_config.get("workers") or ""),
         str(run_config.get("eval_episodes") or ""),
+        str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
         run_config.get("simulated_time") is True,
         evaluations,
         parse_machine(_read(path / "meta.json", warn)),
@@ -173,7 +176,8 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
 def _evaluations(path: Path, warn: Warn) -> Evaluations:
     required = "timesteps", "train_time_s", "return_mean"
     optional = (
-        "critic_updates", "fitness_timesteps", "generation", "episodes", "actor_updates", "evaluation_timesteps"
+        "critic_updates", "fitness_timesteps", "generation", "episodes", "actor_updates", "evaluation_timesteps",
+        "final",
     )  # fmt: skip
     columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
     if columns is None:
@@ -189,6 +193,11 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
         warn(f"{path}: the last row's {problem}")
     table = table[:, keep]
     return Evaluations(*table)
+
+
+def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
+    """Whether the last row is the final evaluation: it says so or, in a file without that column, has the steps."""
+    return len(evaluations) > 0 and evaluations.timesteps[-1] >= timesteps and evaluations.final[-1] != 0
 
 
 def _disagreement(return_mean: float, returns: str) -> str:

@@ -88,7 +88,7 @@ def _emphasis(row: Score) -> str:
 
 
 def _score_notes(comparison: Comparison) -> Iterator[str]:
-    episodes = sorted({run.eval_episodes for run in comparison.runs if run.eval_episodes}, key=lambda n: (len(n), n))
+    episodes = sorted({run.final_episodes for run in comparison.runs if run.final_episodes}, key=lambda n: (len(n), n))
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""
     yield (
         f"Return of the final evaluation (mean{of}, deterministic policy) after {comparison.budget}; mean, sample "

@@ -30,6 +30,7 @@ def test_a_run_is_read_whole(tmp_path, warnings):
     assert (run.machine.device, run.machine.processes, run.machine.jobs) == ("cuda", "5", "1")
     assert run.machine.command == "erlbench run cem-rl Hopper-v5 --seed 3"
     assert run.settings == {"sigma_init": 0.001}
+    assert (run.eval_episodes, run.final_episodes) == ("2", "2")  # its config.toml knows no final_episodes
     assert warnings == []
 
 
@@ -86,6 +87,21 @@ def test_a_lost_final_evaluation_makes_a_run_incomplete(tmp_path, warnings):
     assert (run.status, run.done) == ("incomplete", False)
     assert f"{file}:4: the last line is incomplete" in warnings[0]
     assert "the last one is at 1,000 steps, the run has 2,000" in warnings[1]
+
+
+def test_a_finished_run_needs_the_row_that_says_it_is_the_final_one(tmp_path, warnings):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2, 3])
+    file = path / "eval.csv"
+    header, *lines = file.read_text().splitlines()
+    for flags, done in (((0, 0, 1), True), ((0, 0, 0), False)):
+        marked = [f"{line},{flag}" for line, flag in zip(lines, flags, strict=True)]
+        file.write_text("\n".join([f"{header},final", *marked]) + "\n")
+        run = load_run(path, warnings.append)
+        assert run is not None
+        assert run.done is done
+        assert_array_equal(run.evaluations.final, flags)
+    assert len(warnings) == 1
+    assert "the final evaluation is missing" in warnings[0]
 
 
 @pytest.mark.parametrize("text", ["", "nan", "inf"])
