@@ -37,6 +37,11 @@ class Cell:
         return tuple(run for run in self.runs if run.done)
 
     @property
+    def failed(self) -> tuple[Run, ...]:
+        """The runs that ended by an error."""
+        return tuple(run for run in self.runs if run.status == "failed")
+
+    @property
     def scores(self) -> Array:
         """The final evaluation's mean return of each run that counts (runs,)."""
         return np.array([run.evaluations.return_mean[-1] for run in self.done], dtype=np.float64)

@@ -1,18 +1,19 @@
-"""Every cell of a page against the baseline of its environment: improvement and significance."""
+"""Every cell of a page against the baseline of its environment: improvement, difference and significance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Comparison, Group
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.runs import Array
+from erlbench.reporting.documents.model import BOLD, ITALIC, PLAIN
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.significance import holm, welch
+from erlbench.reporting.statistics.significance import LEVEL, Difference, compare, holm
 
-LEVEL = 0.05
 FEWEST_RUNS = 5  # on each side, for a test
+Key = tuple[str, int, str, bool]  # environment, budget, name, existence
 
 
 @dataclass(frozen=True)
@@ -21,31 +22,62 @@ class Compared:
 
     improvement: float  # percent
     p: float  # of Welch's test, after Holm's correction over the table
-    better: bool
+    difference: Difference | None  # None without a run on either side
+    failed: bool = False  # runs of the cell or of the baseline failed: those that are left are a selection
+
+    @property
+    def better(self) -> bool:
+        """Whether the mean is above the baseline's."""
+        return self.difference is not None and self.difference.difference > 0
 
     @property
     def significant(self) -> bool:
         """Whether the difference is significant at `LEVEL`."""
         return self.p < LEVEL
 
+    @property
+    def mark(self) -> str:
+        """The style of the mean: "bold" for significantly better, "italic" for worse, else none.
 
-def against_baseline(comparison: Comparison) -> dict[tuple[str, int, str, bool], Compared]:
+        None either while runs have failed: those that survived are no sample of all runs.
+        """
+        if not self.significant or self.failed:
+            return PLAIN
+        return BOLD if self.better else ITALIC
+
+
+def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
     """Every cell of a page against its environment's baseline, keyed by environment, budget, name, existence."""
-    cells = [(group, cell) for group in comparison.groups for cell in group.cells]
-    improvements, p_values = [], []
-    for group, cell in cells:
-        base = cell_scores(group, comparison.baseline)
-        is_base = cell.exists and cell.name == comparison.baseline
-        usable = len(base) and len(cell.done) and not is_base
-        improvements.append(
-            estimates.improvement(estimates.mean(cell.scores), estimates.mean(base)) if usable else float("nan")
-        )
-        tested = usable and min(len(base), len(cell.done)) >= FEWEST_RUNS
-        p_values.append(welch(cell.scores, base) if tested else float("nan"))
+    found: dict[Key, Compared] = {}
+    for group in comparison.groups:
+        base = group.cell(comparison.baseline)
+        for cell in group.cells:
+            found[group.env, group.total_timesteps, cell.name, cell.exists] = _compared(cell, base)
+    tests = sum(not np.isnan(compared.p) for compared in found.values())
+    adjusted = holm([compared.p for compared in found.values()])
     return {
-        (group.env, group.total_timesteps, cell.name, cell.exists): Compared(gain, p, gain > 0)
-        for (group, cell), gain, p in zip(cells, improvements, holm(p_values), strict=True)
+        key: replace(compared, p=p, difference=_at_level(compared.difference, tests))
+        for (key, compared), p in zip(found.items(), adjusted, strict=True)
     }
+
+
+def _compared(cell: Cell, base: Cell | None) -> Compared:
+    none = Compared(float("nan"), float("nan"), None)
+    if base is None or cell is base or not (len(base.done) and len(cell.done)):
+        return none
+    difference = compare(cell.scores, base.scores)
+    tested = min(len(base.done), len(cell.done)) >= FEWEST_RUNS
+    return Compared(
+        estimates.improvement(estimates.mean(cell.scores), estimates.mean(base.scores)),
+        difference.p if tested else float("nan"),
+        difference,
+        bool(cell.failed or base.failed),
+    )
+
+
+def _at_level(difference: Difference | None, tests: int) -> Difference | None:
+    """The difference with `detectable` reckoned at the level that Holm's first step asks of `tests` tests."""
+    return difference and difference.at_level(LEVEL / max(tests, 1))
 
 
 def cell_scores(group: Group, name: str) -> Array:

@@ -1,12 +1,59 @@
-"""A test of the difference of two samples of runs, and the correction for many such tests."""
+"""The difference of two samples of runs with its interval and test, and the correction for many such tests."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
+
+from erlbench.reporting.statistics.estimates import Array, flat, mean, probability_of_improvement, std
+from erlbench.reporting.statistics.intervals import NONE, bootstrap_interval
+from erlbench.reporting.statistics.power import smallest_difference
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How the runs of x differ from those of y; NaN where that cannot be said."""
+
+    runs: tuple[int, int]
+    stds: tuple[float, float]
+    difference: float  # mean of x - mean of y
+    interval: tuple[float, float]  # 95 %, Welch
+    p: float  # Welch's test, two-sided, not corrected
+    probability: float  # that a run of x scores above one of y
+    probability_interval: tuple[float, float]  # 95 %, bootstrap
+    detectable: float  # the smallest difference that these samples would show with 80 % power
+
+    def at_level(self, level: float) -> Difference:
+        """The same, with `detectable` for a test at another level."""
+        return replace(self, detectable=smallest_difference(*self.stds, *self.runs, level=level))
+
+
+def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
+    """Compare two samples of runs; `level` is that of the test by which `detectable` is reckoned."""
+    a, b = flat(x), flat(y)
+    error, freedom = standard_error(a, b)
+    low, high = NONE
+    gap = mean(a) - mean(b)
+    if not math.isnan(error):
+        half = float(special.stdtrit(freedom, 0.975)) * error if error else 0.0
+        low, high = gap - half, gap + half
+    both = bool(a.size and b.size)
+    return Difference(
+        (a.size, b.size),
+        (std(a), std(b)),
+        gap,
+        (low, high),
+        welch(a, b),
+        probability_of_improvement([a], [b]) if both else float("nan"),
+        bootstrap_interval(lambda s: probability_of_improvement(s[:1], s[1:]), [a, b]),
+        smallest_difference(std(a), std(b), a.size, b.size, level=level),
+    )
 
 
 def welch(x: ArrayLike, y: ArrayLike) -> float:
@@ -15,15 +62,21 @@ def welch(x: ArrayLike, y: ArrayLike) -> float:
     That is with fewer than two values on a side, or without any spread. Recommended for scores of runs by
     Colas et al. 2019, "A hitchhiker's guide to statistical comparisons of reinforcement learning algorithms".
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.size < 2 or b.size < 2:
+    a, b = flat(x), flat(y)
+    error, freedom = standard_error(a, b)
+    if not error > 0:
         return float("nan")
+    return float(2 * special.stdtr(freedom, -abs(a.mean() - b.mean()) / error))
+
+
+def standard_error(a: Array, b: Array) -> tuple[float, float]:
+    """Of the difference of the means, and Satterthwaite's degrees of freedom; NaN with fewer than two values a side."""
+    if a.size < 2 or b.size < 2:
+        return NONE
     va, vb = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
     if va + vb == 0:
-        return float("nan")
-    t = (a.mean() - b.mean()) / math.sqrt(va + vb)
-    freedom = (va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1))
-    return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+        return 0.0, float("nan")
+    return math.sqrt(va + vb), float((va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -35,28 +88,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(order) - rank) * p_values[i]))
         adjusted[i] = highest
     return adjusted
-
-
-def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), by Lentz's continued fraction (DLMF 8.17.22)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - incomplete_beta(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    tiny = 1e-300
-    value, c, d = 1.0, 1.0, 0.0
-    for i in range(1000):
-        m = i // 2
-        if i == 0:
-            term = 1.0
-        elif i % 2 == 0:
-            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        else:
-            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1 / (1 + term * d or tiny)
-        c = 1 + term / c or tiny
-        value *= c * d
-        if abs(c * d - 1) < 1e-14:
-            break
-    return front * (value - 1)

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from erlbench.reporting.data.comparison import Cell, Comparison
+from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import cell_scores, groups_with_baseline, label, relative_scores
+from erlbench.reporting.statistics.intervals import bootstrap_interval
 
 Interval = tuple[float, float, float]  # value, low, high
 NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
@@ -49,10 +51,10 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         f"Final returns on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         f"averaged over environments. IQM: interquartile mean of all returns, each divided by {name}'s mean in its "
-        "environment"
+        "environment; every environment weighs the same"
         + ("." if relative_scores(comparison) else f" (left out: {name}'s mean is not positive everywhere)."),
-        "In brackets 95 % bootstrap intervals (1,000 resamples of runs within algorithm and environment; none where "
-        "an environment has a single run).",
+        f"In brackets 95 % bootstrap intervals: 1,000 resamples of runs within algorithm and environment, of {name}'s "
+        "runs, too; none where an environment has a single run.",
     )
     return Table("aggregate", comparison.heading("all environments"), columns, _rows(comparison), remarks)
 
@@ -67,14 +69,21 @@ def _rows(comparison: Comparison) -> list[Aggregate]:
             continue
         better, iqm = NO_INTERVAL, NO_INTERVAL
         if cell.name != comparison.baseline:
-            spread = estimates.bootstrap_interval(_improvement_of_first_half, [*own, *bases])
+            spread = bootstrap_interval(_improvement_of_first_half, [*own, *bases])
             better = estimates.probability_of_improvement(own, bases), *spread
         if scaled := relative.get(cell.name):
-            spread = estimates.bootstrap_interval(lambda s: estimates.iqm(np.concatenate(s)), scaled)
-            iqm = estimates.iqm(np.concatenate(scaled)), *spread
+            iqm = estimates.iqm_over_environments(scaled), *_relative_interval(cell.name, own, comparison, bases)
         envs = tuple(group.env for group in groups)
         rows.append(Aggregate(cell, envs, sum(map(len, own)), better, iqm))
     return rows
+
+
+def _relative_interval(name: str, own: list[Array], comparison: Comparison, bases: list[Array]) -> tuple[float, float]:
+    """Of the relative IQM; the baseline's runs are resampled, too: their mean is no constant."""
+    if name == comparison.baseline:
+        return bootstrap_interval(lambda scores: estimates.relative_iqm(scores, scores), own)
+    half = len(own)
+    return bootstrap_interval(lambda scores: estimates.relative_iqm(scores[:half], scores[half:]), [*own, *bases])
 
 
 def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:

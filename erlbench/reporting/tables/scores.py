@@ -10,9 +10,10 @@ from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
-from erlbench.reporting.documents.model import BOLD, ITALIC, PLAIN, Column, Table
+from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, LEVEL, Compared, against_baseline, label
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, label
+from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, status, updates
 
 
@@ -52,7 +53,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
 
 def _own() -> list[Column[Score]]:
     return [
-        Column("Mean", lambda row: estimates.mean(row.cell.scores), number, style=_emphasis),
+        Column("Mean", lambda row: estimates.mean(row.cell.scores), number, style=lambda row: row.versus.mark),
         Column("Std", lambda row: estimates.std(row.cell.scores), number),
         Column("Median", lambda row: estimates.median(row.cell.scores), number),
         Column("IQM", lambda row: estimates.iqm(row.cell.scores), number, shown=False),
@@ -79,12 +80,6 @@ def _paper(comparison: Comparison) -> list[Column[Score]]:
                name="published_steps", unit="steps", shown=shown),
         Column("Published seeds", lambda row: next((n.seeds for n in row.published if n.seeds), None), shown=False),
     ]  # fmt: skip
-
-
-def _emphasis(row: Score) -> str:
-    if not row.versus.significant:
-        return PLAIN
-    return BOLD if row.versus.better else ITALIC
 
 
 def _score_notes(comparison: Comparison) -> Iterator[str]:
@@ -122,8 +117,13 @@ def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
         yield (
             f"p: Welch's t-test against {base}, two-sided, after Holm's correction for the table's {tests} "
             f"comparison{'s' if tests > 1 else ''} of at least {FEWEST_RUNS} runs a side; bold: significantly better "
-            f"at {LEVEL}, italic: significantly worse, –: cannot be tested."
+            f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
         )
+        if any(row.versus.failed for row in rows):
+            yield (
+                "A mean has no mark while runs of it or of its baseline have failed: those that are left are a "
+                "selection."
+            )
     else:
         yield f"No difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
 

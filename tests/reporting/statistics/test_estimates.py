@@ -51,44 +51,21 @@ def test_performance_profile_by_hand():
     assert_allclose(estimates.performance_profile([[0.5, 1.0], [1.5, 2.0]], [0.0, 1.0, 2.0]), [1.0, 0.5, 0.0])
 
 
-def test_bootstrap_interval_equals_scipys():
-    x = np.random.default_rng(1).normal(10, 2, size=12)
-    low, high = estimates.bootstrap_interval(lambda s: estimates.mean(s[0]), [x], resamples=5000)
-    theirs = scipy_stats.bootstrap(
-        (x,), np.mean, n_resamples=5000, method="percentile", rng=np.random.default_rng(2)
-    ).confidence_interval
-    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=0.06)
+def test_environments_weigh_the_same():
+    assert estimates.iqm_over_environments([[2.0] * 10, [0.5] * 2]) == pytest.approx(1.25)
+    assert estimates.iqm_over_environments([[2.0] * 10, [0.5]]) == pytest.approx(1.25)
+    assert math.isnan(estimates.iqm_over_environments([[1.0], []]))
 
 
-def test_bootstrap_resamples_within_strata():
-    # Constant strata: any mixing between them would widen the interval.
-    interval = estimates.bootstrap_interval(
-        lambda s: estimates.mean(np.concatenate(s)), [[0.0] * 4, [10.0] * 4], resamples=50
-    )
-    assert interval == (5.0, 5.0)
+@pytest.mark.parametrize("runs", [1, 3, 5, 10])
+def test_equally_many_runs_give_the_plain_interquartile_mean(runs):
+    strata = np.random.default_rng(runs).normal(size=(3, runs))
+    assert estimates.iqm_over_environments(list(strata)) == pytest.approx(estimates.iqm(strata))
 
 
-def test_bootstrap_needs_two_values_in_each_stratum():
-    assert all(map(math.isnan, estimates.bootstrap_interval(lambda s: 0.0, [[1.0, 2.0], [1.0]])))
-
-
-def test_bootstrap_band_equals_the_interval_at_every_point():
-    values = np.random.default_rng(3).normal(size=(8, 3))
-    low, high = estimates.bootstrap_mean_band(values, resamples=4000)
-    for i in range(3):
-        column = estimates.bootstrap_interval(lambda s: estimates.mean(s[0]), [values[:, i]], resamples=4000)
-        assert (low[i], high[i]) == pytest.approx(column, abs=0.05)
-
-
-def test_stratified_interval_equals_scipys():
-    rng = np.random.default_rng(4)
-    strata = [rng.normal(i, 1, size=10) for i in range(3)]
-    ours = estimates.bootstrap_interval(lambda s: estimates.iqm(np.concatenate(s)), strata, resamples=4000)
-    theirs = scipy_stats.bootstrap(
-        strata, lambda *s: estimates.iqm(np.concatenate(s)), n_resamples=4000, method="percentile", vectorized=False,
-        rng=np.random.default_rng(5),
-    ).confidence_interval  # fmt: skip
-    assert_allclose(ours, theirs, atol=0.05)
+def test_relative_iqm_by_hand():
+    assert estimates.relative_iqm([[2.0, 4.0], [30.0]], [[1.0, 3.0], [10.0]]) == pytest.approx(0.5 * 1.5 + 0.5 * 3)
+    assert math.isnan(estimates.relative_iqm([[1.0]], [[-2.0]]))
 
 
 def test_equal_to_rliable():

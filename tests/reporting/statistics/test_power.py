@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestIndPower
+
+from erlbench.reporting.statistics.power import seeds_needed, smallest_difference, std_upper_limit, welch_power
+from erlbench.reporting.statistics.significance import welch
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.5, 5), (1.0, 10), (2.0, 4), (0.2, 200), (6.0, 3)])
+def test_power_equals_statsmodels_for_equal_spreads(effect, n):
+    ours = welch_power(effect * 7, 7, 7, n, n)
+    assert ours == pytest.approx(TTestIndPower().power(effect, n, 0.05), abs=1e-9)
+
+
+def test_power_of_unequal_spreads_as_simulated():
+    rng = np.random.default_rng(0)
+    found = [welch(rng.normal(0, 1, 6), rng.normal(2, 3, 12)) < 0.05 for _ in range(4000)]
+    assert welch_power(2, 1, 3, 6, 12) == pytest.approx(np.mean(found), abs=0.025)
+
+
+def test_power_at_the_ends():
+    assert welch_power(0, 1, 1, 5, 5) == pytest.approx(0.05)
+    assert welch_power(1e9, 1, 1, 5, 5) == 1.0
+    assert welch_power(1, 0, 0, 5, 5) == 1.0
+    assert math.isnan(welch_power(1, 1, 1, 1, 5))
+
+
+@pytest.mark.parametrize("effect", [0.3, 1.0, 1.7, 8.0])
+def test_seeds_needed_equals_statsmodels(effect):
+    theirs = TTestIndPower().solve_power(effect, None, 0.05, 0.8) if effect < 3 else 2
+    assert seeds_needed(effect, 1, 1) == math.ceil(float(np.squeeze(theirs)))
+
+
+def test_seeds_needed_is_the_smallest_number():
+    n = seeds_needed(100, 90, 150, level=0.01, power=0.9)
+    assert welch_power(100, 90, 150, n, n, level=0.01) >= 0.9 > welch_power(100, 90, 150, n - 1, n - 1, level=0.01)
+    assert seeds_needed(1e-6, 1, 1) is None
+    with pytest.raises(ValueError, match="zero"):
+        seeds_needed(0, 1, 1)
+
+
+def test_smallest_difference_has_the_power():
+    d = smallest_difference(90, 150, 5, 8)
+    assert welch_power(d, 90, 150, 5, 8) == pytest.approx(0.8)
+    assert math.isnan(smallest_difference(0, 0, 5, 5))
+    assert math.isnan(smallest_difference(1, 1, 1, 5))
+
+
+def test_upper_limit_of_the_spread_covers():
+    rng = np.random.default_rng(1)
+    limits = [std_upper_limit(rng.normal(size=5).std(ddof=1), 5) for _ in range(4000)]
+    assert np.mean(np.array(limits) >= 1) == pytest.approx(0.8, abs=0.02)
