@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
+from erlbench.experiment import shards
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, check_name
 from erlbench.experiment.settings import check, setting
+from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
 
 MOST_SEEDS = 10_000
@@ -60,6 +62,7 @@ class RunArguments:
     device: str = setting("auto", "where gradients are computed: auto, cpu, cuda, cuda:1 [default: auto]")
     task_timeout: float = setting(1800.0, "seconds after which a worker counts as hung [default: 1800]", minimum=1)
     out: str | None = setting(None, "folder of the results [default: results, or results/PROFILE]")
+    shard: Shard | None = setting(None, "run only part I of N parts of the cells; other machines run the others")
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0)
     force: bool = setting(False, "start anew; what is there is moved aside")
@@ -128,6 +131,8 @@ def _checked(key: str, value: Any, what: str) -> Any:
         kind = next(option for option in typing.get_args(kind) if option is not type(None))
     if key == "seeds":
         return seed_list(value, what)
+    if key == "shard":
+        return shards.parse(str(value), what)
     if kind == tuple[str, ...]:
         parts = [value] if isinstance(value, str) else value
         if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):

@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 from erlbench.cli.arguments import RunArguments, arguments, option_fields
+from erlbench.experiment import shards
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.shards import Shard
 from erlbench.threads import cores
 
 SECTIONS = {
@@ -32,6 +34,7 @@ SECTIONS = {
     ),
     "Evaluation": ("eval_freq", "eval_episodes", "final_episodes", "evaluate"),
     "This machine": ("processes", "jobs", "one_core", "device", "task_timeout"),
+    "Other machines": ("shard",),
     "Results": ("out", "name", "checkpoint_every", "force", "dry_run"),
     "Output": ("quiet", "verbose"),
 }
@@ -50,6 +53,7 @@ METAVARS = {
     "checkpoint_every": "SECONDS",
     "preset": "NAME",
     "profile": "NAME",
+    "shard": "I/N",
     "name": "NAME",
     "device": "DEVICE",
 }
@@ -102,7 +106,9 @@ def run(**given: Any) -> None:
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.cli.planning import plan
 
-    cells = plan(asked)
+    cells, part = plan(asked), ""
+    if asked.shard is not None:
+        cells, part = _shard(cells, asked.shard, asked.quiet), shards.version(cells)
     options = RunOptions(
         processes=cores() if asked.processes is None else asked.processes,
         jobs=asked.jobs,
@@ -111,6 +117,8 @@ def run(**given: Any) -> None:
         checkpoint_every=asked.checkpoint_every,
         task_timeout=asked.task_timeout,
         force=asked.force,
+        shard=str(asked.shard or ""),
+        plan=part,
         verbosity=-1 if asked.quiet else int(asked.verbose),
         command_line=("erlbench", *sys.argv[1:]),
     )
@@ -120,6 +128,20 @@ def run(**given: Any) -> None:
     from erlbench.running.runner import run_cells
 
     click.get_current_context().exit(run_cells(cells, options))
+
+
+def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
+    """The cells of one shard; shards of another plan in the same folder are refused."""
+    from erlbench.envs.registry import problem
+    from erlbench.experiment.estimate import estimate
+    from erlbench.running.results import RunDirectory
+
+    shards.check_version(cells, shard, shards.version(cells), lambda path: RunDirectory(path).meta())
+    problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
+    parts = shards.split(cells, shard.of, lambda cell: estimate(cell, problems[cell.env], 1).core_seconds)
+    if not quiet:
+        click.echo(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells", err=True)
+    return parts[shard.number - 1]
 
 
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:

@@ -79,6 +79,8 @@ class RunOptions:
     device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
     checkpoint_every: float = 60.0  # seconds
     task_timeout: float = 1800.0  # seconds after which a worker counts as hung
+    shard: str = ""  # I/N, where other machines run the other cells of the plan
+    plan: str = ""  # the version of that plan
     force: bool = False  # move a directory with other settings aside and start anew
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()

@@ -108,6 +108,10 @@ class RunDirectory:
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
         write_atomically(self.path / "status.json", json.dumps(values, indent=2) + "\n")
 
+    def meta(self) -> dict[str, Any]:
+        """meta.json, or an empty dict."""
+        return _read_json(self.path / "meta.json")
+
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, and one entry per start."""
         starts = _read_json(self.path / "meta.json").get("starts", [])

@@ -214,6 +214,7 @@ class Run:
             "one_core": runner.options.one_core,
             "device": runner.options.device,
             "threads_per_process": 1,
+            **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
             "command_line": shlex.join(runner.options.command_line),
         }
         directory.add_start(runner._machine, start)
