@@ -111,7 +111,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "stale": DISCARD,
         "noise_table": 250_000_000,
     },
-    "esac": {  # the baseline of ESAC's table 1: its section 6.1 and appendix D.1
+    # The baseline of ESAC's table 1, section 6.1 and appendix D.1: the public code without virtual batch normalisation
+    # is all that the paper says of it, so observations are normalised as in that code.
+    "esac": {
         "hidden": (512, 512),
         "activation": "relu",
         "squashing": "tanh",
@@ -119,7 +121,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "population": 50,
         "sigma": 5e-3,
         "learning_rate": 5e-3,
-        "normalise_observations": False,
     },
     "goodai-lander": {
         **GOODAI,

@@ -109,7 +109,10 @@ def _budget(profile: Profile) -> str:
     """`1,000,000; Ant-v5: 5,000,000`, or `300 generations` where they end the runs."""
     if profile.total_generations is not None:
         return f"{profile.total_generations:,} generations"
-    own = (f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items())
+    own = [f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items()]
+    own += [
+        f"{entry} on {env}: {steps:,}" for entry, envs in profile.entry_timesteps.items() for env, steps in envs.items()
+    ]
     return "; ".join([f"{profile.total_timesteps:,}", *own])
 
 

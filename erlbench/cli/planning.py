@@ -116,7 +116,9 @@ def _entry_cells(
     settings = resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
     env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
     if arguments.total_timesteps:
-        profile = dataclasses.replace(profile, total_timesteps=arguments.total_timesteps, env_timesteps={})
+        profile = dataclasses.replace(
+            profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
+        )
     longest = problem(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.all_seeds or profile.seeds:
         yield Cell(
@@ -127,7 +129,7 @@ def _entry_cells(
             seed=seed,
             settings=settings,
             total_timesteps=profile.most_timesteps(env, entry),
-            total_generations=profile.generations(entry, profile.timesteps(env), longest),
+            total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
             workers=_workers(entry.algo, entry.workers),
             eval_freq=arguments.eval_freq or profile.eval_freq,
             eval_episodes=arguments.eval_episodes or profile.eval_episodes,

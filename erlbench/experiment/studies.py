@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ KINDS = ("scores", "time", "curves", "timeline")
 # What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
 CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
 BUDGET = (
-    "total_timesteps", "total_generations", "env_timesteps", "eval_freq", "eval_episodes", "final_episodes", "evaluate",
-    "settings", "env_settings",
+    "total_generations", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "settings", "env_settings",
 )  # fmt: skip
 
 
@@ -51,6 +51,7 @@ class Profile:
     envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
     total_generations: int | None = setting(None, "where a run ends that has steps left", minimum=1)
     env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
+    entry_timesteps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # an entry's own, by environment
     eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
     eval_episodes: int = setting(10, "episodes per evaluation", minimum=1)
     final_episodes: int = setting(FINAL_EPISODES, "episodes of the final evaluation", minimum=1)
@@ -58,16 +59,17 @@ class Profile:
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
     evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
 
-    def timesteps(self, env: str) -> int:
-        """The budget on an environment, in training steps."""
-        return self.env_timesteps.get(env, self.total_timesteps)
+    def timesteps(self, env: str, entry: Entry | None = None) -> int:
+        """The budget on an environment, in training steps: the entry's own, or that of all."""
+        own = self.entry_timesteps.get(entry.name, {}) if entry else {}
+        return own.get(env, self.env_timesteps.get(env, self.total_timesteps))
 
     def most_timesteps(self, env: str, entry: Entry) -> int:
         """The training steps that end an entry's run on an environment.
 
         A nominal entry's run ends by its generations, and these are the most steps that they can have.
         """
-        return self.timesteps(env) * (entry.nominal or 1)
+        return self.timesteps(env, entry) * (entry.nominal or 1)
 
     def generations(self, entry: Entry, timesteps: int, longest: int) -> int | None:
         """The generations that end an entry's run with a budget of `timesteps`; None for no such limit.
@@ -90,6 +92,7 @@ class Study:
     entries: tuple[Entry, ...] = ()
     baseline: str = ""  # the entry against which the others are compared
     not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run
+    note: str = ""  # how its cells differ from what was published, for captions
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
 
@@ -191,13 +194,19 @@ def _study(reader: TomlFile, name: str, raw: Any, shared: Mapping[str, Any]) -> 
     own = reader.table(raw.get("profiles", {}), (*where, "profiles"))
     for profile in own:
         reader.known(own[profile], [item.name for item in fields(Profile)], (*where, "profiles", profile))
+    common = {"envs": raw["envs"]} if "envs" in raw else {}
     profiles = {
-        profile: _profile(reader, {**shared.get(profile, {}), **own[profile]}, (*where, "profiles", profile), profile)
-        for profile in own
+        profile: _profile(
+            reader,
+            {**shared.get(profile, {}), **common, **own.get(profile, {})},
+            (*where, "profiles", profile),
+            profile,
+        )
+        for profile in dict.fromkeys([*(shared if common else ()), *own])
     }
     study: Study = reader.build(
         Study,
-        {key: value for key, value in raw.items() if key not in ("entries", "profiles")},
+        {key: value for key, value in raw.items() if key not in ("entries", "profiles", "envs")},
         where,
         name=name,
         entries=entries,
@@ -206,6 +215,11 @@ def _study(reader: TomlFile, name: str, raw: Any, shared: Mapping[str, Any]) -> 
     if study.baseline and study.baseline not in names:
         message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
         reader.fail(message, (*where, "baseline"))
+    for key, plan in profiles.items():
+        for owner in plan.entry_timesteps:
+            if owner not in names:
+                keys: Keys = (*where, "profiles", key, "entry_timesteps", owner)
+                reader.fail(f"'{owner}' is no entry{nearest(owner, names)}", keys)
     for env in study.envs_published:
         if not any(env in profile.envs for profile in profiles.values()):
             envs = {env for profile in profiles.values() for env in profile.envs}
@@ -234,12 +248,14 @@ def _profile(reader: TomlFile, raw: dict[str, Any], where: Keys, name: str) -> P
             )
         raw = {**raw, "seeds": list(range(seeds))}
     profile: Profile = reader.build(Profile, raw, where, ("profiles", name))
-    for env, steps in profile.env_timesteps.items():
-        keys = (*where, "env_timesteps", env)
-        if env not in profile.envs:
-            reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", keys)
-        if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-            reader.fail(f"'env_timesteps' must be integers of at least 1, not {steps!r}", keys)
+    budgets: dict[tuple[str, ...], Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
+    budgets |= {("entry_timesteps", entry): own for entry, own in profile.entry_timesteps.items()}
+    for path, own in budgets.items():
+        for env, steps in reader.table(own, (*where, *path)).items():
+            if env not in profile.envs:
+                reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", (*where, *path, env))
+            if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+                reader.fail(f"'{path[0]}' must be integers of at least 1, not {steps!r}", (*where, *path, env))
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
@@ -250,18 +266,20 @@ def _profile(reader: TomlFile, raw: dict[str, Any], where: Keys, name: str) -> P
 
 
 def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
-    """Entries with one name are the same cells, run once: their configuration must be the same in all studies."""
-    first: dict[tuple[str, str], tuple[str, Entry, Profile]] = {}
+    """Entries with one name on one environment are the same cells, run once: they must be the same in all studies."""
+    first: dict[tuple[str, str, str], tuple[str, Entry, Profile]] = {}
     for study in studies.values():
-        for profile_name, profile in study.profiles.items():
-            for index, entry in enumerate(study.entries):
-                known = first.setdefault((profile_name, entry.name), (study.name, entry, profile))
-                differ = _differing(known[1], entry, CONFIGURATION)
-                differ += [f"{key} of profile {profile_name}" for key in _differing(known[2], profile, BUDGET)]
+        for name, profile in study.profiles.items():
+            for (index, entry), env in product(enumerate(study.entries), profile.envs):
+                other, known, plan = first.setdefault((name, entry.name, env), (study.name, entry, profile))
+                differ = _differing(known, entry, CONFIGURATION)
+                differ += [f"{key} of profile {name}" for key in _differing(plan, profile, BUDGET)]
+                if plan.timesteps(env, entry) != profile.timesteps(env, entry):
+                    differ.append(f"the budget of profile {name}")
                 if differ:
                     message = (
-                        f"entry '{entry.name}' of study '{study.name}' is not as in study '{known[0]}': it differs in "
-                        f"{', '.join(differ)}; make them equal or give one another name"
+                        f"entry '{entry.name}' of study '{study.name}' is not as in study '{other}' on {env}: it "
+                        f"differs in {', '.join(differ)}; make them equal or give one another name"
                     )
                     reader.fail(message, ("studies", study.name, "entries", index))
 

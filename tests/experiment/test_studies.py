@@ -12,6 +12,7 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import LISTED, Preset, split
 from erlbench.errors import UsageError
+from erlbench.experiment.settings import resolve
 from erlbench.experiment.studies import (
     Entry,
     Profile,
@@ -108,18 +109,24 @@ def test_a_small_file(tmp_path):
         ('"Hopper-v5" = ', '"Hoper-v5" = ', "line 16: 'Hoper-v5' is in no profile's envs; did you mean 'Hopper-v5'?"),
         ('envs = ["Hopper-v5"]', "envs = []", "line 19: 'envs' must be a list without repetitions, not empty"),
         ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
-        ("seeds = [4]", "eval_freq = 7", "line 24: entry 'td3' of study 'two' is not as in study 'one': it differs in "
-         "eval_freq of profile smoke; make them equal or give one another name"),
+        ("seeds = [4]", "eval_freq = 7", "line 24: entry 'td3' of study 'two' is not as in study 'one' on "
+         "Hopper-v5: it differs in eval_freq of profile smoke; make them equal or give one another name"),
         ('[{ algo = "td3" }]', '[{ algo = "td3", processes = 1 }]', "line 24: entry 'td3' of study 'two' is not as in "
-         "study 'one': it differs in processes; make them equal or give one another name"),
-        ("seeds = [4]", "env_settings = { frame_skip = 2 }", "entry 'td3' of study 'two' is not as in study 'one': it "
-         "differs in env_settings of profile smoke"),
-        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7 }", "it differs in env_timesteps of profile smoke"),
+         "study 'one' on Hopper-v5: it differs in processes; make them equal or give one another name"),
+        ("seeds = [4]", "env_settings = { frame_skip = 2 }", "entry 'td3' of study 'two' is not as in study 'one' on "
+         "Hopper-v5: it differs in env_settings of profile smoke"),
+        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7 }", "it differs in the budget of profile smoke"),
         ("seeds = [4]", "total_generations = 3", "it differs in total_generations of profile smoke"),
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),
         ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 0 }", "line 27: 'env_timesteps' must be integers of at "
          "least 1, not 0"),
+        ("seeds = [4]", "entry_timesteps = { td3 = { \"Hopper-v5\" = 7 } }", "it differs in the budget of profile "
+         "smoke"),
+        ("seeds = [4]", "entry_timesteps = { td4 = { \"Hopper-v5\" = 7 } }", "line 27: 'td4' is no entry; did you mean "
+         "'td3'?"),
+        ("seeds = [4]", "entry_timesteps = { td3 = { \"Hopper-v5\" = 0 } }", "line 27: 'entry_timesteps' must be "
+         "integers of at least 1, not 0"),
         ('[{ algo = "td3" }]', '[{ algo = "td3", nominal = 2 }]', "it differs in nominal; make them equal"),
         ("workers = 3", "nominal = 0", "line 12: 'nominal' must be at least 1, not 0"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
@@ -167,6 +174,25 @@ def test_a_missing_file(tmp_path):
         load_studies(tmp_path / "none.toml")
 
 
+def test_cells_are_shared_where_environments_are(tmp_path):
+    studies = load(tmp_path, 'envs = ["Hopper-v5", "Walker2d-v5"]', 'envs = ["Walker2d-v5"]\ntotal_timesteps = 7')
+    assert studies["two"].profiles["smoke"].total_timesteps == 7
+
+
+def test_a_studys_environments_are_those_of_every_profile(tmp_path):
+    old = 'title = "Two"\nkind = "curves"'
+    text = SMALL.replace('[studies.two.profiles.smoke]\nseeds = [4]\nenvs = ["Hopper-v5", "Walker2d-v5"]\n', "")
+    two = load(tmp_path, old, old + '\nenvs = ["Walker2d-v5"]', text)["two"]
+    assert {name: profile.envs for name, profile in two.profiles.items()} == {"smoke": ("Walker2d-v5",)}
+
+
+def test_an_entry_has_its_own_budget_where_it_is_given():
+    erl, other = Entry("erl", "erl"), Entry("td3", "td3")
+    profile = Profile((0,), 10, ("Hopper-v5", "Ant-v5"), entry_timesteps={"erl": {"Hopper-v5": 40}})
+    assert [profile.timesteps(env, entry) for entry in (erl, other) for env in profile.envs] == [40, 10, 10, 10]
+    assert profile.most_timesteps("Hopper-v5", erl) == 40
+
+
 def test_profile_settings_go_to_the_algorithms_that_have_them(tmp_path):
     profile = load(tmp_path)["one"].profiles["smoke"]
     assert profile_settings(profile, Entry("cem", "cem")) == {}
@@ -205,10 +231,67 @@ def test_the_packaged_studies():
             assert study.profiles["paper"].total_timesteps == 1_000_000
     assert len(studies["aes-rl-table-2"].entries) == 10
     assert [entry.name for entry in studies["aes-rl-table-3"].entries] == [
-        "td3", "sac", "cem", "erl", "cem-rl", "aes-rl",
+        "td3@cem-rl", "td3", "sac", "cem", "erl", "cem-rl", "aes-rl",
     ]  # fmt: skip
     assert studies["aes-rl-table-3"].not_run == ()
     assert len(studies["aes-rl-table-3"].profiles["paper"].envs) == 6
+
+
+def entries_of(study):
+    return {entry.name: entry for entry in load_studies()[study].entries}
+
+
+def test_published_lander_rows_are_those_algorithms():
+    """ES and CMA of the document are nevergrad's; pycma's CMA-ES with fresh starts stands beside nothing published."""
+    lander = entries_of("goodai-lander")
+    shown = {entry.published: resolved("goodai-lander", entry.name) for entry in lander.values() if entry.published}
+    assert {name: (values.episodes, values.population) for name, values in shown.items()} == {
+        "CMA 1ep": (1, 20), "CMA 5ep": (5, 20), "ES 1ep": (1, 20), "ES 5ep": (5, 20),
+        "OptimES 1ep pop20": (1, 20), "OptimES 5ep pop20": (5, 20), "OptimES 1ep pop200": (1, 200),
+    }  # fmt: skip
+    assert [shown[name].optimizer for name in ("CMA 1ep", "ES 5ep")] == ["OldCMA", "ES"]
+    assert {name for name, entry in lander.items() if not entry.published} == {"cma-es-1ep", "cma-es-5ep"}
+
+
+def resolved(study, name, env="HalfCheetah-v5"):
+    entry = entries_of(study)[name]
+    settings_type = registry.find(entry.algo).settings_type
+    return resolve(settings_type, env, registry.preset(entry.algo, entry.preset), entry.settings)
+
+
+def test_p_cem_rl_stands_beside_aes_rl_with_the_same_batch():
+    for study in ("aes-rl-table-1", "aes-rl-figure-1", "aes-rl-figure-3"):
+        batches = {name: resolved(study, name).batch_size for name in entries_of(study)}
+        assert batches.pop("cem-rl") == 100
+        assert set(batches.values()) == {256}
+        assert "batch 256" in load_studies()[study].note
+
+
+def test_quoted_columns_are_the_quoted_algorithms():
+    table = entries_of("aes-rl-table-3")
+    assert table["td3@cem-rl"].published == "TD3"
+    assert not table["td3"].published
+    quoted = resolved("aes-rl-table-3", "td3@cem-rl")
+    assert (quoted.hidden, quoted.activation, quoted.batch_size) == ((400, 300), "tanh", 100)
+
+
+def test_erl_has_the_budgets_of_its_paper():
+    study = load_studies()["aes-rl-table-3"]
+    paper, erl = study.profiles["paper"], entries_of("aes-rl-table-3")["erl"]
+    published = {
+        number.env: number.steps
+        for number in load_published()._numbers.values()
+        if (number.source, number.table, number.algorithm) == ("AES-RL paper", "Section 4.3", "ERL")
+    }
+    assert {study.envs_published[env]: paper.timesteps(env, erl) for env in paper.envs} == published
+    assert {paper.timesteps(env, study.entries[0]) for env in paper.envs} == {1_000_000}
+    assert study.profiles["laptop"].timesteps("Hopper-v5@paper", erl) == 22_000
+
+
+def test_the_es_of_esac_normalises_observations():
+    es = resolved("esac-table-1", "openai-es@esac")
+    assert es.normalise_observations
+    assert (es.hidden, es.population, es.sigma) == ((512, 512), 50, 5e-3)
 
 
 def test_studies_run_the_papers_environments():

@@ -30,6 +30,7 @@ class Cell:
     runs: tuple[Run, ...]
     exists: bool = True  # False: published, but not part of the suite
     nominal: bool = False  # its budget counts one episode per generation
+    own_timesteps: int = 0  # its budget where it has another one than its group
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -105,6 +106,7 @@ class Comparison:
     profile: str
     groups: tuple[Group, ...]
     statistic: str = "mean"  # of the published numbers that stand beside our means
+    note: str = ""  # how the study's cells differ from what was published
 
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
@@ -168,7 +170,7 @@ def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) 
             groups = tuple(_group(study, plan, env, used) for env in plan.envs)
             found.append(Comparison(
                 study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups,
-                study.statistic,
+                study.statistic, study.note,
             ))  # fmt: skip
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
 
@@ -209,6 +211,7 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
         Cell(
             label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
             tuple(run for run in runs if run.name == entry.name and run.env == label), nominal=bool(entry.nominal),
+            own_timesteps=plan.entry_timesteps.get(entry.name, {}).get(env, 0),
         )
         for entry in study.entries
     ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,8 @@ def write_page(comparison: Comparison, out: Path, published: Published, warn: Wa
         if timelines:
             caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
             figures += _figure(f"timeline-{name}", f"Worker timeline, {group.env}", caption)
-    document = Document([*_head(comparison), *tables, *figures])
+    content: list[Table[Any] | Figure] = [*tables, *figures]
+    document = Document([*_head(comparison), *(_noted(block, comparison.note) for block in content)])
     write_document(document, folder)
     cells = [cell for cell in comparison.cells if cell.exists]
     return Page(
@@ -70,6 +71,15 @@ def _head(comparison: Comparison) -> Iterator[Block]:
     yield Text((Link("Back to the report", "../index.md"),))
     if comparison.source:
         yield Text((f"After {comparison.table} of the {comparison.source}, profile {comparison.profile}.",))
+
+
+def _noted(block: Table[Any] | Figure, note: str) -> Table[Any] | Figure:
+    """Scores, times and figures with the study's note in the caption."""
+    if not note:
+        return block
+    if isinstance(block, Figure):
+        return replace(block, notes=(*block.notes, note))
+    return replace(block, remarks=(*block.remarks, note)) if block.name in ("scores", "times") else block
 
 
 def _tables(comparison: Comparison, published: Published, warn: Warn, options: Options) -> list[Table[Any]]:

@@ -90,6 +90,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
         "standard deviation and median over the n finished runs of n planned; runs that are not finished do not count."
     )
     yield from _nominal_note(comparison)
+    yield from _own_budgets(comparison)
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
 
@@ -105,6 +106,13 @@ def _nominal_note(comparison: Comparison) -> Iterator[str]:
         "generation as one episode of full length, however many it plays"
         + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
     )
+
+
+def _own_budgets(comparison: Comparison) -> Iterator[str]:
+    """The budgets of entries that have others than their group."""
+    for name in dict.fromkeys(cell.label for cell in comparison.cells if cell.own_timesteps):
+        own = [cell for cell in comparison.cells if cell.label == name and cell.own_timesteps]
+        yield f"{name} has budgets of its own: {', '.join(f'{cell.own_timesteps:,} on {cell.env}' for cell in own)}."
 
 
 def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
@@ -131,7 +139,8 @@ def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
 def _published_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
     by_budget: dict[int, list[Number]] = {}
     for row in rows:
-        by_budget.setdefault(row.group.total_timesteps, []).extend(row.published)
+        ours = row.cell.own_timesteps or row.group.total_timesteps
+        by_budget.setdefault(ours, []).extend(row.published)
     numbers = [found for here in by_budget.values() for found in here]
     if not numbers:
         yield f"{comparison.source} has no numbers for these environments."

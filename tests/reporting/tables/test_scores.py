@@ -13,9 +13,10 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.files import to_csv
-from erlbench.reporting.documents.model import Cell
+from erlbench.reporting.documents.model import Cell, Figure
 from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import Options
+from erlbench.reporting.pages.page import write_page
 from erlbench.reporting.statistics.baseline import against_baseline, relative_scores
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
@@ -247,6 +248,32 @@ def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
         "Different budgets: published after 1,000,000 training steps, ours after 2,000",
         "Different budgets: published after 10,000,000 training steps, ours after 20,000",
     ]
+
+
+def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1], steps=[0, 1_000_000])
+    make_run(tmp_path, "HalfCheetah-v5", "erl", 0, [0, 2], steps=[0, 2_000_000])
+    budgets = {"erl": {"HalfCheetah-v5": 2_000_000}}
+    study = make_study(
+        not_run=(), entries=(Entry("cem-rl", "cem-rl", published="CEM-RL", label="CEM-RL"),
+                             Entry("erl", "erl", published="ERL", label="ERL")),
+        profiles={"p": Profile((0,), 1_000_000, ("HalfCheetah-v5",), entry_timesteps=budgets)},
+    )  # fmt: skip
+    table = scores_table(comparison_of(tmp_path, study), load_published())
+    assert rows_of(table)["HalfCheetah-v5", "ERL"]["n"] == "1/1"
+    assert "ERL has budgets of its own: 2,000,000 on HalfCheetah-v5." in table.notes
+    assert not [note for note in table.notes if note.startswith("Different budgets")]
+
+
+def test_the_studys_note_stands_in_the_captions(tmp_path):
+    make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
+    page = write_page(comparison, tmp_path / "out", load_published(), pytest.fail, Options())
+    (scores,) = [table for table in page.document.tables if table.name == "scores"]
+    assert "Batch 256 here, 100 there." in scores.notes
+    figures = [block for block in page.document.blocks if isinstance(block, Figure)]
+    assert figures
+    assert {figure.notes[-1] for figure in figures} == {"Batch 256 here, 100 there."}
 
 
 def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):
