@@ -106,7 +106,7 @@ class AESRL(Algorithm):
         self._weights = elite_weights(settings.elites)
         rank_based = settings.mean_update == OLDEST, settings.variance_update == RANK_BASED
         self._needs_ring = any(rank_based)
-        self._needs_mean_fitness = not all(rank_based)
+        self._needs_mean_fitness = settings.always_measure or not all(rank_based)
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)

@@ -73,6 +73,9 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
         choices=START_STATES,
     )
     mean_episodes: int = setting(5, "episodes that measure f(mu), once per individual", CODE, minimum=1)
+    always_measure: bool = setting(
+        False, "play these episodes even if no rule uses f(mu)", "off: our choice; AES-RL's code does it"
+    )
     critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
     actor_episodes: int = setting(
         10, "an actor gets as many updates as the last so many episodes had steps", CODE, minimum=1
@@ -121,13 +124,18 @@ def _rules(mean: str, variance: str, **more: Any) -> Mapping[str, Any]:
     return {"mean_update": mean, "variance_update": variance, **more}
 
 
-PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+# Of the authors' configurations `opo` and `acemrl`, for all environments.
+_SAME_EVERYWHERE: Mapping[str, Any] = {
+    "p_desired": 0.5,
+    "hidden": (400, 300),
+    "actor_learning_rate": 1e-3,
+    "critic_learning_rate": 1e-3,
+}
+# Table 2 of the paper, column by column
+TABLE_2: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "paper": {},
-        "code": {"tell_in_warmup": True},
-        # Table 2 of the paper, column by column
-        "one-plus-one": _rules("full-move", "success-rule"),
-        "rank-based": _rules("oldest", "rank-based"),
+        "one-plus-one": _rules("full-move", "success-rule", **_SAME_EVERYWHERE),
+        "rank-based": _rules("oldest", "rank-based", **_SAME_EVERYWHERE),
         "linear-adaptive": _rules("fixed-range-linear", "online-adaptive"),
         "sigmoid-adaptive": _rules("fixed-range-sigmoid", "online-adaptive", psg_negative=1.0),
         "absolute-adaptive": _rules("baseline-absolute", "online-adaptive"),
@@ -136,8 +144,22 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "sigmoid-fixed": _rules("fixed-range-sigmoid", "online-fixed", psg_negative=1.0),
         "absolute-fixed": _rules("baseline-absolute", "online-fixed"),
         "relative-fixed": _rules("baseline-relative", "online-fixed"),
-        # the same, with what the public code does differently
-        "one-plus-one-code": _rules("full-move", "success-rule-frozen", tell_in_warmup=True),
-        "absolute-adaptive-code": _rules("baseline-absolute-clipped", "online-adaptive", tell_in_warmup=True),
+    }
+)
+# What the public code does differently, by the rule's name here
+_IN_THE_CODE = {"success-rule": "success-rule-frozen", "baseline-absolute": "baseline-absolute-clipped"}
+
+
+def _as_the_code(rules: Mapping[str, Any]) -> Mapping[str, Any]:
+    own = {name: _IN_THE_CODE.get(rules[name], rules[name]) for name in ("mean_update", "variance_update")}
+    return {**rules, **own, "tell_in_warmup": True, "always_measure": True}
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "paper": {},
+        "code": {"tell_in_warmup": True},
+        **TABLE_2,
+        **{f"{name}-code": _as_the_code(rules) for name, rules in TABLE_2.items()},
     }
 )

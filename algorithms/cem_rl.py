@@ -7,7 +7,7 @@ algorithm 1, with the constants of github.com/apourchot/CEM-RL.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from erlbench.algorithms.cem import CEM, CEM_RL, CEMSearchSettings, CEMState
@@ -19,12 +19,14 @@ from erlbench.experiment.settings import setting
 from erlbench.work.tasks import Input, Output, Perturbed, Result, Task
 
 AES_CODE = "AES-RL, public code"
+MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
     "ddpg": {"learner": "ddpg"},  # CEM-DDPG of the paper
     "sac": {"learner": "sac"},
     "no-extra-division": {"extra_ke_division": False},
-    "aes-rl-code": {"tau_cem": 0.90, "random_warmup": True},  # CEM-RL as the authors of AES-RL re-implemented it
+    # CEM-RL as the authors of AES-RL re-implemented it
+    "aes-rl-code": {"tau_cem": 0.90, "random_warmup": True, "warmup_gate": INDIVIDUAL},
 }
 
 
@@ -33,7 +35,14 @@ class CEMRLSettings(ActorCriticSettings, CEMSearchSettings):
     """Hyper-parameters of CEM-RL."""
 
     n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
-    start_timesteps: int = setting(10_000, "training starts after more than so many timesteps", CEM_RL, minimum=0)
+    start_timesteps: int = setting(10_000, "timesteps of warm-up, without gradients", CEM_RL, minimum=0)
+    warmup_gate: str = setting(
+        MORE_THAN,
+        "a generation is trained after more than so many timesteps, or at-least so many; individual: more-than is "
+        "asked before each individual, whose episode the next one's critic learns from",
+        CEM_RL,
+        choices=(MORE_THAN, AT_LEAST, INDIVIDUAL),
+    )
     random_warmup: bool = setting(
         False, "uniform random actions until training starts, instead of the individuals' own", CEM_RL
     )
@@ -50,7 +59,8 @@ class CEMRLState(CEMState):
     """CEM's state and the critic; there is none when `n_grad` is 0."""
 
     critic: CriticState | None = None
-    trained: int = 0  # individuals of this generation that are trained by gradients
+    asked: int = 0  # individuals of this generation whose tasks have been asked for
+    trained: list[int] = field(default_factory=list)  # of them, those that are trained by gradients
     rl_elites: int = 0  # how many of the generation before were among its elites
 
 
@@ -67,30 +77,46 @@ class CEMRL(CEM):
     @property
     def warm(self) -> bool:
         """Whether there is enough experience to learn from."""
-        return (
-            self.counters.timesteps > self.settings.start_timesteps
-            and self.context.replay.length >= self.settings.batch_size
-        )
+        timesteps, start = self.counters.timesteps, self.settings.start_timesteps
+        enough = timesteps >= start if self.settings.warmup_gate == AT_LEAST else timesteps > start
+        return enough and self.context.replay.length >= self.settings.batch_size
+
+    def _ask(self) -> list[Task]:
+        """A whole generation when none is under way; with the gate `individual` one individual after the other."""
+        state = self.state
+        if self.settings.warmup_gate != INDIVIDUAL or not state.individuals:
+            return super()._ask()
+        return self.tasks_of(state.asked, state.asked + 1) if len(state.fitness) == state.asked else []
 
     def generation(self, population: list[Perturbed]) -> list[Task]:
         """Train the first individuals, then evaluate all."""
-        parameters: list[Input] = list(population)
-        self.state.trained = self.settings.n_grad if self.warm else 0
-        tasks = self.training(parameters) if self.state.trained else []
-        return tasks + self.evaluations(parameters)
+        self.state.asked, self.state.trained = 0, []
+        return self.tasks_of(0, 1 if self.settings.warmup_gate == INDIVIDUAL else len(population))
 
-    def training(self, parameters: list[Input]) -> list[Task]:
+    def tasks_of(self, first: int, stop: int) -> list[Task]:
+        """The training, if it is time for it, and the episodes of the individuals from `first` to before `stop`."""
+        state = self.state
+        parameters: list[Input] = list(state.individuals)
+        trained = range(first, min(stop, self.settings.n_grad)) if self.warm else range(0)
+        state.trained += trained
+        state.asked = stop
+        return self.training(parameters, trained) + self.evaluations(parameters, range(first, stop))
+
+    def training(self, parameters: list[Input], trained: Sequence[int]) -> list[Task]:
         """A chain of critic blocks, and the actors' training; puts its outputs into `parameters`.
 
         Actor i learns from the critic after i + 1 blocks, whose target actor is individual i before its training.
         So it can train while the chain goes on, and the individuals beyond `n_grad` can be evaluated at once.
         """
+        if not trained:
+            return []
         settings, critic, steps = self.settings, self.state.critic, self.state.previous_steps
         view = self.context.replay.view(settings.replay_size)
         latest: Input = critic.parameters
         block = steps // settings.n_grad
         tasks = []
-        for index, z in enumerate(parameters[: settings.n_grad]):
+        for index in trained:
+            z = parameters[index]
             if block:
                 tasks.append(critic_task(self, latest, z, block, critic.step, view, worker=index))
                 latest = Output(tasks[-1].id, "critic")
@@ -99,14 +125,14 @@ class CEMRL(CEM):
             parameters[index] = Output(tasks[-1].id, "parameters")
         return tasks
 
-    def evaluations(self, parameters: Sequence[Input]) -> list[Task]:
-        """The episodes of each individual; all of them go to the replay."""
+    def evaluations(self, parameters: Sequence[Input], individuals: range) -> list[Task]:
+        """The episodes of `individuals`; all of them go to the replay."""
         random = self.settings.random_warmup and not self.warm
         seeds = start_states(self, self.counters.generation)
         return [
             self.rollout(
-                z,
-                kind="random" if random else "rl" if index < self.state.trained else "es",
+                parameters[index],
+                kind="random" if random else "rl" if index in self.state.trained else "es",
                 episodes=self.settings.episodes,
                 seeds=seeds,
                 record=self.settings.n_grad > 0,
@@ -114,7 +140,7 @@ class CEMRL(CEM):
                 mode=not self.settings.stochastic,
                 worker=index,
             )
-            for index, z in enumerate(parameters)
+            for index in individuals
         ]
 
     def _tell(self, task: Task, result: Result) -> None:
@@ -127,7 +153,7 @@ class CEMRL(CEM):
 
     def update(self) -> None:
         super().update()
-        self.state.rl_elites = sum(index < self.state.trained for index in self.state.elites)
+        self.state.rl_elites = sum(index in self.state.trained for index in self.state.elites)
 
     def metrics(self) -> dict[str, float]:
-        return {**super().metrics(), "n_rl": self.state.trained, "rl_elites": self.state.rl_elites}
+        return {**super().metrics(), "n_rl": len(self.state.trained), "rl_elites": self.state.rl_elites}

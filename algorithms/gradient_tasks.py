@@ -18,7 +18,17 @@ from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 CEM_RL = "CEM-RL, public code"
 TD3 = "TD3"
+NOISE = (
+    "TD3; CEM-RL's and AES-RL's public codes add it to the action as it is, without scaling it by the action's bound"
+)
+# of environments whose actions are not in [-1, 1]
+ACTION_BOUNDS = {"Humanoid": 0.4, "HumanoidStandup": 0.4, "Pusher": 2.0, "Pendulum": 2.0, "InvertedPendulum": 3.0}
 LEARNERS = ("td3", "ddpg", "sac")
+
+
+def unscaled(value: float) -> dict[str, float]:
+    """By environment: a number in units of its action, as one in units of the action normalised to [-1, 1]."""
+    return {env: round(value / bound, 4) for env, bound in ACTION_BOUNDS.items()}
 
 
 @dataclass(frozen=True)
@@ -38,9 +48,9 @@ class ActorCriticSettings:
     discount: float = setting(0.99, "discount factor gamma", TD3, minimum=0, maximum=1)
     tau: float = setting(0.005, "step of the target critics towards the critics", TD3, minimum=0, maximum=1)
     target_noise: float = setting(
-        0.2, "standard deviation of the noise on target actions in [-1, 1]", TD3, by_env={"Humanoid": 0.5}, minimum=0
+        0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2), minimum=0
     )
-    noise_clip: float = setting(0.5, "bound of that noise", TD3, by_env={"Humanoid": 1.25}, minimum=0)
+    noise_clip: float = setting(0.5, "bound of that noise", NOISE, by_env=unscaled(0.5), minimum=0)
     temperature: float = setting(0.2, "fixed temperature alpha of the learner sac", "ESAC's SAC", minimum=0)
     stochastic: bool = setting(
         False, "individuals of the learner sac draw their actions, instead of acting by the mode", "ours"

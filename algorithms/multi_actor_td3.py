@@ -2,7 +2,8 @@
 
 The control experiment of Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy
 search", ICLR 2019, with the schedule of its public code (github.com/apourchot/CEM-RL, distributed.py): in each round
-every actor plays one noisy episode, then every actor in turn makes a block of TD3 updates on the shared critic.
+every actor plays one noisy episode, then every actor in turn makes a block of TD3 updates on the shared critic, and
+the actors are evaluated.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.gradient_tasks import unscaled
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
@@ -46,9 +48,15 @@ class MultiActorTD3Settings:
     discount: float = setting(0.99, "discount factor gamma", CODE, minimum=0, maximum=1)
     tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
     start_timesteps: int = setting(10_000, "random actions in rounds that start before this step", CODE, minimum=0)
-    exploration_noise: float = setting(0.1, "standard deviation of the actions' noise", CODE, minimum=0)
-    target_noise: float = setting(0.2, "standard deviation of the target actions' noise", CODE, minimum=0)
-    noise_clip: float = setting(0.5, "the target actions' noise is cut to +- this", CODE, minimum=0)
+    exploration_noise: float = setting(
+        0.1, "standard deviation of the actions' noise", CODE, by_env=unscaled(0.1), minimum=0
+    )
+    target_noise: float = setting(
+        0.2, "standard deviation of the target actions' noise", CODE, by_env=unscaled(0.2), minimum=0
+    )
+    noise_clip: float = setting(
+        0.5, "the target actions' noise is cut to +- this", CODE, by_env=unscaled(0.5), minimum=0
+    )
     policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1)
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CODE, minimum=1)
 
@@ -71,8 +79,9 @@ class MultiActorTD3State:
     critic: ArrayRef  # see algorithms.critic
     critic_updates: int = 0  # those in flight included
     best: int = 0  # the actor with the best episode of the last complete round
-    playing: int = 0  # episodes of the round under way that are still out
-    steps: int = 0  # of that round so far, when it is complete of the last one
+    out: int = 0  # tasks that are not told yet, all of them episodes or all of them blocks
+    updates: int = 0  # that each actor has to make to end the round; 0 while episodes are played
+    steps: int = 0  # of the round's episodes so far
     critic_loss: float = 0.0  # of the last block
     scores: list[float] = field(default_factory=list)  # of the last complete round, by actor
 
@@ -104,30 +113,42 @@ class MultiActorTD3(Algorithm):
         return self.state.actors[self.state.best].policy
 
     def _ask(self) -> list[Task]:
-        """A round: the blocks of updates on what the rounds before have seen, and each actor's episode after its own.
-
-        The blocks are a chain, as the critic is shared; actor i plays while those after it learn.
-        """
-        state, settings = self.state, self.settings
-        if state.playing or self.exhausted:
+        """The episodes of a round; and when all are told, every actor's block of updates."""
+        state = self.state
+        if state.out:
             return []
+        if state.updates:
+            tasks = self._blocks(state.updates)
+        elif self.exhausted:
+            tasks = []
+        else:
+            tasks = self._episodes()
+        state.out = len(tasks)
+        return tasks
+
+    def _episodes(self) -> list[Task]:
+        """One noisy episode of each actor."""
+        self.state.steps, settings = 0, self.settings
         random = self.counters.timesteps < settings.start_timesteps
-        updates = int(settings.update_ratio * state.steps)
-        critic: Input = state.critic
-        tasks = []
-        for index, actor in enumerate(state.actors):
-            parameters: Input = actor.policy
-            if updates:
-                tasks.append(self._block(index, actor, critic, updates))
-                critic, parameters = Output(tasks[-1].id, "critic"), Output(tasks[-1].id, "policy")
-            noise = settings.exploration_noise
-            kind = "random" if random else "rl"
-            tasks.append(
-                self.rollout(
-                    parameters, kind=kind, record=True, random_actions=random, action_noise=noise, worker=index
-                )
+        return [
+            self.rollout(
+                actor.policy,
+                kind="random" if random else "rl",
+                record=True,
+                random_actions=random,
+                action_noise=settings.exploration_noise,
+                worker=index,
             )
-        state.playing, state.steps = settings.actors, 0
+            for index, actor in enumerate(self.state.actors)
+        ]
+
+    def _blocks(self, updates: int) -> list[Task]:
+        """`updates` TD3 updates of each actor, one after the other, since they share the critic."""
+        critic: Input = self.state.critic
+        tasks = []
+        for index, actor in enumerate(self.state.actors):
+            tasks.append(self._block(index, actor, critic, updates))
+            critic = Output(tasks[-1].id, "critic")
         return tasks
 
     def _block(self, index: int, actor: Actor, critic: Input, updates: int) -> Task:
@@ -157,19 +178,29 @@ class MultiActorTD3(Algorithm):
         )
 
     def _tell(self, task: Task, result: Result) -> None:
+        """The last episode of a round decides how many updates follow it; the last block ends the round."""
         state, actor = self.state, self.state.actors[task.worker]
+        state.out -= 1
         if task.kind == "critic":
             state.critic, state.critic_loss = result.arrays["critic"], result.values["critic_loss"]
             actor.learner, actor.policy = result.arrays["actor"], result.arrays["policy"]
             actor.updates += result.values["actor_updates"]
+            if not state.out:
+                self._end_round()
             return
         actor.score = result.values["returns"][0]
         state.steps += result.values["lengths"][0]
-        state.playing -= 1
-        if not state.playing:
-            state.scores = [actor.score for actor in state.actors]
-            state.best = ranking(state.scores)[0]
-            self.counters.generation += 1
+        if not state.out:
+            state.updates = int(self.settings.update_ratio * state.steps)
+            if not state.updates:
+                self._end_round()
+
+    def _end_round(self) -> None:
+        state = self.state
+        state.scores = [actor.score for actor in state.actors]
+        state.best = ranking(state.scores)[0]
+        state.updates = 0
+        self.counters.generation += 1
 
     def metrics(self) -> dict[str, float]:
         state = self.state

@@ -7,11 +7,11 @@ phase comes first, and all RL individuals train on its final critic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings, CEMRLState
+from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings, CEMRLState
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.search.search_distribution import SearchDistribution
@@ -19,7 +19,7 @@ from erlbench.experiment.settings import setting
 from erlbench.work.tasks import Input, Output, Perturbed, Priority, Result, Task
 
 AES_CODE = "AES-RL, public code"
-CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True}
+CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True, "warmup_gate": AT_LEAST}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
     "barriers": {"barriers": True},
@@ -39,6 +39,11 @@ class PCEMRLSettings(CEMRLSettings):
     barriers: bool = setting(
         False, "wait for all between critic, actors and evaluations; costs time, changes no result", AES_CODE
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.warmup_gate == INDIVIDUAL:
+            raise ValueError(f"warmup_gate '{INDIVIDUAL}' is cem-rl's, whose individuals follow each other")
 
 
 @dataclass
@@ -74,9 +79,9 @@ class PCEMRL(CEMRL):
         if state.out:
             return []
         if state.phase == "actors":
-            tasks, state.phase = self._actors(state.individuals, state.critic.parameters), "evaluations"
+            tasks, state.phase = self._actors(state.individuals, state.trained, state.critic.parameters), "evaluations"
         elif state.phase == "evaluations":
-            tasks, state.phase = self.evaluations(state.individuals), ""
+            tasks, state.phase = self.evaluations(state.individuals, range(len(state.individuals))), ""
         else:
             tasks = super()._ask()
         state.out = len(tasks)
@@ -86,44 +91,45 @@ class PCEMRL(CEMRL):
         """All phases at once, or with barriers the first one."""
         if not self.settings.barriers:
             return super().generation(population)
-        self.state.trained = self.settings.n_grad if self.warm else 0
-        if not self.state.trained:
-            return self.evaluations(population)
-        blocks = self._critic_phase(population)
+        trained = list(range(self.settings.n_grad)) if self.warm else []
+        self.state.trained = trained
+        if not trained:
+            return self.evaluations(population, range(len(population)))
+        blocks = self._critic_phase(population, trained)
         if blocks:
             self.state.phase = "actors"
             return blocks
         self.state.phase = "evaluations"
-        return self._actors(population, self.state.critic.parameters)
+        return self._actors(population, trained, self.state.critic.parameters)
 
-    def training(self, parameters: list[Input]) -> list[Task]:
+    def training(self, parameters: list[Input], trained: Sequence[int]) -> list[Task]:
         """The chain of all critic blocks, then every actor on the last one's critic."""
-        blocks = self._critic_phase(parameters)
-        actors = self._actors(parameters, Output(blocks[-1].id, "critic") if blocks else self.state.critic.parameters)
+        if not trained:
+            return []
+        blocks = self._critic_phase(parameters, trained)
+        critic = Output(blocks[-1].id, "critic") if blocks else self.state.critic.parameters
+        actors = self._actors(parameters, trained, critic)
         parameters[: len(actors)] = [Output(task.id, "parameters") for task in actors]
         return blocks + actors
 
-    def _critic_phase(self, parameters: list[Any]) -> list[Task]:
+    def _critic_phase(self, parameters: list[Any], trained: Sequence[int]) -> list[Task]:
         """One block per RL individual, each towards the targets of its individual; none with a parallel critic."""
         settings, critic = self.settings, self.state.critic
         updates = self.state.previous_steps // settings.n_grad
         if settings.parallel_critic or not updates:
             return []
         view, latest, blocks = self.context.replay.view(settings.replay_size), critic.parameters, []
-        for z in parameters[: settings.n_grad]:
-            blocks.append(critic_task(self, latest, z, updates, critic.step, view))
+        for index in trained:
+            blocks.append(critic_task(self, latest, parameters[index], updates, critic.step, view))
             latest = Output(blocks[-1].id, "critic")
             critic.step += updates
         return blocks
 
-    def _actors(self, parameters: list[Any], critic: Input) -> list[Task]:
-        """The training of the first `n_grad` individuals, as many updates as the last generation had steps."""
+    def _actors(self, parameters: list[Any], trained: Sequence[int], critic: Input) -> list[Task]:
+        """The training of the individuals `trained`, as many updates as the last generation had steps."""
         settings, updates = self.settings, self.state.previous_steps
         view = self.context.replay.view(settings.replay_size)
-        return [
-            actor_task(self, z, critic, updates, view, worker=index)
-            for index, z in enumerate(parameters[: settings.n_grad])
-        ]
+        return [actor_task(self, parameters[index], critic, updates, view, worker=index) for index in trained]
 
     def _critic_stream(self) -> list[Task]:
         """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""

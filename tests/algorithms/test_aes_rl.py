@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.aes_rl import AESRL, PRESETS
-from erlbench.algorithms.aes_rl_settings import AESRLSettings
+from erlbench.algorithms.aes_rl_settings import TABLE_2, AESRLSettings
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.running.checkpoint import decode, encode
@@ -279,6 +279,44 @@ def test_values_per_environment():
 def test_presets_fit_the_settings(preset):
     settings = resolve(AESRLSettings, "Hopper-v5", PRESETS[preset])
     assert settings.psg[1] == ("sigmoid" in settings.mean_update)
+
+
+@pytest.mark.parametrize("env", ["Swimmer-v5", "Humanoid-v5", "HalfCheetah-v5"])
+def test_the_earlier_rules_have_the_same_values_everywhere(env):
+    """The authors' configurations opo and acemrl, which are the same in all six environments."""
+    for name in ("one-plus-one", "rank-based", "one-plus-one-code", "rank-based-code"):
+        settings = resolve(AESRLSettings, env, PRESETS[name])
+        assert (settings.p_desired, settings.hidden, settings.batch_size) == (0.5, (400, 300), 256)
+        assert (settings.actor_learning_rate, settings.critic_learning_rate) == (1e-3, 1e-3)
+        assert (settings.ring, settings.elites, settings.replay_size) == (10, 5, 200_000)
+
+
+def test_all_rules_of_table_2_exist_as_in_the_public_code():
+    assert len(TABLE_2) == 10
+    renamed = {}
+    for name in TABLE_2:
+        rules, code = (resolve(AESRLSettings, "Swimmer-v5", PRESETS[key]) for key in (name, f"{name}-code"))
+        assert (code.tell_in_warmup, code.always_measure) == (True, True)
+        for field in dataclasses.fields(code):
+            before, after = getattr(rules, field.name), getattr(code, field.name)
+            if before != after and field.name not in ("tell_in_warmup", "always_measure"):
+                renamed.setdefault((before, after), []).append(name)
+    assert renamed == {
+        ("success-rule", "success-rule-frozen"): ["one-plus-one"],
+        ("baseline-absolute", "baseline-absolute-clipped"): ["absolute-adaptive", "absolute-fixed"],
+    }
+
+
+def test_the_rank_based_rule_of_the_code_measures_the_mean(make):
+    fake = make(only_es(mean_update="oldest", variance_update="rank-based", ring=3, elites=1, always_measure=True))
+    fake.ask()
+    fake.finish(fake.open[min(fake.open)], fitness=3.0)
+    assert fake.algorithm.counters.generation == 0
+    (measurement,) = fake.ask()[:1]
+    assert (measurement.kind, measurement.settings["episodes"]) == ("mean", 5)
+    fake.finish(measurement, fitness=1.0)
+    assert fake.algorithm.counters.generation == 1
+    assert fake.algorithm.metrics()["f_mean"] == 1.0
 
 
 def test_oldest_has_no_ratio_for_the_online_rules():

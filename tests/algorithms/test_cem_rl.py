@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erlbench.algorithms import p_cem_rl
+from erlbench.algorithms import cem_rl, p_cem_rl
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
@@ -83,7 +83,7 @@ def test_other_updates_of_the_mean(recombination, make):
             by_worker[task.worker] = fake.input(task, "parameters").astype(float)
         fake.finish(task, order[task.worker])
     z = [by_worker[worker] for worker in (2, 1, 0, 3)]
-    assert state.trained == 2
+    assert state.trained == [0, 1]
     epsilon = 0.95 * (0.95 * 1e-3 + 0.05 * 1e-5) + 0.05 * 1e-5
     if recombination == "equal":
         weights, expected = (0.5, 0.5), (z[0] + z[1]) / 2
@@ -128,6 +128,43 @@ def test_cem_rl_trains_only_after_more_than_the_warm_up(make):
     fake = make(CEMRL, CEMRLSettings(**{**SMALL_RL, "start_timesteps": 40}))
     generation(fake)  # 40 steps
     assert {task.kind for task in fake.ask()} == {"es"}
+
+
+def test_p_cem_rl_of_the_code_trains_after_at_least_the_warm_up(make):
+    """On HalfCheetah: ten random episodes of 1,000 steps, then a trained generation."""
+    settings = resolve(PCEMRLSettings, "HalfCheetah-v5", p_cem_rl.PRESETS["code"], {"hidden": (4,)})
+    assert (settings.start_timesteps, settings.batch_size, settings.tau_cem) == (10_000, 256, 0.9)
+    fake = make(PCEMRL, settings, workers=5, total=100_000)
+    assert [task.kind for task in fake.ask()] == ["random"] * 10
+    for task in list(fake.open.values()):
+        fake.finish(task, length=1000)
+    assert [(task.kind, task.settings["updates"]) for task in fake.ask()] == [("critic", 2000)] * 5
+    with pytest.raises(ValueError, match="warmup_gate 'individual' is cem-rl's"):
+        PCEMRLSettings(warmup_gate="individual")
+
+
+def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(make):
+    """On HalfCheetah: eleven random episodes; then the second individual of the second generation is trained.
+
+    Each critic block follows the episode of the individual before it.
+    """
+    settings = resolve(CEMRLSettings, "HalfCheetah-v5", cem_rl.PRESETS["aes-rl-code"], {"hidden": (4,)})
+    fake = make(CEMRL, settings, total=100_000)
+    asked = []
+    while fake.algorithm.counters.generation < 2:
+        tasks = fake.ask()
+        assert fake.ask() == []
+        asked.append([task.kind for task in tasks])
+        for task in tasks:
+            if task.kind in ("critic", "actor"):
+                assert task.inputs["replay"].stop == fake.algorithm.counters.timesteps
+                assert task.settings["updates"] == (2000 if task.kind == "critic" else 10_000)
+            fake.finish(task, float(task.worker), length=1000)
+    assert asked == [["random"]] * 11 + [["critic", "actor", "rl"]] * 4 + [["es"]] * 5
+    state, counters = fake.algorithm.state, fake.algorithm.counters
+    assert (state.trained, state.rl_elites) == ([1, 2, 3, 4], 0)
+    assert (counters.critic_updates, counters.actor_updates) == (8000, 40_000)
+    assert fake.algorithm.metrics()["n_rl"] == 4
 
 
 def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(make):

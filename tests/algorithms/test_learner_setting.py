@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.critic import CriticSpec
+from erlbench.envs.catalogue import LISTED, installed
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve
@@ -54,7 +56,7 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
         assert first.settings["mode"] is True
     plain = [f"erlbench.algorithms.gradients.actor_critic:{name}" for name in ("update_critic", "train_actor")]
     soft = [f"erlbench.algorithms.gradients.soft_actor_critic:{name}" for name in ("update_critic", "train_actor")]
-    assert found == {"td3": (2, 0.2, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, soft)}
+    assert found == {"td3": (2, 0.1, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, soft)}
     assert isinstance(critic_of(it), CriticSpec)
     drawing = algorithm(name, learner="sac", stochastic=True)
     assert not any(task.settings["mode"] for task in drawing.ask() if task.kind in ("es", "random"))
@@ -115,3 +117,18 @@ def test_individuals_of_sac_need_continuous_actions():
     with pytest.raises(UsageError, match="learner=sac is for continuous actions; Pendulum-v1 has discrete ones"):
         policy_of(discrete, settings)
     assert policy_of(discrete, replace(settings, learner="ddpg")).actions == "discrete"
+
+
+OF_GYMNASIUM = [row for row in LISTED.values() if not row.discrete and "/" not in row.id]
+CONTINUOUS = [row.id for row in OF_GYMNASIUM if not row.extra or installed(row.extra)]
+
+
+@pytest.mark.parametrize("env", CONTINUOUS)
+def test_the_noise_on_target_actions_is_the_codes_whatever_the_bound_of_the_action(env):
+    """0.2 within +-0.5, in units of the action: the public codes do not scale it by the bound."""
+    bound = np.unique(problem(env).action_high)
+    for name in (*POPULATION, "multi-actor-td3"):
+        settings = resolve(registry.find(name).settings_type, env)
+        assert settings.target_noise * bound == pytest.approx(0.2, rel=1e-3)
+        assert settings.noise_clip * bound == pytest.approx(0.5, rel=1e-3)
+    assert settings.exploration_noise * bound == pytest.approx(0.1, rel=1e-3)

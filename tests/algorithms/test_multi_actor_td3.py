@@ -23,6 +23,7 @@ from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
 from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
+from tests.runs import make_cell, rows, run
 
 SMALL = MultiActorTD3Settings(actors=3, hidden=(16, 16), batch_size=8, start_timesteps=600, update_ratio=0.1)
 
@@ -52,8 +53,8 @@ def finish(algorithm, workspace, tasks):
 
 
 def test_rounds(context):
-    """Random episodes first, then a chain of blocks with an episode after each, of so many updates as there were
-    steps times the ratio; the reported actor is that with the best episode."""
+    """A round plays, then trains, and only then is over: a chain of blocks of as many updates as there were steps times
+    the ratio. The reported actor is that with the best episode, as it is after its block."""
     algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
     first = algorithm.ask()
     assert [(task.kind, task.worker) for task in first] == [("random", 0), ("random", 1), ("random", 2)]
@@ -61,37 +62,59 @@ def test_rounds(context):
     started = [context.store.get(actor.policy).copy() for actor in algorithm.state.actors]
     assert not np.array_equal(started[0], started[1])
     finish(algorithm, workspace, first)
-    assert (algorithm.counters.timesteps, algorithm.counters.generation, context.replay.length) == (600, 1, 600)
-    scores = algorithm.state.scores
-    assert algorithm.policy() == algorithm.state.actors[int(np.argmax(scores))].policy
-    second = algorithm.ask()
-    assert [(task.kind, task.worker) for task in second] == [
-        (kind, worker) for worker in range(3) for kind in ("critic", "rl")
-    ]
-    blocks, episodes = second[::2], second[1::2]
+    assert (algorithm.counters.timesteps, algorithm.counters.generation, context.replay.length) == (600, 0, 600)
+    blocks = algorithm.ask()
+    assert [(task.kind, task.worker) for task in blocks] == [("critic", 0), ("critic", 1), ("critic", 2)]
     assert [task.settings["updates"] for task in blocks] == [60, 60, 60]
     assert [task.settings["critic_updates"] for task in blocks] == [0, 60, 120]
     assert [task.inputs["critic"] for task in blocks[1:]] == [Output(task.id, "critic") for task in blocks[:2]]
-    assert [task.inputs["parameters"] for task in episodes] == [Output(task.id, "policy") for task in blocks]
     assert {task.inputs["replay"].stop for task in blocks} == {600}
-    finish(algorithm, workspace, second)
-    counters = algorithm.counters
-    assert (counters.timesteps, counters.critic_updates, counters.actor_updates) == (1200, 180, 90)
+    assert algorithm.ask() == []
+    finish(algorithm, workspace, blocks)
+    counters, scores = algorithm.counters, algorithm.state.scores
+    assert (counters.generation, counters.critic_updates, counters.actor_updates) == (1, 180, 90)
     assert [actor.updates for actor in algorithm.state.actors] == [30, 30, 30]
     assert algorithm.state.critic_updates == 180
-    assert not np.array_equal(context.store.get(algorithm.state.actors[0].policy), started[0])
+    best = algorithm.state.actors[int(np.argmax(scores))]
+    assert algorithm.policy() == best.policy
+    assert not np.array_equal(context.store.get(best.policy), started[int(np.argmax(scores))])
+    second = algorithm.ask()
+    assert [(task.kind, task.inputs["parameters"]) for task in second] == [
+        ("rl", actor.policy) for actor in algorithm.state.actors
+    ]
+    finish(algorithm, workspace, second)
+    finish(algorithm, workspace, algorithm.ask())
     metrics = algorithm.metrics()
     assert metrics["best"] == np.argmax([metrics[f"return_{index}"] for index in range(3)])
     finish(algorithm, workspace, algorithm.ask())
     assert algorithm.exhausted
+    finish(algorithm, workspace, algorithm.ask())  # the last round's updates, too
+    assert (counters.timesteps, counters.generation, counters.critic_updates) == (1800, 3, 540)
     assert algorithm.ask() == []
+
+
+def test_the_last_evaluation_is_of_what_all_steps_have_trained(tmp_path):
+    """As the code: five updates a step, those of the last round included."""
+    cell = make_cell("multi-actor-td3", tmp_path, steps=500)
+    assert run(cell) == 0
+    last = rows(cell.directory, "eval.csv")[-1]
+    assert int(last["timesteps"]) >= 500
+    assert int(last["critic_updates"]) == 5 * int(last["timesteps"])
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1e-3])
+def test_a_round_without_updates_ends_with_its_episodes(ratio, context):
+    algorithm, workspace = MultiActorTD3(replace(SMALL, update_ratio=ratio), context), Workspace(context.store)
+    finish(algorithm, workspace, algorithm.ask())
+    assert algorithm.counters.generation == 1
+    assert [task.kind for task in algorithm.ask()] == ["rl", "rl", "rl"]
 
 
 def test_blocks_are_td3s_updates_on_a_shared_critic(context):
     """Two blocks in a row equal `Learner.update` with the second actor on the first one's critic; and are pure."""
     algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
     finish(algorithm, workspace, algorithm.ask())
-    blocks = algorithm.ask()[::2]
+    blocks = algorithm.ask()
     policy, critic, store = algorithm.policy_spec, algorithm._critic, context.store
     shared = store.get(algorithm.state.critic)
     for task, actor, before in zip(blocks[:2], algorithm.state.actors, (0, 60)):
