@@ -3,7 +3,30 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+# What happened, and what to do before the same command is run again.
+ADVICE: Mapping[int, tuple[str, str]] = MappingProxyType(
+    {
+        errno.ENOSPC: ("the disk is full", "free some space"),
+        errno.EDQUOT: ("the disk quota is used up", "free some space"),
+        errno.EFBIG: ("a file would become larger than this shell allows", "raise the limit (ulimit -f unlimited)"),
+        errno.EMFILE: ("this process has too many open files", "raise the limit (ulimit -n 4096) or lower --jobs"),
+        errno.ENFILE: ("this machine has too many open files", "end some programs"),
+        errno.ENOMEM: ("memory is used up", "lower --processes or --jobs"),
+        errno.EAGAIN: ("no process can be started", "raise the limit (ulimit -u) or lower --processes"),
+        errno.EISDIR: ("a folder stands where a file belongs", "move it away"),
+        errno.ENOTDIR: ("a file stands where a folder belongs", "move it away"),
+        errno.EACCES: ("access is denied", "check the owner and the permissions"),
+        errno.EPERM: ("access is denied", "check the owner and the permissions"),
+        errno.EROFS: ("the file system is read-only", "choose another folder by --out"),
+        errno.EIO: ("the disk cannot be read or written", "check it"),
+        errno.ESTALE: ("the file system has gone away", "mount it again"),
+        errno.ENOLCK: ("the file system has no locks", "choose another folder by --out"),
+    }
+)
 
 
 class ErlbenchError(Exception):
@@ -38,6 +61,16 @@ class Interrupted(ErlbenchError):
     """Ctrl-C or SIGTERM: everything is saved and the same command continues."""
 
     exit_code = 130
+
+
+def explain(error: OSError, place: object = "") -> str:
+    """What a system call failed on and what to do: "the disk is full (FILE); free some space and run ... again"."""
+    where = error.filename if error.filename is not None else place
+    where = f" ({where})" if where else ""
+    if error.errno is None or error.errno not in ADVICE:
+        return f"{error.strerror or error}{where}"
+    what, remedy = ADVICE[error.errno]
+    return f"{what}{where}; {remedy} and run the same command again"
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

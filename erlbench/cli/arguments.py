@@ -86,9 +86,10 @@ class RunArguments:
 
 def arguments(given: Mapping[str, Any]) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
-    given = {key: value for key, value in given.items() if value not in (None, (), "")}
+    given = {key: value for key, value in given.items() if value not in (None, ())}
     values: dict[str, Any] = {}
     if "config" in given:
+        _checked("config", given["config"], "--config")
         values = _from_file(Path(given["config"]))
         if "seed" in given or "seeds" in given:
             values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
@@ -126,6 +127,8 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
 
 def _checked(key: str, value: Any, what: str) -> Any:
     """One option's value, from the command line or a file, as its field has it."""
+    if value == "":
+        raise UsageError(f"{what} needs a value, not an empty text")
     kind = typing.get_type_hints(RunArguments)[key]
     if type(None) in typing.get_args(kind):  # None is what nobody can give
         kind = next(option for option in typing.get_args(kind) if option is not type(None))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
-import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
 from erlbench.running.results import RunDirectory
@@ -32,7 +30,8 @@ def command(run: Path, last: int) -> None:
     if (run / "config.toml").is_file():
         _show_run(run, last)
         return
-    runs = sorted(path.parent for path in run.rglob("config.toml") if (path.parent / "status.json").is_file())
+    names = ("config.toml", "status.json")
+    runs = sorted(path for path in files.folders(run) if all((path / name).is_file() for name in names))
     if not runs:
         reason = "holds no runs" if run.is_dir() else "does not exist"
         raise UsageError(f"{run} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
@@ -87,23 +86,25 @@ def _status(run: Path) -> dict[str, Any]:
 def _evaluations(path: Path) -> list[dict[str, str]]:
     """The complete rows of eval.csv; a last line that is cut off is left out."""
     try:
-        lines: Iterable[str] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = files.read_bytes(path).decode(errors="replace").splitlines()
+        return [row for row in csv.DictReader(lines) if None not in row.values() and None not in row]
     except FileNotFoundError:
         return []
-    return [row for row in csv.DictReader(lines) if None not in row.values() and None not in row]
+    except (OSError, ValueError, csv.Error) as error:
+        raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        return files.read_toml(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
 
 
 def _json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty when there is no file or no object in it."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = files.read_json(path)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

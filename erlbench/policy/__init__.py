@@ -3,7 +3,7 @@
 from erlbench.policy.inference import NumpyPolicy
 from erlbench.policy.initial import INITIALISATIONS, initial_parameters, initial_policy
 from erlbench.policy.layout import layer_slices, parameter_count
-from erlbench.policy.spec import ACTIVATIONS, NETWORKS, SQUASHINGS, PolicySpec, save_policy
+from erlbench.policy.spec import ACTIVATIONS, NETWORKS, SQUASHINGS, PolicySpec, serialise_policy
 
 __all__ = [
     "ACTIVATIONS",
@@ -16,5 +16,5 @@ __all__ = [
     "initial_policy",
     "layer_slices",
     "parameter_count",
-    "save_policy",
+    "serialise_policy",
 ]

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from erlbench.policy.layout import Tensor, network_tensors
 
@@ -141,7 +140,7 @@ def _tensors(widths: tuple[int, ...], bias: bool, lstm: bool) -> list[Tensor]:
     return network_tensors(widths, bias=bias, lstm=lstm)
 
 
-def save_policy(path: Path, parameters: np.ndarray, spec: PolicySpec) -> None:
-    """Write a policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
+def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
+    """A policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
     tensors = {name: np.array(tensor) for name, tensor in spec.split(parameters).items()}
-    save_file(tensors, path, {"policy": json.dumps(asdict(spec))})
+    return save(tensors, {"policy": json.dumps(asdict(spec))})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
+from erlbench.running.durable import sync_folder, write_durably
 from erlbench.work.tasks import ArrayRef
 
 KEEP = 2
@@ -102,11 +102,13 @@ def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]
     data = save({name: np.ascontiguousarray(array) for name, array in collected.items()})
     part = folder / f"part-{number:06d}"
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    _write(part / "arrays.safetensors", data)
-    _write(part / "state.json", f"{_checksum(text.encode(), data)}\n{text}\n".encode())
+    folder.mkdir(exist_ok=True)  # not what is above it: whoever removes a run directory does not get it back
+    part.mkdir()
+    write_durably(part / "arrays.safetensors", data)
+    write_durably(part / "state.json", f"{_checksum(text.encode(), data)}\n{text}\n".encode())
     final = folder / f"{number:06d}"
     part.rename(final)
+    sync_folder(folder)
     for old in _numbers(folder)[:-KEEP]:
         shutil.rmtree(folder / f"{old:06d}", ignore_errors=True)
     return final
@@ -142,13 +144,6 @@ def _checksum(*parts: bytes) -> str:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _hashable(key: Any) -> Any:

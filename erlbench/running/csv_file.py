@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from erlbench.errors import CellError
+from erlbench.files import is_same_file
 
 PLAIN = frozenset({str, int, bool, float})  # csv writes these as `str` does, floats thus without loss
 
@@ -67,6 +71,15 @@ class CsvFile:
         """Whether the file still begins with the bytes that `state` describes."""
         data = self.path.read_bytes()[: state["length"]]
         return len(data) == state["length"] and zlib.crc32(data) == state["crc"]
+
+    def check_place(self) -> None:
+        """Raise `CellError` when the path no longer leads to the file that is written."""
+        if not is_same_file(self.path, self._file.fileno()):
+            raise CellError(f"{self.path} was moved, removed or replaced while this run wrote it; put it back")
+
+    def sync(self) -> None:
+        """Have the file reach the disk."""
+        os.fsync(self._file.fileno())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Cut the file back to a state that it matches."""

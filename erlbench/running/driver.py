@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -15,14 +16,15 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import CellError, Interrupted
-from erlbench.policy import PolicySpec, save_policy
+from erlbench.policy import PolicySpec, serialise_policy
 from erlbench.pool import Pool
 from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
 from erlbench.running.clock import Clock
+from erlbench.running.durable import sync_folder
 from erlbench.running.evaluation import EvaluationState, Evaluator, Pending
 from erlbench.running.lease import LostLease
 from erlbench.running.recorder import Recorder
-from erlbench.running.results import RunDirectory
+from erlbench.running.results import POLICY, RunDirectory, checksum
 from erlbench.work.noise import NoiseTable
 from erlbench.work.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task, arrays_of
 
@@ -79,6 +81,7 @@ class Driver:
         self._evaluating: set[int] = set()  # evaluations in the pool
         self._saved = self._flushed = time.monotonic()
         self.warnings: list[str] = []
+        self.sums: dict[str, str] = {}  # of the files of a finished run
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
@@ -101,6 +104,7 @@ class Driver:
         if not self._resume():
             self.recorder.start()
             self._evaluate()
+            self.save()  # before there is a row: a run with rows always has a checkpoint to go on from
 
     def _train(self) -> None:
         while True:
@@ -117,9 +121,12 @@ class Driver:
             self._submit_evaluations(self._unevaluated())
         while self.evaluator.state.pending:
             self._step()
-        self.recorder.flush()
+        self._flush()
+        self.recorder.sync()
         policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
-        save_policy(self.directory.path / "policy.safetensors", policy, self.algorithm.policy_spec)
+        data = serialise_policy(policy, self.algorithm.policy_spec)
+        self.directory.write(POLICY, data)
+        self.sums = self.recorder.sums() | {POLICY: checksum(len(data), zlib.crc32(data))}
 
     def _step(self) -> None:
         """Wait for one result and take it in; save from time to time."""
@@ -148,7 +155,8 @@ class Driver:
         self.clock.tick(self.pool.running().values() if self._evaluating else ())
 
     def _flush(self) -> None:
-        self.directory.check_lease()
+        self.directory.check()
+        self.recorder.check_places()
         self.recorder.flush()
         self._flushed = time.monotonic()
 
@@ -235,10 +243,15 @@ class Driver:
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to."""
-        self.directory.check_lease()
+        """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to.
+
+        The files that it describes reach the disk before it does.
+        """
+        self._flush()
+        self.recorder.sync()
         replay = self.algorithm.context.replay
         replay.flush()
+        sync_folder(replay.folder)
         payload = {
             "algorithm": self.algorithm.snapshot(),
             "outstanding": list(self._outstanding.values()),
@@ -251,6 +264,7 @@ class Driver:
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self.directory.path / "checkpoint", payload, arrays)
+        sync_folder(self.directory.path)
         self._saved = time.monotonic()
 
     def _resume(self) -> bool:

@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from erlbench import files
 from erlbench.errors import CellError, UsageError
 
 HEARTBEAT = 15.0  # seconds between two signs of life
@@ -40,7 +41,7 @@ class Lease:
         """Take it; raises `UsageError` when another driver holds it, OSError when the folder cannot be written."""
         self.folder = folder
         self._released = threading.Event()
-        self._number = _take(folder)
+        self._number, self._file = _take(folder)  # the file stays open: whoever moves the folder takes it along
         self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
         self._thread.start()
 
@@ -57,13 +58,14 @@ class Lease:
             self._released.set()
             self._thread.join()
             with suppress(OSError):
-                if _newest(self.folder) == self._number:
-                    _path(self.folder, self._number).write_text("{}\n")
+                os.ftruncate(self._file, 0)
+                os.pwrite(self._file, b"{}\n", 0)
+            os.close(self._file)
 
     def _beat(self) -> None:
         while not self._released.wait(HEARTBEAT):
             with suppress(OSError):  # a file system that is away for a moment, or a lease that is lost
-                os.utime(_path(self.folder, self._number))
+                os.utime(self._file)
 
 
 def holder(folder: Path) -> str:
@@ -72,7 +74,8 @@ def holder(folder: Path) -> str:
     return _living(folder, number) if number else ""
 
 
-def _take(folder: Path) -> int:
+def _take(folder: Path) -> tuple[int, int]:
+    """The number of a new lease, and its open file."""
     number = _newest(folder)
     if number and (living := _living(folder, number)):
         raise UsageError(f"{folder} is held by another run ({living}); wait for it or choose another --out")
@@ -80,35 +83,40 @@ def _take(folder: Path) -> int:
         descriptor = os.open(_path(folder, number + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
     except FileExistsError:
         raise UsageError(f"{folder} is held by another run; wait for it or choose another --out") from None
-    with open(descriptor, "w") as file:
-        file.write(json.dumps(_identity()) + "\n")
+    os.write(descriptor, f"{json.dumps(_identity())}\n".encode())
     if _newest(folder) != number + 1:  # others came and went since the folder was read
+        os.close(descriptor)
         _path(folder, number + 1).unlink()
         raise UsageError(f"{folder} is held by another run; wait for it or choose another --out")
     for older in _numbers(folder):
         if older <= number:
             _path(folder, older).unlink(missing_ok=True)
-    return number + 1
+    return number + 1, descriptor
 
 
 def _living(folder: Path, number: int) -> str:
     """Who holds lease `number`; empty when it is over."""
     path = _path(folder, number)
     try:
-        text, beat = path.read_text(), path.stat().st_mtime
+        owner, beat = _owner(path), path.stat().st_mtime
     except FileNotFoundError:
         return ""  # somebody has taken the next one
-    try:
-        owner = json.loads(text)
-    except ValueError:
-        owner = {"host": "a machine that is writing its lease"}  # it has a heartbeat's time for that
     if not owner:
         return ""
     name = f"process {owner.get('pid', '?')} on {owner.get('host', '?')}"
     here = _identity()
     if all(owner.get(key) == here[key] for key in ("host", "boot", "namespace")):
-        return name if _started(owner["pid"]) == owner["started"] else ""
+        return name if _started(owner.get("pid")) == owner.get("started") else ""
     return name if _file_system_time(folder) - beat < PATIENCE else ""
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    """What a lease says of its holder; empty when it has been released."""
+    with suppress(ValueError):
+        owner = files.read_json(path)
+        if isinstance(owner, dict):
+            return owner
+    return {"host": "a machine that is writing its lease"}  # it has a heartbeat's time for that
 
 
 def _identity() -> dict[str, Any]:
@@ -121,7 +129,7 @@ def _identity() -> dict[str, Any]:
     }
 
 
-def _started(pid: int) -> str:
+def _started(pid: object) -> str:
     """When a process of this machine began, in clock ticks since boot: tells it from a later one with its number."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""

@@ -13,6 +13,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.errors import CellError
 from erlbench.running.clock import Clock
 from erlbench.running.csv_file import CsvFile
+from erlbench.running.results import checksum
 from erlbench.work.tasks import Counts, Result, Task, steps
 
 EVAL_COLUMNS = (
@@ -61,6 +62,11 @@ class Recorder:
     def state(self) -> dict[str, Any]:
         """Lengths and checksums of all files."""
         return {name: file.state() for name, file in self.files.items()}
+
+    def sums(self) -> dict[str, str]:
+        """Checksums by the files' names, as status.json of a finished run holds them."""
+        states = {file.path.name: file.state() for file in self.files.values()}
+        return {name: checksum(state["length"], state["crc"]) for name, state in states.items()}
 
     def check(self, state: Mapping[str, Any]) -> None:
         """Raise `CellError` for a file that was edited or truncated since `state`."""
@@ -125,6 +131,16 @@ class Recorder:
         """Write all rows to their files."""
         for file in self.files.values():
             file.flush()
+
+    def check_places(self) -> None:
+        """Raise `CellError` when a file was moved or removed meanwhile: its rows would be lost without a word."""
+        for file in self.files.values():
+            file.check_place()
+
+    def sync(self) -> None:
+        """Have all rows that were flushed reach the disk."""
+        for file in (*self.files.values(), self.events):
+            file.sync()
 
     def close(self) -> None:
         """Close all files; a full disk, at which the run has failed before, is not told again."""

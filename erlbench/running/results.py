@@ -6,17 +6,23 @@ import fcntl
 import json
 import os
 import shutil
-import tomllib
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from erlbench.errors import UsageError
+from erlbench import files
+from erlbench.errors import CellError, UsageError, explain
 from erlbench.running import lease
+from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
+
+ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")  # what a run must never lose
+POLICY = "policy.safetensors"
 
 
 class RunDirectory:
@@ -24,40 +30,60 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._folder: int | None = None  # the directory that is held, wherever it is now
         self._lock: int | None = None  # for this machine
         self._lease: Lease | None = None  # for others
+
+    # -- whose it is ----------------------------------------------------------------------------------------------
 
     def hold(self) -> None:
         """Make the directory and take its lock; raises `UsageError` when another run holds it."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o644)
-        except OSError as error:
-            raise UsageError(
-                f"{self.path} cannot be written: {error.strerror}; choose another folder by --out"
-            ) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(lock)
-            raise UsageError(f"{self.path} is held by another run; wait for it or choose another --out") from error
-        except OSError:
-            pass  # a file system without locks: the lease has to do
-        try:
+            make_folder(self.path)
+            self._folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+            with suppress(OSError):  # a file system without locks: the lease has to do
+                try:
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    message = f"{self.path} is held by another run; wait for it or choose another --out"
+                    raise UsageError(message) from None
             self._lease = Lease(self.path)
+            self.check()
+        except OSError as error:
+            self.release()
+            raise UsageError(f"{self.path} cannot be written: {explain(error, self.path)}") from error
         except BaseException:
-            os.close(lock)
+            self.release()
             raise
-        self._lock = lock
-
-    def check_lease(self) -> None:
-        """Raise `LostLease` when another machine's driver has taken the directory."""
-        if self._lease is not None:
-            self._lease.check()
 
     def held(self) -> bool:
         """Whether a driver runs the cell now, on any machine; takes no lock, so that it hinders no start."""
         return bool(lease.holder(self.path))
+
+    def check(self) -> None:
+        """Raise `CellError` when this driver no longer holds the directory at its path, so that nothing may be written.
+
+        Another machine's driver has taken it, or somebody has moved, removed or replaced it.
+        """
+        if self._lock is None or self._folder is None or self._lease is None:
+            return
+        for path, descriptor in ((self.path, self._folder), (self.path / "lock", self._lock)):
+            if not files.is_same_file(path, descriptor):
+                raise CellError(
+                    f"{path} was moved, removed or replaced while this run held it; nothing more was written. Move "
+                    "it back, if it still exists, and run the same command again"
+                )
+        self._lease.check()
+
+    def release(self) -> None:
+        """Give the directory back."""
+        if self._lease is not None:
+            self._lease.release()
+        for descriptor in (self._lock, self._folder):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._lease = self._lock = self._folder = None
 
     def check_parent(self) -> None:
         """Raise `UsageError` when the directory cannot be made; makes nothing."""
@@ -66,15 +92,6 @@ class RunDirectory:
             raise UsageError(f"{self.path} cannot be made: {parent} is not a folder; choose another one by --out")
         if not os.access(parent, os.W_OK | os.X_OK):
             raise UsageError(f"{self.path} cannot be made: {parent} is not writable; choose another folder by --out")
-
-    def release(self) -> None:
-        """Release the directory."""
-        if self._lease is not None:
-            self._lease.release()
-            self._lease = None
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def move_aside(self) -> Path | None:
         """Rename the directory to the first free `<name>.old-N`; None when there is nothing to move."""
@@ -86,18 +103,55 @@ class RunDirectory:
         self.path.rename(target)
         return target
 
+    # -- what is in it --------------------------------------------------------------------------------------------
+
+    def has_rows(self) -> bool:
+        """Whether a CSV file holds more than its header."""
+        return any(_has_rows(self.path / name) for name in ROWS)
+
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint, be it whole or not."""
+        return any((self.path / "checkpoint").glob("[0-9]*"))
+
+    def damaged(self, sums: Mapping[str, Any]) -> list[str]:
+        """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
+        found = []
+        for name in (name for name in (*ROWS, POLICY) if name in sums):
+            try:
+                data = files.read_bytes(self.path / name)
+            except (OSError, ValueError) as error:
+                found.append(f"{name} ({files.reason(error)})")
+            else:
+                if checksum(len(data), zlib.crc32(data)) != sums[name]:
+                    found.append(f"{name} (edited or truncated)")
+        return found
+
     def config(self) -> dict[str, Any] | None:
-        """The configuration that the directory was written with, or None for a new one."""
+        """The configuration that the directory was written with, or None for a new one.
+
+        Raises `UsageError` when it cannot be read, and when it is gone while there are rows: without it nobody knows
+        to which settings they belong.
+        """
+        path, found = self.path / "config.toml", {}
         try:
-            return tomllib.loads((self.path / "config.toml").read_text())
+            found = files.read_toml(path)
         except FileNotFoundError:
-            return None
+            pass
         except (OSError, ValueError) as error:
-            raise UsageError(f"{self.path / 'config.toml'} cannot be read: {error}; --force starts anew") from error
+            raise UsageError(f"{path} cannot be read: {files.reason(error)}; --force starts anew") from error
+        if found:
+            return found
+        if self.has_rows() or self.has_checkpoint():
+            state = "empty" if path.exists() else "missing"
+            raise UsageError(
+                f"{path} is {state}, so nobody knows the settings of the run in this folder; put it back, or start "
+                "anew by --force (the old run is moved aside)"
+            )
+        return None
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write config.toml."""
-        write_atomically(self.path / "config.toml", tomli_w.dumps(dict(config)))
+        self.write("config.toml", tomli_w.dumps(dict(config)).encode())
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""
@@ -106,7 +160,7 @@ class RunDirectory:
     def write_status(self, **values: Any) -> None:
         """Write status.json."""
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
-        write_atomically(self.path / "status.json", json.dumps(values, indent=2) + "\n")
+        self._write_json("status.json", values)
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
@@ -115,32 +169,47 @@ class RunDirectory:
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, and one entry per start."""
         starts = _read_json(self.path / "meta.json").get("starts", [])
-        text = json.dumps({**machine, **start, "starts": [*starts, dict(start)]}, indent=2)
-        write_atomically(self.path / "meta.json", text + "\n")
+        starts = starts if isinstance(starts, list) else []
+        self._write_json("meta.json", {**machine, **start, "starts": [*starts, dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""
         meta = {**_read_json(self.path / "meta.json"), **values}
         if meta.get("starts"):
             meta["starts"][-1] |= values
-        write_atomically(self.path / "meta.json", json.dumps(meta, indent=2) + "\n")
+        self._write_json("meta.json", meta)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file as a whole, unless the directory is no longer this driver's."""
+        self.check()
+        write_durably(self.path / name, data)
 
     def discard_checkpoints(self) -> None:
         """Remove what only an unfinished run needs: checkpoints and replay."""
         for name in ("checkpoint", "replay"):
             shutil.rmtree(self.path / name, ignore_errors=True)
 
+    def _write_json(self, name: str, values: Mapping[str, Any]) -> None:
+        self.write(name, f"{json.dumps(values, indent=2)}\n".encode())
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a small file so that a reader sees the old or the new text, never a part."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.rename(path)
+
+def checksum(length: int, crc: int) -> str:
+    """Length in bytes and CRC-32, as status.json holds them."""
+    return f"{length}:{crc:08x}"
+
+
+def _has_rows(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            lines: Iterable[bytes] = (line for line in file if not line.startswith(b"#"))
+            return sum(1 for _, line in zip(range(2), lines) if line.strip()) == 2
+    except OSError:
+        return False
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text())
+        value = files.read_json(path)
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import shlex
 import signal
 import threading
@@ -19,7 +18,7 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.pool import Pool, SimulatedPool, create
 from erlbench.running import machine, progress
@@ -108,13 +107,21 @@ class Runner:
             pool.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
-        if directory.status().get("status") == DONE:
-            self.display.finished(cell.label, f"already done in {directory.path}")
-            return DONE
+        status = directory.status()
+        if status.get("status") == DONE:
+            return self._finished_before(cell, directory, status)
+        if directory.has_rows() and not directory.has_checkpoint():
+            self.display.failed(
+                cell.label,
+                f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
+                "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)",
+            )
+            return FAILED
         run: Run | None = None
         try:
             run = Run(cell, directory, self._pool(cell), self)
             run.driver.run()
+            run.finish()
         except Interrupted:
             return run.end(INTERRUPTED, "") if run else INTERRUPTED
         except LostLease as error:
@@ -125,12 +132,11 @@ class Runner:
             if run is not None:
                 run.end(FAILED, message)
             else:
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, CellError):
                     directory.write_status(status=FAILED, message=message)
             self.display.failed(cell.label, message)
             return FAILED
         else:
-            run.end(DONE, "")
             directory.discard_checkpoints()
             score = run.driver.last_return
             self.display.finished(cell.label, f"done, final score {score:,.1f}" if score is not None else "done")
@@ -139,19 +145,35 @@ class Runner:
             if run is not None:
                 run.close()
 
+    def _finished_before(self, cell: Cell, directory: RunDirectory, status: dict[str, Any]) -> str:
+        """What becomes of a run that was done already: nothing, but its files must still be those it wrote."""
+        sums = status.get("files")
+        if damaged := directory.damaged(sums if isinstance(sums, dict) else {}):
+            self.display.failed(
+                cell.label,
+                f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
+                "--force (the old run is moved aside)",
+            )
+            return FAILED
+        directory.discard_checkpoints()  # whoever finished it may have been killed before that
+        self.display.finished(cell.label, f"already done in {directory.path}")
+        return DONE
+
     def _explain(self, error: Exception, directory: RunDirectory) -> str:
         """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            return (
-                f"the disk is full ({error.filename or directory.path}); free some space and run the same command again"
-            )
+        try:
+            directory.check()  # else it says more than the error that came of it
+        except CellError as gone:
+            return str(gone)
+        if isinstance(error, OSError) and error.errno in ADVICE:
+            return explain(error, directory.path)
         details = error.details if isinstance(error, TaskError) else ""
         if not isinstance(error, ErlbenchError):
             details = "".join(traceback.format_exception(error))
         message = str(error) if isinstance(error, ErlbenchError) else f"{type(error).__name__}: {error}"
         if details:
-            with contextlib.suppress(OSError):
-                (directory.path / "error.txt").write_text(details)
+            with contextlib.suppress(OSError, CellError):
+                directory.write("error.txt", details.encode())
                 message += f" (traceback in {directory.path / 'error.txt'})"
         return message
 
@@ -241,11 +263,16 @@ class Run:
         if now - self._written >= STATUS_EVERY:
             self._write_status("running", "")
 
+    def finish(self) -> None:
+        """Say that the run is done, for good once this returns."""
+        self.directory.amend_meta(device=self.pool.device)
+        self._write_status(DONE, "", files=self.driver.sums)
+
     def end(self, status: str, message: str) -> str:
-        """Write how the run ended; a full disk must not hide the reason."""
-        with contextlib.suppress(OSError):
-            self._write_status(status, message)
+        """Write how the run ended; that even this cannot be written must not hide the reason."""
+        with contextlib.suppress(OSError, CellError):
             self.directory.amend_meta(device=self.pool.device)
+            self._write_status(status, message)
         return status
 
     def close(self) -> None:
@@ -253,7 +280,7 @@ class Run:
         self.recorder.close()
         self.replay.close()
 
-    def _write_status(self, status: str, message: str) -> None:
+    def _write_status(self, status: str, message: str, **more: Any) -> None:
         driver = self.driver
         self._written = time.monotonic()
         self.directory.write_status(
@@ -264,6 +291,7 @@ class Run:
             train_time_s=driver.clock.train,
             total_time_s=driver.clock.total,
             return_mean=driver.last_return,
+            **more,
         )
 
 

@@ -11,29 +11,39 @@ from __future__ import annotations
 
 import mmap
 import os
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from erlbench.errors import CellError
+from erlbench.files import is_same_file
 from erlbench.work.tasks import ReplayView
+
+OBSERVATIONS, TRANSITIONS, ROWS = "observations.f32", "transitions.f32", "rows.i32"
+BLOCK = 1 << 20  # bytes read at once to check a file
 
 
 class Replay:
-    """Writer, owned by the driver. `length` counts transitions, `rows` observation rows."""
+    """Writer, owned by the driver. `length` counts transitions, `rows` observation rows.
+
+    It knows the CRC-32 of all that it has written, so that a checkpoint can tell whether the files are still whole.
+    """
 
     def __init__(self, folder: Path | str, observation_size: int, action_size: int) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         self.observation_size = observation_size
         self.action_size = action_size
         self.length = 0
         self.rows = 0
+        widths = {OBSERVATIONS: observation_size, TRANSITIONS: action_size + 2, ROWS: 1}
+        self._widths = {name: 4 * width for name, width in widths.items()}  # bytes of a row
         flags = os.O_CREAT | os.O_RDWR
-        self._observations = os.open(self.folder / "observations.f32", flags)
-        self._transitions = os.open(self.folder / "transitions.f32", flags)
-        self._rows = os.open(self.folder / "rows.i32", flags)
+        self._descriptors = {name: os.open(self.folder / name, flags, 0o644) for name in widths}
+        self._crcs = dict.fromkeys(widths, 0)
 
     def append(
         self,
@@ -53,10 +63,9 @@ class Replay:
         assert sum(lengths) == steps
         rows = np.arange(steps, dtype=np.int32) + np.repeat(np.arange(episodes, dtype=np.int32), lengths)
         transitions = np.column_stack([actions, rewards, continues]).astype(np.float32, copy=False)
-        width = 4 * self.observation_size
-        self._write(self._observations, np.asarray(observations, np.float32), self.rows * width)
-        self._write(self._transitions, transitions, self.length * 4 * (self.action_size + 2))
-        self._write(self._rows, rows + np.int32(self.rows), self.length * 4)
+        self._write(OBSERVATIONS, np.asarray(observations, np.float32), self.rows)
+        self._write(TRANSITIONS, transitions, self.length)
+        self._write(ROWS, rows + np.int32(self.rows), self.length)
         self.rows += steps + episodes
         self.length += steps
 
@@ -65,33 +74,54 @@ class Replay:
         start = max(0, self.length - capacity) if capacity else 0
         return ReplayView(str(self.folder), self.observation_size, self.action_size, start, self.length)
 
-    def state(self) -> dict[str, int]:
-        """What `restore` needs; the data itself stays in the files."""
-        return {"length": self.length, "rows": self.rows}
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs: lengths and checksums; the data itself stays in the files."""
+        return {"length": self.length, "rows": self.rows, "crcs": dict(self._crcs)}
 
-    def restore(self, state: dict[str, int]) -> None:
-        """Go back to a saved length; what was appended later is overwritten."""
-        have = os.fstat(self._rows).st_size // 4
-        if have < state["length"]:
-            raise CellError(f"the replay in {self.folder} holds {have} transitions, the checkpoint {state['length']}")
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved length; what was appended later is overwritten.
+
+        Raises `CellError` for a file that is shorter than it was, or no longer what it was up to that length.
+        """
+        expected = state.get("crcs", {})  # which checkpoints of older versions lack
+        for name, width in self._widths.items():
+            size = width * (state["rows"] if name == OBSERVATIONS else state["length"])
+            crc = _crc(self._descriptors[name], size)
+            if crc is None or crc != expected.get(name, crc):
+                what = "was truncated" if crc is None else "was damaged or edited"
+                raise CellError(f"{self.folder / name} {what} since the checkpoint was written")
+            self._crcs[name] = crc
         self.length, self.rows = state["length"], state["rows"]
 
     def flush(self) -> None:
-        """Have the files reach the disk."""
-        for descriptor in (self._observations, self._transitions, self._rows):
+        """Have the files reach the disk; `CellError` when one was moved or removed meanwhile."""
+        for name, descriptor in self._descriptors.items():
+            if not is_same_file(self.folder / name, descriptor):
+                raise CellError(f"{self.folder / name} was moved, removed or replaced while this run wrote it")
             os.fdatasync(descriptor)
 
     def close(self) -> None:
         """Close the files; they stay on disk."""
-        for descriptor in (self._observations, self._transitions, self._rows):
+        for descriptor in self._descriptors.values():
             os.close(descriptor)
 
-    @staticmethod
-    def _write(descriptor: int, array: np.ndarray, offset: int) -> None:
-        data = np.ascontiguousarray(array).data.cast("B")
+    def _write(self, name: str, array: np.ndarray, row: int) -> None:
+        data, offset = np.ascontiguousarray(array).data.cast("B"), row * self._widths[name]
+        self._crcs[name] = zlib.crc32(data, self._crcs[name])
         while data:  # pwrite, not a map: a full disk is an error here, not a signal
-            written = os.pwrite(descriptor, data, offset)
+            written = os.pwrite(self._descriptors[name], data, offset)
             data, offset = data[written:], offset + written
+
+
+def _crc(descriptor: int, size: int) -> int | None:
+    """The CRC-32 of the first `size` bytes of a file; None when it has fewer."""
+    crc, offset = 0, 0
+    while offset < size:
+        block = os.pread(descriptor, min(BLOCK, size - offset), offset)
+        if not block:
+            return None
+        crc, offset = zlib.crc32(block, crc), offset + len(block)
+    return crc
 
 
 class ReplayReader:
@@ -99,11 +129,11 @@ class ReplayReader:
 
     def __init__(self, view: ReplayView) -> None:
         folder = Path(view.path)
-        self.stop = _items(folder / "rows.i32", 4)
-        self.observations = _map(folder / "observations.f32", np.float32).reshape(-1, view.observation_size)
-        self.transitions = _map(folder / "transitions.f32", np.float32, self.stop * (view.action_size + 2))
+        self.stop = _items(folder / ROWS, 4)
+        self.observations = _map(folder / OBSERVATIONS, np.float32).reshape(-1, view.observation_size)
+        self.transitions = _map(folder / TRANSITIONS, np.float32, self.stop * (view.action_size + 2))
         self.transitions = self.transitions.reshape(-1, view.action_size + 2)
-        self.rows = _map(folder / "rows.i32", np.int32, self.stop)
+        self.rows = _map(folder / ROWS, np.int32, self.stop)
 
     def gather(
         self,

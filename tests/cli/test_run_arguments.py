@@ -52,6 +52,10 @@ def test_seeds(given, expected):
         ({"env_set": ("frame_skip",)}, "--env-set needs KEY=VALUE, not 'frame_skip'"),
         ({"name": "../up"}, "--name '../up' must be letters"),
         ({"algo": (",",)}, "--algo names nothing"),
+        ({"seed": ""}, "--seed needs a value, not an empty text"),
+        ({"preset": ""}, "--preset needs a value"),
+        ({"out": ""}, "--out needs a value"),
+        ({"config": ""}, "--config needs a value"),
         ({"config": "missing.toml"}, "missing.toml cannot be read: No such file or directory"),
     ],
 )  # fmt: skip
