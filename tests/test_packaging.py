@@ -67,7 +67,8 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
         for path in (ROOT / folder).rglob("*.py")
         if (ROOT / "erlbench" / "algorithms") not in path.parents and (ROOT / "erlbench" / "envs") not in path.parents
     }
-    data = {"erlbench/py.typed", "erlbench/benchmarks.toml", "erlbench/reporting/published.csv"}
+    tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
+    data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     assert {name for name in names if ".dist-info/" not in name} == expected | data
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 

@@ -91,6 +91,27 @@ def comparable(ours: str, theirs: str) -> bool:
     return "not comparable" not in environment_note(ours, theirs)
 
 
+def same_task(ours: str, theirs: str) -> bool:
+    """Whether dynamics and reward are the same, as far as is known, so that runs may be tested against each other.
+
+    Ant and Humanoid are not, but in the same version: contact forces, their cost and the model changed with MuJoCo.
+    """
+    if ours == theirs:
+        return True
+    base = base_name(ours)
+    if "(" in ours + theirs or base != base_name(theirs):
+        return False
+    if base in _IDENTICAL or base.startswith("dm_control/"):
+        return True
+    return base in _AS_OLD and _as_old(ours) and _as_old(theirs)
+
+
+def _as_old(env: str) -> bool:
+    """Whether an environment of `_AS_OLD` has the model and the reward that versions 1 to 4 share."""
+    name, _, preset = env.partition("@")
+    return _version(name) in (1, 2, 3, 4) or preset == "paper"
+
+
 def budget_note(ours: int, published: Iterable[tuple[str, int]]) -> str:
     """The warning that budgets differ, or an empty text; `published` holds algorithms and their steps."""
     published = list(published)

@@ -1,4 +1,4 @@
-"""The papers' and other suites' numbers, one value a row, packaged as published.csv."""
+"""The papers' and other suites' numbers, one value a row, packaged as published.csv; and reference runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
+
+from erlbench.reporting.data.references import References, load_references
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,10 @@ class Threshold:
 
 
 class Published:
-    """All published numbers, looked up by source, table, environment, algorithm and statistic."""
+    """All published numbers, looked up by source, table, environment, algorithm and statistic; and reference runs."""
 
-    def __init__(self, numbers: Iterable[Number]) -> None:
+    def __init__(self, numbers: Iterable[Number], references: References | None = None) -> None:
+        self.references = references or References()
         self._numbers: dict[tuple[str, str, str, str, str], Number] = {}
         for number in numbers:
             key = (number.source, number.table, number.env, number.algorithm, number.statistic)
@@ -62,9 +65,9 @@ class Published:
 
 
 def load_published() -> Published:
-    """The numbers of the packaged table."""
+    """The numbers of the packaged table, and the packaged reference runs."""
     with (files("erlbench.reporting") / "published.csv").open(encoding="utf-8") as file:
-        return Published([_number(row) for row in csv.DictReader(file)])
+        return Published([_number(row) for row in csv.DictReader(file)], load_references())
 
 
 def _number(row: dict[str, str]) -> Number:

@@ -49,6 +49,7 @@ class Run:
     path: Path
     env: str  # with its preset and its settings, see `env_label`
     name: str
+    algo: str  # the algorithm of config.toml; empty where it does not say
     seed: int
     total_timesteps: int  # the budget; 0 when nothing says it
     total_generations: int  # that end the run before its budget; 0 for no such limit
@@ -127,6 +128,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         path,
         env_label(env, _mapping(config.get("env_settings"))),
         name,
+        str(run_config.get("algo") or ""),
         seed,
         total,
         _int(run_config.get("total_generations")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from erlbench.reporting.data.comparability import comparable, similar_budget
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.published import Published
+from erlbench.reporting.data.references import ReferenceRuns
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
 from erlbench.reporting.options import Options
@@ -43,6 +44,7 @@ def draw_curves(
             labels[_draw(panels[0], line, look)] = f"{cell.label} ({_seeds(cell, count)})"
             for axes, points in zip(panels[1:], series[cell.name][1:], strict=True):
                 _draw(axes, curve(points, band), look)
+        behind = _draw_references(panels[0], cells, shown, published) if chosen[0] is AXES["timesteps"] else {}
         lines = _published_lines(comparison, group, cells, published)
         for name, value in lines:
             for axes in panels:
@@ -54,8 +56,8 @@ def draw_curves(
         figure.suptitle(group.env, fontsize=10)
         legend = _legend_title(band, max(counts), dashed) + ("; dotted: published mean" if lines else "")
         figure.legend(
-            list(labels), list(labels.values()), loc="outside lower center", title=legend,
-            ncols=style.legend_columns(len(cells)),
+            [*labels, *behind], [*labels.values(), *map(_reference_label, behind.values())], title=legend,
+            loc="outside lower center", ncols=style.legend_columns(len(cells) + len(behind)),
         )  # fmt: skip
         style.save(figure, path)
     caption = [
@@ -67,7 +69,7 @@ def draw_curves(
     caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []
     if AXES["time"] in chosen:
         caption += _time_notes(cells)
-    return caption + _published_notes(comparison, group, cells, bool(lines), published)
+    return [*caption, *_published_notes(comparison, group, cells, bool(lines), published), *_reference_notes(behind)]
 
 
 def _draw(axes: Any, line: Curve, look: dict[str, Any]) -> Any:
@@ -82,6 +84,37 @@ def _draw(axes: Any, line: Curve, look: dict[str, Any]) -> Any:
     if len(line.x) == 1:
         axes.plot(line.x, line.mean, color=look["color"], marker="o", markersize=4)
     return drawn
+
+
+def _draw_references(
+    axes: Any, cells: Sequence[Cell], shown: Mapping[str, int], published: Published
+) -> dict[Any, ReferenceRuns]:
+    """Behind our curves, of each algorithm the runs of the first comparable source, as far as our longest run goes."""
+    last = max(float(run.evaluations.timesteps[-1]) for cell in cells for run in cell.runs if len(run.evaluations))
+    drawn: dict[Any, ReferenceRuns] = {}
+    for cell in cells:
+        found = next(iter(published.references.of(cell)), None)
+        if found is None or found in drawn.values():
+            continue
+        series = [(steps[steps <= last], returns[steps <= last]) for steps, returns in found.runs]
+        if max(len(steps) for steps, _ in series) < 2:
+            continue
+        line, colour = curve(series, band_kind([len(series)])), style.line_style(shown[cell.name])["color"]
+        axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.1, linewidth=0, hatch="////", zorder=0.5)
+        (handle,) = axes.plot(line.x, line.mean, color=colour, linewidth=1, linestyle=(0, (5, 1, 1, 1)), zorder=0.6)
+        drawn[handle] = found
+    return drawn
+
+
+def _reference_label(reference: ReferenceRuns) -> str:
+    return f"{reference.algorithm}, {reference.source.name} ({len(reference.runs)} runs)"
+
+
+def _reference_notes(drawn: Mapping[Any, ReferenceRuns]) -> list[str]:
+    if not drawn:
+        return []
+    whose = "; ".join(f"{_reference_label(one)}, {one.source.returns} returns on {one.env}" for one in drawn.values())
+    return [f"Dash-dotted and hatched: reference runs of others, mean and {band_words('interval')}: {whose}."]
 
 
 def _series(cell: Cell, axis: Axis, smooth: int) -> list[Series]:

@@ -23,6 +23,7 @@ from erlbench.reporting.options import Options
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.reach import reach_table
+from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.utilisation import utilisation_table
@@ -86,7 +87,7 @@ def _tables(comparison: Comparison, published: Published, warn: Warn, options: O
     kind = comparison.kind
     tables: list[Table[Any] | None] = []
     if kind in ("scores", "curves", "all"):
-        tables.append(scores_table(comparison, published))
+        tables += [scores_table(comparison, published), references_table(comparison, published.references)]
         if options.reach is not None:
             tables.append(reach_table(comparison, options.reach, published, warn))
     if kind in ("scores", "all"):

@@ -48,6 +48,32 @@ def share_between_extremes(runs: int, *, confidence: float = 0.95) -> float:
     return float(special.betaincinv(runs - 1, 2, 1 - confidence)) if runs > 1 else 0.0
 
 
+def superiority_interval(probability: float, n: int, m: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of the probability that a value of one sample of n lies above one of another of m.
+
+    Newcombe 2006, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic", part 2,
+    method 5: like Wilson's interval of a share, so it has a width also when all of one sample lies above the other,
+    where a bootstrap sees no spread. NaN with fewer than two values on a side.
+    """
+    if n < 2 or m < 2 or math.isnan(probability):
+        return NONE
+    z, others = float(special.ndtri((1 + confidence) / 2)), (n + m) / 2 - 1
+
+    def beyond(theta: float) -> bool:
+        variance = theta * (1 - theta) * (1 + others * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (n * m)
+        return abs(theta - probability) > z * math.sqrt(variance)
+
+    return _edge(beyond, 0.0, probability), _edge(beyond, 1.0, probability)
+
+
+def _edge(beyond: Callable[[float], bool], outside: float, inside: float) -> float:
+    """Where, between the two, `beyond` begins to hold; `outside` itself when it does not hold before."""
+    for _ in range(60):
+        middle = (outside + inside) / 2
+        outside, inside = (middle, inside) if beyond(middle) else (outside, middle)
+    return outside
+
+
 def bootstrap_interval(
     statistic: Callable[[list[Array]], float],
     strata: Sequence[ArrayLike],

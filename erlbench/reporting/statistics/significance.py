@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from erlbench.reporting.statistics.estimates import Array, flat, mean, probability_of_improvement, std
-from erlbench.reporting.statistics.intervals import NONE, bootstrap_interval
+from erlbench.reporting.statistics.intervals import NONE, superiority_interval
 from erlbench.reporting.statistics.power import smallest_difference
 
 LEVEL = 0.05
@@ -26,7 +26,7 @@ class Difference:
     interval: tuple[float, float]  # 95 %, Welch
     p: float  # Welch's test, two-sided, not corrected
     probability: float  # that a run of x scores above one of y
-    probability_interval: tuple[float, float]  # 95 %, bootstrap
+    probability_interval: tuple[float, float]  # 95 %, Newcombe
     detectable: float  # the smallest difference that these samples would show with 80 % power
 
     def at_level(self, level: float) -> Difference:
@@ -43,15 +43,15 @@ def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
     if not math.isnan(error):
         half = float(special.stdtrit(freedom, 0.975)) * error if error else 0.0
         low, high = gap - half, gap + half
-    both = bool(a.size and b.size)
+    probability = probability_of_improvement([a], [b]) if a.size and b.size else float("nan")
     return Difference(
         (a.size, b.size),
         (std(a), std(b)),
         gap,
         (low, high),
         welch(a, b),
-        probability_of_improvement([a], [b]) if both else float("nan"),
-        bootstrap_interval(lambda s: probability_of_improvement(s[:1], s[1:]), [a, b]),
+        probability,
+        superiority_interval(probability, a.size, b.size),
         smallest_difference(std(a), std(b), a.size, b.size, level=level),
     )
 

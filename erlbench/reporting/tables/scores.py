@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.published import Number, Published
-from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
+from erlbench.reporting.data.references import Pair
+from erlbench.reporting.documents.formats import (
+    NONE,
+    exact,
+    exact_plus_minus,
+    number,
+    p_value,
+    percent,
+    plus_minus,
+    steps,
+)
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, label
@@ -24,6 +34,7 @@ class Score:
     group: Group
     cell: Cell
     versus: Compared
+    reference: Pair | None  # with the first source of reference runs
     mean: Number | None
     std: Number | None
     median: Number | None
@@ -39,6 +50,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     compared = against_baseline(comparison)
     rows = [
         Score(group, cell, compared[group.env, group.total_timesteps, cell.name, cell.exists],
+              next(iter(published.references.pairs(cell)), None),
               *(_find(published, comparison, group, cell, name) for name in ("mean", "std", "median")))
         for group in comparison.groups for cell in group.cells
     ]  # fmt: skip
@@ -46,7 +58,8 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     if comparison.published:
         remarks += _published_notes(comparison, rows)
     columns: list[Column[Score]] = [
-        *identity(comparison), *_own(), *_against(comparison), *_paper(comparison), updates(), status()
+        *identity(comparison), *_own(), *_against(comparison), *_paper(comparison), *_references(rows), updates(),
+        status(),
     ]  # fmt: skip
     return Table("scores", comparison.heading("final return"), columns, rows, remarks)
 
@@ -80,6 +93,29 @@ def _paper(comparison: Comparison) -> list[Column[Score]]:
                name="published_steps", unit="steps", shown=shown),
         Column("Published seeds", lambda row: next((n.seeds for n in row.published if n.seeds), None), shown=False),
     ]  # fmt: skip
+
+
+def _references(rows: Sequence[Score]) -> list[Column[Score]]:
+    return [
+        Column(
+            "Reference runs", lambda row: _spread(row.reference), _with_runs,
+            name=("reference_mean", "reference_std", "reference_runs"), shown=any(row.reference for row in rows),
+            note="mean ± standard deviation (runs) of other people's runs, of the first source named below, at the "
+            "nearest common step.",
+        ),
+        Column("Reference source", lambda row: row.reference.theirs.source.name if row.reference else "", shown=False),
+        Column("Reference steps", lambda row: row.reference.steps if row.reference else math.nan, shown=False),
+    ]  # fmt: skip
+
+
+def _spread(pair: Pair | None) -> tuple[float, float, int | None]:
+    if pair is None:
+        return math.nan, math.nan, None
+    return estimates.mean(pair.their_scores), estimates.std(pair.their_scores), len(pair.their_scores)
+
+
+def _with_runs(mean: float, std: float, runs: int | None) -> str:
+    return f"{plus_minus(mean, std)} ({runs})" if runs else NONE
 
 
 def _score_notes(comparison: Comparison) -> Iterator[str]:

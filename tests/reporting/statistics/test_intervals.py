@@ -21,6 +21,24 @@ def test_bootstrap_interval_equals_scipys():
     assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=0.06)
 
 
+@pytest.mark.parametrize(("n", "m", "shift"), [(5, 5, 0.0), (5, 5, 1.0), (5, 8, 2.5), (10, 10, 1.5), (20, 20, -0.5)])
+def test_superiority_interval_covers(n, m, shift):
+    rng = np.random.default_rng(n + m)
+    truth = scipy_stats.norm.cdf(shift / math.sqrt(2))
+    x, y = rng.normal(shift, 1, (1500, n, 1)), rng.normal(0, 1, (1500, 1, m))
+    found = [intervals.superiority_interval(p, n, m) for p in (x > y).mean(axis=(1, 2))]
+    low, high = np.array(found).T
+    assert 0.925 <= ((low <= truth) & (truth <= high)).mean() <= 0.99
+
+
+def test_superiority_interval_of_samples_apart_has_a_width():
+    low, high = intervals.superiority_interval(0.0, 5, 5)
+    assert low == pytest.approx(0.0, abs=1e-9)
+    assert 0.3 < high < 0.5
+    assert intervals.superiority_interval(1.0, 5, 5) == pytest.approx((1 - high, 1.0), abs=1e-9)
+    assert all(map(math.isnan, intervals.superiority_interval(0.5, 1, 5)))
+
+
 def test_expanded_tail_by_hand():
     # sqrt(5 / 4) x 2.776 = 3.104 standard deviations
     assert expanded_tail([5], 0.95) == pytest.approx(0.00095, abs=1e-5)

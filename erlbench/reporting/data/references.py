@@ -1,0 +1,121 @@
+"""Reference runs: other people's runs, seed by seed, packaged as reference_runs.csv.gz; each source for itself."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+
+from erlbench.reporting.data.comparability import same_task
+from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.runs import Array, Run
+
+NEAR = 0.1  # two numbers of steps are common up to this share of theirs
+ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG"}  # ours, and their name in the sources
+
+
+@dataclass(frozen=True)
+class Source:
+    """Who made runs, where they are, and what a value is."""
+
+    name: str
+    repository: str
+    commit: str
+    returns: str  # "evaluation" or "training"
+    environments: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ReferenceRuns:
+    """The runs of one source with one algorithm in one environment."""
+
+    source: Source
+    env: str  # as the source names it
+    algorithm: str
+    runs: tuple[tuple[Array, Array], ...]  # of each seed, steps and returns, both (points,)
+
+    @property
+    def last(self) -> float:
+        """The steps of the shortest run."""
+        return float(min(steps[-1] for steps, _ in self.runs))
+
+    def at(self, steps: float) -> Array:
+        """The return of each run (runs,) at its point nearest to `steps`; without the runs that have none near."""
+        found = [_nearest(*run, steps) for run in self.runs]
+        return np.array([value for value in found if value is not None], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Our runs and theirs at the nearest common step."""
+
+    theirs: ReferenceRuns
+    steps: float
+    our_scores: Array  # (our runs,)
+    their_scores: Array  # (their runs,)
+
+
+class References:
+    """All reference runs."""
+
+    def __init__(self, sets: Iterable[ReferenceRuns] = ()) -> None:
+        self.sets = tuple(sets)
+
+    def of(self, cell: Cell) -> list[ReferenceRuns]:
+        """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
+
+        One entry for each source, the one that tells most first.
+        """
+        names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
+        return [one for one in self.sets if one.algorithm in names and same_task(cell.env, one.env)]
+
+    def pairs(self, cell: Cell) -> list[Pair]:
+        """The cell's finished runs beside those of each source at the nearest common step, where there is one."""
+        found = [_pair(cell.done, theirs) for theirs in self.of(cell) if cell.done]
+        return [pair for pair in found if pair is not None]
+
+
+def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> Pair | None:
+    ends = min(float(run.evaluations.timesteps[-1]) for run in done)
+    points = theirs.runs[0][0]
+    steps = float(points[np.abs(points - min(ends, theirs.last)).argmin()])
+    ours = [_nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps) for run in done]
+    scores = np.array([value for value in ours if value is not None], dtype=np.float64)
+    other = theirs.at(steps)
+    return Pair(theirs, steps, scores, other) if len(scores) == len(done) and len(other) and steps else None
+
+
+def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:
+    """The return at the last of the points nearest to `wanted`; None when there is none near."""
+    distance = np.abs(steps - wanted)
+    i = len(steps) - 1 - int(distance[::-1].argmin())
+    return float(returns[i]) if distance[i] <= NEAR * wanted else None
+
+
+def load_references() -> References:
+    """The packaged runs, ordered by source as reference_sources.csv is."""
+    folder = files("erlbench.reporting")
+    with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
+        sources = [
+            Source(row["source"], row["repository"], row["commit"], row["returns"], row["environments"],
+                   row["description"])
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
+    text = gzip.decompress((folder / "reference_runs.csv.gz").read_bytes()).decode()
+    by_set: dict[tuple[str, str, str], list[tuple[Array, Array]]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        series = _numbers(row["steps"]), _numbers(row["returns"])
+        by_set.setdefault((row["source"], row["env"], row["algorithm"]), []).append(series)
+    return References(
+        ReferenceRuns(source, env, algorithm, tuple(runs))
+        for source in sources for (name, env, algorithm), runs in by_set.items() if name == source.name
+    )  # fmt: skip
+
+
+def _numbers(text: str) -> Array:
+    return np.fromstring(text, dtype=np.float64, sep=" ")

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from erlbench.reporting.data.comparability import same_task
+from erlbench.reporting.data.comparison import leftovers
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.references import load_references
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.options import Options
+from erlbench.reporting.tables.references import references_table
+from erlbench.reporting.tables.scores import scores_table
+from tests.reporting.make_runs import make_run
+
+
+@pytest.fixture(scope="module")
+def references():
+    return load_references()
+
+
+def of(references, source, env, algorithm):
+    (found,) = [one for one in references.sets if (one.source.name, one.env, one.algorithm) == (source, env, algorithm)]
+    return found
+
+
+def test_all_runs_are_there_and_every_source_is_described(references):
+    assert sum(len(one.runs) for one in references.sets) == 1020
+    assert len({one.source.name for one in references.sets}) == 6
+    assert all(one.source.commit and one.source.returns in ("evaluation", "training") for one in references.sets)
+
+
+# Means ± sample standard deviations at 1e6 steps, as recomputed from the sources' raw files.
+@pytest.mark.parametrize(
+    ("source", "env", "algorithm", "runs", "expected"),
+    [
+        ("LQNew: QingLi implementation", "HalfCheetah-v2", "TD3", 8, (9871, 1455)),
+        ("LQNew: QingLi implementation", "HalfCheetah-v2", "SAC", 8, (11010, 705)),
+        ("LQNew: QingLi implementation", "Humanoid-v2", "PPO", 8, (443, 46)),
+        ("TD3 authors", "HalfCheetah-v1", "TD3", 10, (9567, 878)),
+        ("SimbaV2 collection", "HalfCheetah-v4", "SAC", 10, (11321, 1108)),
+    ],
+)
+def test_final_values_are_those_of_the_sources(references, source, env, algorithm, runs, expected):
+    values = of(references, source, env, algorithm).at(1_000_000)
+    assert len(values) == runs
+    assert (round(values.mean()), round(values.std(ddof=1))) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("HalfCheetah-v5", "HalfCheetah-v1", True),
+        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", False),
+        ("Hopper-v5", "Hopper-v2", False),
+        ("Hopper-v5", "Hopper-v5", True),
+        ("Hopper-v5@paper", "Hopper-v2", True),
+        ("Walker2d-v4", "Walker2d-v2", True),
+        ("Walker2d-v5", "Walker2d-v4", False),
+        ("Ant-v5@paper", "Ant-v2", False),
+        ("Ant-v5 (include_cfrc_ext_in_observation=False)", "Ant-v5 (include_cfrc_ext_in_observation=False)", True),
+        ("Humanoid-v5@paper", "Humanoid-v4", False),
+        ("dm_control/walker-run-v0", "dm_control/walker-run", True),
+        ("dm_control/walker-run-v0", "dm_control/walker-walk", False),
+    ],
+)
+def test_same_task(ours, theirs, same):
+    assert same_task(ours, theirs) is same
+
+
+@pytest.fixture
+def td3(tmp_path):
+    """Five runs of TD3 to 50,000 steps, and their page."""
+    steps = [0, 25_000, 50_000]
+    for seed in range(5):
+        make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 100 * seed, 2000 + 300 * seed], steps=steps)
+    return leftovers(find_runs([tmp_path], pytest.fail), [])
+
+
+def test_table_of_one_cell_by_hand(td3, references):
+    table = references_table(td3, references)
+    records = {record["source"]: record for record in table.records}
+    assert list(records) == [
+        "LQNew: QingLi implementation", "TD3 authors", "LQNew: Spinning Up rerun (TF1)", "LQNew: sfujim/TD3 rerun",
+    ]  # fmt: skip
+    record = records["TD3 authors"]
+    theirs = np.array(record["their_scores"].split(), float)
+    assert theirs == pytest.approx(of(references, "TD3 authors", "HalfCheetah-v1", "TD3").at(50_000))
+    ours = 2000 + 300 * np.arange(5)
+    assert (record["mean"], record["std"]) == pytest.approx((2600, ours.std(ddof=1)))
+    assert (record["their_runs"], record["steps"]) == (10, 50_000)
+    assert record["their_median"] == pytest.approx(np.median(theirs))
+    assert record["probability_ours_better"] == pytest.approx(stats.mannwhitneyu(ours, theirs).statistic / 50)
+    assert record["p_welch"] == pytest.approx(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
+    assert records["LQNew: Spinning Up rerun (TF1)"]["steps"] == 51_999  # the nearest that it has
+    assert any("sfujim/TD3, commit 34770cc, evaluation returns" in note for note in table.notes)
+
+
+def test_column_of_the_score_table_names_its_source(td3):
+    table = scores_table(td3, load_published())
+    (record,) = table.records
+    assert (record["reference_source"], record["reference_runs"]) == ("LQNew: QingLi implementation", 8)
+    assert dict(zip(table.header, table.cells[0], strict=True))["Reference runs"].text == "2,294 ± 672.0 (8)"
+
+
+def test_band_is_drawn_behind_and_named(td3, tmp_path):
+    caption = " ".join(draw_curves(td3, td3.groups[0], load_published(), tmp_path / "curves", Options()))
+    assert "Dash-dotted and hatched: reference runs of others" in caption
+    assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns on HalfCheetah-v2" in caption
+
+
+def test_other_algorithms_and_tasks_have_none(tmp_path, references):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 100], steps=[0, 50_000])
+    make_run(tmp_path, "Ant-v5@paper", "td3", 0, [0, 100], steps=[0, 50_000])
+    make_run(tmp_path, "HalfCheetah-v5", "td3", 0, [0, 100], steps=[0, 2_000])  # no step that is common
+    page = leftovers(find_runs([tmp_path], pytest.fail), [])
+    assert references_table(page, references) is None
+    caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", Options()))
+    assert "reference runs" not in caption
