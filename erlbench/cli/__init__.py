@@ -6,6 +6,7 @@ import importlib
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -13,12 +14,21 @@ import click
 from erlbench import __version__
 from erlbench.errors import ErlbenchError, Interrupted, nearest
 
-COMMANDS = {
-    "run": "Train algorithms on environments, or run the cells of a study.",
-    "report": "Write tables and curves from the results there are.",
-    "list": "List the algorithms, environments or studies.",
-    "show": "Show settings, status and last scores of a run.",
-}
+# Every command, by what a user wants to do, in the order of their use.
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Run": {
+        "run": "Train algorithms on environments, or run the cells of a study.",
+    },
+    "Look": {
+        "list": "List the algorithms, environments or studies.",
+        "show": "Show the settings, the status and the last scores of a run.",
+        "play": "Watch the policy of a run in a window or as a film.",
+    },
+    "Judge": {
+        "report": "Write tables and curves from results.",
+    },
+}  # fmt: skip
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
 class Commands(click.Group):
@@ -34,8 +44,9 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([*commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -77,13 +88,13 @@ def _explain(error: Exception, verbose: bool) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="erlbench", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Benchmark evolutionary reinforcement learning against its parents.
+    """Compare evolutionary reinforcement learning with evolution strategies and gradient methods.
 
     \b
     Examples:
-      erlbench run --algo aes-rl --env Walker2d-v5
-      erlbench run --study aes-rl-table-1 --profile smoke
-      erlbench report results/smoke
+      erlbench run --algo cem --env Swimmer-v5       # run
+      erlbench show results                          # look
+      erlbench report results                        # judge
 
     Exit codes: 0 all done, 1 some cells failed, 2 wrong usage, 130 interrupted (everything is saved).
     """

@@ -23,6 +23,7 @@ class NumpyPolicy:
         if parameters.shape != (spec.size,):
             raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
         self.spec = spec
+        self.parameters = parameters
         self._random: np.random.Generator | None = None
         self._memory: list[np.ndarray] = []  # hidden and cell states
         self._observation = np.empty(spec.sizes[0], np.float32)
@@ -43,6 +44,10 @@ class NumpyPolicy:
         for operation in self._operations:
             operation()
         return self._action
+
+    def act(self, observation: np.ndarray) -> Any:
+        """The environment's action for an observation `(observation,)`: a new array `(action,)`, or an integer."""
+        return self.denormalise(self.normalised(observation))
 
     # -- the operations, in order -----------------------------------------------------------------------------------
 

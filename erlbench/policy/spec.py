@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save
 
 from erlbench.policy.layout import Tensor, network_tensors
 
@@ -138,9 +136,3 @@ class PolicySpec:
 @lru_cache(maxsize=64)  # outside of the specs, which travel with every task
 def _tensors(widths: tuple[int, ...], bias: bool, lstm: bool) -> list[Tensor]:
     return network_tensors(widths, bias=bias, lstm=lstm)
-
-
-def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
-    """A policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
-    tensors = {name: np.array(tensor) for name, tensor in spec.split(parameters).items()}
-    return save(tensors, {"policy": json.dumps(asdict(spec))})

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench import __version__
-from erlbench.cli import COMMANDS, cli
+from erlbench.cli import COMMANDS, GROUPS, cli
 from erlbench.cli.arguments import option_fields
 
 
@@ -22,7 +22,9 @@ def test_commands_are_in_the_order_of_their_use():
     assert invoke("list", "--help").exit_code == 0  # whose module must not hide the builtin
     result = invoke("--help")
     assert result.exit_code == 0
-    positions = [result.output.index(f"\n  {name} ") for name in ("run", "report", "list", "show")]
+    positions = [result.output.index(f"\n{title}:\n") for title in GROUPS]
+    assert positions == sorted(positions)
+    positions = [result.output.index(f"\n  {name} ") for name in COMMANDS]
     assert positions == sorted(positions)
 
 

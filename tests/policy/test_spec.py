@@ -9,7 +9,8 @@ import torch
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from erlbench.policy import NumpyPolicy, PolicySpec, layer_slices, parameter_count, serialise_policy
+from erlbench.errors import UsageError
+from erlbench.policy import NumpyPolicy, PolicySpec, layer_slices, load_policy, parameter_count, serialise_policy
 
 
 def make(sizes, **more):
@@ -82,3 +83,29 @@ def test_a_saved_policy_holds_named_tensors(tmp_path):
     np.testing.assert_array_equal(tensors["observation.std"], [11, 12])
     with safe_open(tmp_path / "p.safetensors", "numpy") as file:
         assert json.loads(file.metadata()["policy"])["normalisation"] is True
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        PolicySpec((3, 4, 2), "tanh", (-1.0, 0.0), (1.0, 2.0), normalisation=True),
+        PolicySpec((3, 4, 2), "relu", (), (), actions="discrete", squashing="linear", bias=False),
+        PolicySpec((2, 3, 1), "tanh", (-1.0,), (1.0,), network="lstm", actions="bins", bins=5),
+    ],
+)
+def test_a_policy_is_read_as_it_was_written(spec, tmp_path):
+    parameters = np.random.default_rng(0).normal(size=spec.size).astype(np.float32)
+    (tmp_path / "policy.safetensors").write_bytes(serialise_policy(parameters, spec))
+    for path in (tmp_path, tmp_path / "policy.safetensors"):
+        policy = load_policy(path)
+        assert policy.spec == spec
+        assert np.array_equal(policy.parameters, parameters)
+
+
+@pytest.mark.parametrize("data", [b"", b"nothing", b"\x02\0\0\0\0\0\0\0{}"])
+def test_a_file_that_is_no_policy(data, tmp_path):
+    (tmp_path / "policy.safetensors").write_bytes(data)
+    with pytest.raises(UsageError, match="is no policy that erlbench wrote"):
+        load_policy(tmp_path)
+    with pytest.raises(UsageError, match="a run writes its policy when it is done"):
+        load_policy(tmp_path / "none")

@@ -1,0 +1,38 @@
+"""`erlbench play`: watch the policy of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--video", metavar="FILE", type=click.Path(path_type=Path), help="write a film, .mp4 or .gif; no window")
+@click.option("--no-video", is_flag=True, help="neither window nor film: print the returns")
+@click.option("--episodes", default=1, show_default=True, metavar="N", type=click.IntRange(min=1), help="episodes")
+@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="end each episode after so many steps")
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="other start states than the last evaluation's")
+def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None) -> None:
+    """Watch the policy of the finished run in the folder RUN.
+
+    It opens a window. With --video it writes a film instead, which needs no display: MuJoCo then draws by EGL or by
+    OSMesa, whichever works; MUJOCO_GL=egl or MUJOCO_GL=osmesa chooses one. The episodes start as those of the run's
+    last evaluation, so the printed returns are those in eval.csv.
+
+    \b
+    Examples:
+      erlbench play results/Swimmer-v5/cem/seed-000
+      erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.mp4
+      erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.gif --steps 200
+      erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
+    """
+    from erlbench.playing import play_run
+
+    window = video is None and not no_video
+    played = play_run(run, episodes=episodes, seed=seed, steps=steps, video=video, window=window)
+    for number, episode in enumerate(played, 1):
+        click.echo(f"episode {number}: return {episode.total:,.2f}, {episode.length:,} steps")
+    if video is not None:
+        click.echo(f"film: {video}")

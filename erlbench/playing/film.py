@@ -1,0 +1,94 @@
+"""Films: frames to an mp4 or a gif."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from erlbench.errors import UsageError
+
+SUFFIXES = (".mp4", ".gif")
+GIF_RATE = 25.0  # frames a second; more are left out
+GIF_WIDTH = 320  # pixels; wider frames are made smaller
+
+Draw = Callable[[], np.ndarray]
+
+
+class Film(Protocol):
+    """Is a whole file once it is closed. `draw` gives a frame, `(height, width, 3)` uint8."""
+
+    def add(self, draw: Draw) -> None: ...
+    def close(self) -> None: ...
+
+
+class Mp4:
+    """H.264 by the ffmpeg of imageio-ffmpeg."""
+
+    def __init__(self, path: Path, rate: float) -> None:
+        self._path, self._rate, self._writer = path, rate, None
+
+    def add(self, draw: Draw) -> None:
+        """Write a frame; odd rows and columns are left out, which H.264 does not have."""
+        import imageio_ffmpeg
+
+        frame = draw()
+        height, width = (side - side % 2 for side in frame.shape[:2])
+        if self._writer is None:
+            self._writer = imageio_ffmpeg.write_frames(
+                str(self._path), (width, height), fps=self._rate, macro_block_size=2, ffmpeg_log_level="error"
+            )
+            self._writer.send(None)
+        self._writer.send(np.ascontiguousarray(frame[:height, :width]))
+
+    def close(self) -> None:
+        """End the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+class Gif:
+    """A looping gif by Pillow, of at most `GIF_RATE` frames a second and `GIF_WIDTH` pixels."""
+
+    def __init__(self, path: Path, rate: float) -> None:
+        self._path, self._rate = path, rate
+        self._every = max(1, round(rate / GIF_RATE))
+        self._frames: list[Any] = []
+        self._seen = 0
+
+    def add(self, draw: Draw) -> None:
+        """Keep a frame, or leave it out, which then is not drawn."""
+        from PIL import Image
+
+        if self._seen % self._every == 0:
+            image = Image.fromarray(draw())
+            if image.width > GIF_WIDTH:
+                image = image.resize((GIF_WIDTH, round(image.height * GIF_WIDTH / image.width)))
+            self._frames.append(image.quantize(64))
+        self._seen += 1
+
+    def close(self) -> None:
+        """Write the file."""
+        if self._frames:
+            first, *others = self._frames
+            milliseconds = 1000 * self._every / self._rate
+            first.save(self._path, save_all=True, append_images=others, duration=milliseconds, loop=0)
+
+
+def create(path: Path, rate: float) -> Film:
+    """The film that `path` names by its suffix, of `rate` frames a second."""
+    check(path)
+    return Mp4(path, rate) if path.suffix == ".mp4" else Gif(path, rate)
+
+
+def check(path: Path) -> None:
+    """Raise a `UsageError` for a film that cannot be made."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"--video {path}: the name must end in {' or '.join(SUFFIXES)}")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"--video {path}: there is no folder {path.parent}")
+    if path.suffix == ".mp4" and find_spec("imageio_ffmpeg") is None:
+        raise UsageError("an mp4 needs a package: pip install 'erlbench[video]'; a gif needs none")

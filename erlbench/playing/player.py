@@ -1,0 +1,126 @@
+"""Plays the policy of a finished run: in a window, as a film, or without a picture."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from erlbench.errors import UsageError
+from erlbench.playing import film, renderer
+from erlbench.policy import NumpyPolicy, load_policy
+from erlbench.running.evaluation import start_states
+
+RATE = 30.0  # frames a second of environments that do not tell theirs
+WINDOW, FRAMES = "human", "rgb_array"
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One episode that was played."""
+
+    seed: int  # of the environment's reset
+    length: int  # steps
+    total: float  # undiscounted return
+
+
+class Drawn(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Hands a frame to the film after the reset and after each step."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], to: film.Film) -> None:
+        super().__init__(env)
+        self.film = to
+
+    def reset(self, **arguments: Any) -> Any:
+        outcome = self.env.reset(**arguments)
+        self.film.add(self._draw)
+        return outcome
+
+    def step(self, action: Any) -> Any:
+        outcome = self.env.step(action)
+        self.film.add(self._draw)
+        return outcome
+
+    def _draw(self) -> np.ndarray:
+        return np.asarray(self.env.render())
+
+
+def play_run(
+    run: Path, *, episodes: int = 1, seed: int | None = None, steps: int | None = None, video: Path | None = None,
+    window: bool = False,
+) -> list[Episode]:  # fmt: skip
+    """Play the policy of the run in the folder `run`, which is done, by its deterministic actions.
+
+    The start states are those of the final evaluation of a run with the same seed, or with `seed`, so that the
+    returns are those of the last row in eval.csv. `steps` ends the episodes earlier. With `video`
+    (a name that ends in .mp4 or .gif) all episodes become one film, with `window` they are shown.
+    Raises `UsageError` for a folder without a policy, and where nothing can be drawn.
+    """
+    config = _config(run)
+    policy = load_policy(run)
+    if video is not None:
+        film.check(video)
+    seeds = start_states(config["seed"] if seed is None else seed, None, episodes)
+    mode = WINDOW if window else FRAMES if video else None
+    with _environment(config, mode) as (env, limit):
+        rate = float(env.metadata.get("render_fps") or RATE)
+        with closing(film.create(video, rate)) if video else nullcontext() as made:
+            if mode == FRAMES:
+                renderer.simplify(env)
+            stage = Drawn(env, made) if made is not None else env
+            return [_play(stage, policy, min(limit, steps or limit), one) for one in seeds]
+
+
+def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int) -> Episode:
+    from erlbench.work.rollout import play
+
+    played = play(env, policy, limit, seed, mode=True)
+    return Episode(seed, played.length, played.total)
+
+
+def _config(run: Path) -> dict[str, Any]:
+    """The tables `run` and `env_settings` of config.toml, in one."""
+    try:
+        config = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
+        return {**config["run"], "env_settings": config.get("env_settings", {})}
+    except FileNotFoundError:
+        raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
+                         "results/Hopper-v5/td3/seed-000") from None  # fmt: skip
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{run / 'config.toml'} cannot be read: {error}") from error
+
+
+@contextmanager
+def _environment(config: dict[str, Any], mode: str | None) -> Iterator[tuple[gymnasium.Env[Any, Any], int]]:
+    """The run's environment with the render mode `mode`, and its longest episode in steps."""
+    name = config["env"]
+    if mode == WINDOW and not renderer.has_display():
+        raise UsageError("there is no display to open a window on; make a film instead: --video film.mp4 (or .gif)")
+    if mode == FRAMES and _by_mujoco(name):
+        renderer.choose_offscreen()  # before MuJoCo is imported
+    from erlbench.envs.registry import build, problem
+
+    found = problem(name, config["env_settings"])
+    spec = dataclasses.replace(found.env, kwargs={**found.env.kwargs, "render_mode": mode}) if mode else found.env
+    env = build(spec)
+    try:
+        if mode and mode not in env.metadata.get("render_modes", ()):
+            raise UsageError(f"{name} cannot be drawn: it has no render mode {mode}; --no-video plays it without")
+        yield env, found.env.max_episode_steps
+    finally:
+        env.close()
+
+
+def _by_mujoco(name: str) -> bool:
+    """Whether MuJoCo draws the environment, or may; Box2D's, the classic ones and our own do without it."""
+    from erlbench.envs.catalogue import LISTED
+
+    env_id = name.partition("@")[0]
+    return env_id not in LISTED or "MuJoCo" in LISTED[env_id].source or "dm_control" in LISTED[env_id].source

@@ -1,0 +1,83 @@
+"""How MuJoCo draws on this machine: by a display, by EGL, or by OSMesa."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from erlbench.errors import UsageError
+
+OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
+PACKAGES = {"egl": "libegl1", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
+VARIABLE = "MUJOCO_GL"
+SECONDS = 60  # a driver that hangs is one that does not work
+PROBE = """
+import mujoco
+model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+renderer = mujoco.Renderer(model, 16, 16)
+renderer.update_scene(data)
+assert renderer.render().any()
+"""
+
+
+def has_display() -> bool:
+    """Whether a window can be opened."""
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def works(backend: str) -> bool:
+    """Whether MuJoCo draws by `backend`; tried in a process of its own, which a broken driver may end."""
+    environment = {**os.environ, VARIABLE: backend, "PYOPENGL_PLATFORM": backend}
+    try:
+        done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def working() -> Mapping[str, bool]:
+    """Which of the renderers that need no display work here."""
+    return {backend: works(backend) for backend in OFFSCREEN}
+
+
+def simplify(env: Any) -> None:
+    """Draw Gymnasium's robots without shadows, reflections and smooth edges, by the camera that follows them.
+
+    Mesa's software renderer, which is what there is without a GPU, then takes a tenth of the time for a frame.
+    """
+    bare = env.unwrapped
+    if not hasattr(bare, "mujoco_renderer"):
+        return
+    import mujoco
+
+    camera = mujoco.mj_name2id(bare.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
+    if camera != -1:  # Gymnasium's default one stays where it is, and the robot leaves the picture
+        bare.mujoco_renderer.camera_id = camera
+    bare.model.vis.quality.offsamples = 0
+    env.reset(seed=0)
+    env.render()  # makes the viewer
+    flags = bare.mujoco_renderer.viewer.scn.flags
+    flags[mujoco.mjtRndFlag.mjRND_SHADOW] = flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+
+
+def choose_offscreen() -> None:
+    """Have MuJoCo draw without a display: by $MUJOCO_GL, or by the first renderer that works.
+
+    A `UsageError` names the packages when none does.
+    """
+    chosen = os.environ.get(VARIABLE, "")
+    if chosen in ("glfw", *OFFSCREEN):
+        return
+    for backend in OFFSCREEN:
+        if works(backend):
+            os.environ[VARIABLE] = os.environ["PYOPENGL_PLATFORM"] = backend
+            return
+    raise UsageError(
+        "MuJoCo cannot draw here: neither EGL nor OSMesa works. Install one of them, on Debian and Ubuntu by: "
+        f"sudo apt install {PACKAGES['egl']} libegl-mesa0, or: sudo apt install {PACKAGES['osmesa']}"
+    )

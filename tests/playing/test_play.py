@@ -1,0 +1,122 @@
+"""`erlbench play`: the returns of eval.csv, films that other people's readers open, and clear refusals."""
+
+from __future__ import annotations
+
+import csv
+import stat
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from erlbench.cli import cli
+from erlbench.playing import play_run, renderer
+from erlbench.policy import load_policy
+from tests.runs import make_cell, run
+
+
+def invoke(*words: object):
+    return CliRunner().invoke(cli, ["play", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def pendulum(tmp_path_factory):
+    """A finished run on an environment that Pygame draws."""
+    cell = make_cell("cem", tmp_path_factory.mktemp("runs"), "Pendulum-v1", steps=2000, eval_freq=1000)
+    assert run(cell) == 0
+    return cell.directory
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory):
+    """A finished run on an environment that MuJoCo draws."""
+    cell = make_cell("cem", tmp_path_factory.mktemp("runs"), "Swimmer-v5", steps=1000)
+    assert run(cell) == 0
+    return cell.directory
+
+
+def last_returns(folder):
+    with open(folder / "eval.csv") as file:
+        return [float(value) for value in list(csv.DictReader(file))[-1]["returns"].split()]
+
+
+def test_the_returns_are_those_of_the_last_evaluation(pendulum):
+    expected = last_returns(pendulum)
+    assert [episode.total for episode in play_run(pendulum, episodes=len(expected))] == expected
+    assert [episode.total for episode in play_run(pendulum, episodes=1, seed=7)] != expected[:1]
+
+
+def test_a_gif_has_a_frame_for_each_state(pendulum, tmp_path):
+    result = invoke(pendulum, "--video", tmp_path / "a.gif", "--steps", 12)
+    assert result.exit_code == 0, result.stderr
+    assert "episode 1: return -" in result.stdout
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames == 13
+        assert film.size == (320, 320)
+
+
+def test_an_mp4_of_a_robot(robot, tmp_path):
+    if not any(renderer.working().values()):
+        pytest.skip("no OpenGL without a display; Debian's package libosmesa6 (or libegl1) brings it")
+    result = invoke(robot, "--video", tmp_path / "a.mp4", "--steps", 24)
+    assert result.exit_code == 0, result.stderr
+    frames = imageio_ffmpeg.read_frames(str(tmp_path / "a.mp4"))
+    assert next(frames)["size"] == (480, 480)
+    pictures = [np.frombuffer(frame, np.uint8).reshape(480, 480, 3).astype(float) for frame in frames]
+    assert len(pictures) == 25
+    assert pictures[0].std() > 20  # something is drawn
+    assert np.abs(pictures[-1] - pictures[0]).mean() > 1  # and it moves
+
+
+def test_the_policy_acts_in_gymnasium(pendulum):
+    import gymnasium
+
+    policy, env = load_policy(pendulum), gymnasium.make("Pendulum-v1")
+    policy.reset()
+    observation, _ = env.reset(seed=play_run(pendulum)[0].seed)
+    total = 0.0
+    for _ in range(200):
+        observation, reward, *_ = env.step(policy.act(observation))
+        total += float(reward)
+    assert total == pytest.approx(last_returns(pendulum)[0], rel=1e-12)
+
+
+def test_others_may_read_the_policy(pendulum):
+    mode = stat.S_IMODE((pendulum / "policy.safetensors").stat().st_mode)
+    assert mode == stat.S_IMODE((pendulum / "config.toml").stat().st_mode)
+
+
+def test_clear_refusals(pendulum, tmp_path, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    (tmp_path / "config.toml").write_text('[run]\nenv = "Pendulum-v1"\nseed = 0\n')
+    for words, message in (
+        ([pendulum], "there is no display to open a window on; make a film instead"),
+        ([pendulum, "--video", tmp_path / "a.avi"], "the name must end in .mp4 or .gif"),
+        ([pendulum, "--video", tmp_path / "none" / "a.gif"], "there is no folder"),
+        ([tmp_path / "none"], "is no run: there is no config.toml"),
+        ([tmp_path, "--no-video"], "policy.safetensors; a run writes its policy when it is done"),
+    ):
+        result = invoke(*words)
+        assert result.exit_code == 2
+        assert message in " ".join(result.stderr.split())
+
+
+def test_a_robot_needs_a_renderer(robot, tmp_path, monkeypatch):
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(renderer, "works", lambda backend: False)
+    result = invoke(robot, "--video", tmp_path / "a.gif")
+    assert result.exit_code == 2
+    assert "neither EGL nor OSMesa works" in result.stderr
+    assert "sudo apt install libegl1" in result.stderr
+
+
+def test_an_environment_without_pictures(tmp_path):
+    cell = make_cell("cem", tmp_path, "erlbench/PartiallyObservablePendulum-v0", steps=200)
+    assert run(cell) == 0
+    assert len(play_run(cell.directory)) == 1
+    result = invoke(cell.directory, "--video", tmp_path / "a.gif")
+    assert result.exit_code == 2
+    assert "cannot be drawn" in result.stderr
