@@ -29,7 +29,8 @@ class Mp4:
     """H.264 by the ffmpeg of imageio-ffmpeg."""
 
     def __init__(self, path: Path, rate: float) -> None:
-        self._path, self._rate, self._writer = path, rate, None
+        self._path, self._rate = path, rate
+        self._writer: Any = None  # a generator of imageio-ffmpeg that takes frames
 
     def add(self, draw: Draw) -> None:
         """Write a frame; odd rows and columns are left out, which H.264 does not have."""

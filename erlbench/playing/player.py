@@ -103,19 +103,20 @@ def _environment(config: dict[str, Any], mode: str | None) -> Iterator[tuple[gym
     name = config["env"]
     if mode == WINDOW and not renderer.has_display():
         raise UsageError("there is no display to open a window on; make a film instead: --video film.mp4 (or .gif)")
-    if mode == FRAMES and _by_mujoco(name):
-        renderer.choose_offscreen()  # before MuJoCo is imported
+    if mode == FRAMES:
+        renderer.choose_offscreen(mujoco=_by_mujoco(name))  # before they are imported
     from erlbench.envs.registry import build, problem
 
     found = problem(name, config["env_settings"])
-    spec = dataclasses.replace(found.env, kwargs={**found.env.kwargs, "render_mode": mode}) if mode else found.env
-    env = build(spec)
-    try:
+    with closing(build(found.env)) as env:
         if mode and mode not in env.metadata.get("render_modes", ()):
             raise UsageError(f"{name} cannot be drawn: it has no render mode {mode}; --no-video plays it without")
-        yield env, found.env.max_episode_steps
-    finally:
-        env.close()
+        if not mode:
+            yield env, found.env.max_episode_steps
+            return
+    spec = dataclasses.replace(found.env, kwargs={**found.env.kwargs, "render_mode": mode})
+    with closing(build(spec)) as env:
+        yield env, spec.max_episode_steps
 
 
 def _by_mujoco(name: str) -> bool:

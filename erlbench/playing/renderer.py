@@ -65,11 +65,14 @@ def simplify(env: Any) -> None:
     flags[mujoco.mjtRndFlag.mjRND_SHADOW] = flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
 
 
-def choose_offscreen() -> None:
-    """Have MuJoCo draw without a display: by $MUJOCO_GL, or by the first renderer that works.
+def choose_offscreen(*, mujoco: bool) -> None:
+    """Have Pygame and, where it is wanted, MuJoCo draw without a display.
 
-    A `UsageError` names the packages when none does.
+    MuJoCo does so by $MUJOCO_GL, or by the first renderer that works. A `UsageError` names the packages when none does.
     """
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # else Pygame complains where there is no display
+    if not mujoco:
+        return
     chosen = os.environ.get(VARIABLE, "")
     if chosen in ("glfw", *OFFSCREEN):
         return

@@ -47,4 +47,5 @@ def load_policy(path: Path | str) -> NumpyPolicy:
 
 def _spec(values: dict[str, Any]) -> PolicySpec:
     """The spec from JSON, whose lists were tuples."""
-    return PolicySpec(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    tuples: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return PolicySpec(**tuples)
