@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import gymnasium
 import numpy as np
 
 from erlbench.errors import UsageError
+from erlbench.files import read_toml
 from erlbench.playing import film, renderer
 from erlbench.policy import NumpyPolicy, load_policy
 from erlbench.running.evaluation import start_states
@@ -88,7 +88,7 @@ def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: i
 def _config(run: Path) -> dict[str, Any]:
     """The tables `run` and `env_settings` of config.toml, in one."""
     try:
-        config = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
+        config = read_toml(run / "config.toml")
         return {**config["run"], "env_settings": config.get("env_settings", {})}
     except FileNotFoundError:
         raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
