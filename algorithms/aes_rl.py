@@ -138,11 +138,19 @@ class AESRL(Algorithm):
             if individual.snapshot is not None
         ]
         if not self.exhausted:
-            for worker in range(self.context.workers):
-                if worker not in self.state.individuals:
-                    tasks += self._launch(worker)
+            free = [worker for worker in range(self.context.workers) if worker not in self.state.individuals]
+            for worker in free if self._critic_keeps_up else ():
+                tasks += self._launch(worker)
             tasks += self._critic_block()
         return tasks
+
+    @property
+    def _critic_keeps_up(self) -> bool:
+        """Whether individuals need not wait for the critic; with `critic_ratio` it may be one block behind."""
+        settings, counters = self.settings, self.counters
+        if settings.critic_ratio is None or not self.warm:
+            return True
+        return counters.critic_updates + settings.critic_block > settings.critic_ratio * counters.timesteps
 
     def _launch(self, worker: int) -> list[Task]:
         """Sample an individual (no antithetic pairs), train it by gradients or not, and play its episodes."""
@@ -204,9 +212,10 @@ class AESRL(Algorithm):
         )
 
     def _critic_block(self) -> list[Task]:
-        """The next block of critic updates: one at a time, never more updates than timesteps so far."""
+        """The next block of critic updates: one at a time, never begun ahead of the timesteps times their ratio."""
         settings, critic = self.settings, self.state.critic
-        if critic.in_flight or not self.warm or critic.step >= self.counters.timesteps:
+        ratio = 1.0 if settings.critic_ratio is None else settings.critic_ratio
+        if critic.in_flight or not self.warm or critic.step >= ratio * self.counters.timesteps:
             return []
         view = self.context.replay.view(settings.replay_size)
         task = critic_task(

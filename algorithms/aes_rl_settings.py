@@ -77,6 +77,13 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
         False, "play these episodes even if no rule uses f(mu)", "off: our choice; AES-RL's code does it"
     )
     critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
+    critic_ratio: float | None = setting(
+        None,
+        "critic updates per timestep, held from both sides: new individuals wait for a critic that is a block behind; "
+        "none: the critic makes at most one per timestep, and nothing waits for it",
+        OURS,
+        minimum=1e-9,
+    )
     actor_episodes: int = setting(
         10, "an actor gets as many updates as the last so many episodes had steps", CODE, minimum=1
     )
@@ -159,6 +166,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "paper": {},
         "code": {"tell_in_warmup": True},
+        "fixed-ratio": {"critic_ratio": 1.0},
         **TABLE_2,
         **{f"{name}-code": _as_the_code(rules) for name, rules in TABLE_2.items()},
     }

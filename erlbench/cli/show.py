@@ -65,9 +65,10 @@ def _show_run(run: Path, last: int) -> None:
     ]
     facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
     facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
+    rows = _evaluations(run / "eval.csv")[-last:]
+    facts += _updates_per_step(rows[-1]) if rows else []
     print_table("Status", ("name", "value"), facts)
     click.echo()
-    rows = _evaluations(run / "eval.csv")[-last:]
     if rows:
         shown = [name for name in SHOWN if name in rows[-1]]
         print_table("Last evaluations", shown, [[_number(row.get(name)) for name in shown] for row in rows])
@@ -92,6 +93,19 @@ def _evaluations(path: Path) -> list[dict[str, str]]:
         return []
     except (OSError, ValueError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
+
+
+def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
+    """Gradient updates per training step at an evaluation, where there are any."""
+    found = []
+    for kind in ("critic", "actor"):
+        try:
+            updates, steps = float(row[f"{kind}_updates"]), float(row["timesteps"])
+        except (KeyError, ValueError):
+            continue
+        if updates and steps:
+            found.append((f"{kind} updates per step", f"{updates / steps:.2f}"))
+    return found
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class Fake:
     def __init__(self, tmp_path, algorithm_type, settings, *, workers=1, total=10_000, seed=5):
         self.store = Store.create()
         problem = Problem(EnvSpec("Fake-v0", 100), OBSERVATION, ACTION, (-1.0,), (1.0,))
+        tmp_path.mkdir(exist_ok=True)
         self.replay = Replay(tmp_path / "replay", OBSERVATION, ACTION)
         context = Context(problem, seed, total, workers, self.store, self.replay)
         self.algorithm = algorithm_type(settings, context)

@@ -11,6 +11,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.running.checkpoint import decode, encode
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
+from tests.runs import make_cell, rows, run
 
 from .fake import Fake
 
@@ -263,6 +264,49 @@ def test_a_checkpoint_in_mid_flight_goes_on_alike(make):
     np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, twin.algorithm.state.distribution.mean)
     assert fake.algorithm.counters == twin.algorithm.counters
     assert fake.algorithm.metrics() == twin.algorithm.metrics()
+
+
+def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
+    """Thirty steps of warm-up and blocks of seven: nobody starts before four blocks, and then the fifth is due."""
+    fake = make(dataclasses.replace(SMALL, critic_ratio=1.0))
+    warm_up(fake)
+    for step in (0, 7, 14, 21):
+        (block,) = fake.ask()
+        assert (block.kind, block.settings["step"]) == ("critic", step)
+        assert fake.ask() == []
+        fake.finish(block)
+    tasks = fake.ask()  # 28 updates in 30 steps: less than a block behind
+    assert {task.worker for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
+    (block,) = (task for task in tasks if task.kind == "critic")
+    fake.finish(block)
+    assert [task.kind for task in fake.ask()] == []  # 35 updates: the critic waits
+    half = make(dataclasses.replace(SMALL, critic_ratio=0.5))
+    warm_up(half)
+    half.finish(half.ask()[0])
+    assert half.algorithm.counters.critic_updates == 7
+    half.finish(half.ask()[0])
+    tasks = half.ask()
+    assert {task.worker for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
+
+
+@pytest.mark.slow
+def test_a_ratio_holds_whatever_the_number_of_workers(tmp_path):
+    """In simulated time, where nine workers leave the critic behind."""
+    found = {}
+    for ratio in (None, 1.0):
+        cell = make_cell(
+            "aes-rl",
+            tmp_path / str(ratio),
+            steps=2000,
+            simulated_time=True,
+            workers=9,
+            settings={"critic_ratio": ratio},
+        )
+        assert run(cell) == 0
+        last = rows(cell.directory, "eval.csv")[-1]
+        found[ratio] = int(last["critic_updates"]) / int(last["timesteps"])
+    assert found[None] < 0.5
+    assert 0.8 < found[1.0] <= 1.1
 
 
 def test_values_per_environment():

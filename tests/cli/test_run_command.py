@@ -170,8 +170,8 @@ def test_the_same_cell_asked_for_twice_is_one():
 def test_a_study_with_filters():
     cells = cells_of(study=("aes-rl-table-1,aes-rl-figure-3",), profile="paper", env=("Hopper-v5@paper",))
     names = {cell.name for cell in cells}
-    assert names == {"cem-rl", "p-cem-rl-b256@barriers", "p-cem-rl-b256", "aes-rl", "aes-rl@w9"}
-    assert len(cells) == 50  # ten seeds; figure 3 has three of them
+    assert names == {"cem-rl", "p-cem-rl-b256@barriers", "p-cem-rl-b256", "aes-rl", "aes-rl@fixed-ratio", "aes-rl@w9"}
+    assert len(cells) == 60  # ten seeds; figure 3 has three of them
     assert {cell.out for cell in cells} == {Path("results/paper")}
     assert {cell.workers for cell in cells if cell.name == "aes-rl@w9"} == {9}
     assert {cell.processes for cell in cells if cell.name == "cem-rl"} == {1}

@@ -65,6 +65,15 @@ def test_show_a_run(run):
     assert lines[-2:] == ["5,000 50 2,000 20.25", "10,000 10 3,000.12 20.25"]  # the cut line is left out
 
 
+def test_show_tells_the_updates_per_step(run):
+    (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,1200,25000\n")
+    lines = [" ".join(line.split()) for line in invoke("show", run).stdout.splitlines()]
+    assert "critic updates per step 0.24" in lines
+    assert "actor updates per step 5.00" in lines
+    (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,0,0\n")
+    assert "per step" not in invoke("show", run).stdout
+
+
 def test_show_a_run_that_has_just_begun(run):
     for name in ("status.json", "meta.json", "eval.csv"):
         (run / name).unlink()
