@@ -61,8 +61,11 @@ class FitnessSettings:
 def policy_of(problem: Problem, settings: Actor, normalisation: bool = False) -> PolicySpec:
     """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say, or what SAC can train.
 
-    Discrete actions are the argmax of as many outputs, which are squashed for gradients only.
+    Discrete actions are the argmax of as many outputs, which are squashed for gradients only. Where nothing is
+    observed, as by a function to be minimised, the policy is the action itself, in the environment's units.
     """
+    if not problem.observation_size:
+        return PolicySpec((0, problem.action_size), "tanh", problem.action_low, problem.action_high, squashing="linear")
     sizes = (problem.observation_size, *settings.hidden, problem.action_size)
     more: dict[str, Any] = {"actions": "discrete"} if problem.discrete else {}
     if isinstance(settings, PolicySettings):

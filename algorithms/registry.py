@@ -95,6 +95,13 @@ def require(name: str) -> None:
         raise UsageError(f"{name} needs a package that is not installed; type: {command}")
 
 
+def check_observations(name: str, size: int, env: str) -> None:
+    """Raise a `UsageError` when `name` learns from observations and `env` has none."""
+    if not size and entry(name).critic_updates:
+        able = ", ".join(other for other, listed in ALGORITHMS.items() if not listed.critic_updates)
+        raise UsageError(f"{name} learns from observations, and {env} has none; these algorithms need none: {able}")
+
+
 def check_actions(name: str, discrete: bool, env: str) -> None:
     """Raise a `UsageError` that names the algorithms that can when `name` cannot run on such actions."""
     kind = DISCRETE if discrete else CONTINUOUS

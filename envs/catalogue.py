@@ -14,6 +14,7 @@ from typing import Any
 from erlbench.errors import UsageError, nearest
 
 OWN = "erlbench/"
+FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
 DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
 
@@ -86,6 +87,17 @@ _MUJOCO = {
     "Swimmer": (8, 8, 2, 1000),
     "Walker2d": (17, 17, 6, 1000),
 }
+# Functions to be minimised (envs/functions.py): dimensions
+_FUNCTIONS = {
+    "ackley": 10,
+    "cigar": 10,
+    "ellipsoid": 10,
+    "griewank": 10,
+    "quadratic": 3,
+    "rastrigin": 10,
+    "rosenbrock": 10,
+    "sphere": 10,
+}
 # Domain-task: observation, action
 _DM_CONTROL = {
     "acrobot-swingup": (6, 1),
@@ -117,10 +129,14 @@ def _listed() -> list[Listed]:
         Listed(f"{OWN}PartiallyObservablePendulum-v0", 3, 1, 200, "Pendulum-v1, velocity hidden"),
         Listed(f"{OWN}Latency-v0", 17, 6, 1000, "erlbench, for measuring the pool"),
     ]
+    rows += [
+        Listed(f"{FUNCTION}{name}", 0, dimension, 1, "function to be minimised")
+        for name, dimension in _FUNCTIONS.items()
+    ]
     for name, (observation, action) in _DM_CONTROL.items():
         env_id = f"{DM_CONTROL}{name}-v0"
         rows.append(Listed(env_id, observation, action, DM_CONTROL_LIMIT, "dm_control through Shimmy", "dm-control"))
-    return sorted(rows, key=lambda row: (row.id.partition("/")[0].islower(), row.id.lower()))
+    return sorted(rows, key=lambda row: (row.id.partition("/")[0].partition(":")[0].islower(), row.id.lower()))
 
 
 LISTED: Mapping[str, Listed] = MappingProxyType({row.id: row for row in _listed()})

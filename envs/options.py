@@ -17,6 +17,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
+from erlbench.envs.functions import registered
 from erlbench.errors import UsageError, nearest
 
 OWN = ("max_episode_steps", "frame_skip")
@@ -58,7 +59,7 @@ def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
 def parameters(env_id: str) -> dict[str, inspect.Parameter]:
     """The keyword arguments of an environment by name; none where it is unknown or says nothing of them."""
     try:
-        entry = gymnasium.spec(env_id).entry_point
+        entry = gymnasium.spec(registered(env_id)).entry_point
         creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
     except Exception:  # of a name or a module that cannot be found; making the environment says it better
         return {}

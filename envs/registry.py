@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
-from erlbench.envs import catalogue, options
+from erlbench.envs import catalogue, functions, options
 from erlbench.envs.wrappers import Env, FlatObservation, InsertZeros, RepeatAction, RewardBeforeStep, TerminalReward
 from erlbench.errors import UsageError, nearest
 
@@ -61,9 +61,10 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     _log_mujoco_warnings()
     import_module_of(env_id)
     try:
-        env: Env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
+        env: Env = gymnasium.make(functions.registered(env_id), disable_env_checker=True, **kwargs)
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
-        hint = "" if env_id in catalogue.LISTED or ":" in env_id else nearest(env_id, ids())
+        known = env_id in catalogue.LISTED or (":" in env_id and not env_id.startswith(catalogue.FUNCTION))
+        hint = "" if known else nearest(env_id, ids())
         reason = str(error).split(" Did you mean")[0].rstrip(".")  # Gymnasium's guess has no version
         raise UsageError(f"environment '{env_id}' cannot be made: {reason}{hint}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
@@ -98,7 +99,7 @@ def import_module_of(env_id: str) -> None:
     catalogue.require(env_id)
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
-    if env_id.startswith(catalogue.OWN):
+    if env_id.startswith((catalogue.OWN, catalogue.FUNCTION)):
         importlib.import_module("erlbench.envs.own")
     elif env_id.startswith(catalogue.DM_CONTROL):
         os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn

@@ -45,6 +45,7 @@ def _check_problems(cells: Iterable[Cell]) -> None:
         if (what := (*where, cell.algo, cell.settings)) not in checked:
             checked.add(what)
             registry.check_actions(cell.algo, problems[where].discrete, cell.env)
+            registry.check_observations(cell.algo, problems[where].observation_size, cell.env)
             registry.find(cell.algo).check(cell.settings, problems[where])
 
 

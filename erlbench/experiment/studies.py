@@ -166,6 +166,7 @@ def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
                     preset = registry.preset(entry.algo, entry.preset)
                     for env, found in problems.items():
                         registry.check_actions(entry.algo, found.discrete, env)
+                        registry.check_observations(entry.algo, found.observation_size, env)
                         values = profile_settings(profile, entry)
                         settings = resolve(types[entry.algo], env, preset, values, owner=entry.algo)
                         if not registry.missing(entry.algo):

@@ -26,7 +26,10 @@ def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") 
     `pytorch`: the defaults of `torch.nn.Linear` and `torch.nn.LSTM`, U(-1/sqrt(k), 1/sqrt(k)) with k the layer's
     inputs and the LSTM's units, respectively. `normc`: as OpenAI-ES's public code, normal weights, those into one
     unit scaled to norm 1, those into one output to norm 0.01; biases 0. `zero`: all parameters are 0.
+    A policy that observes nothing starts uniformly within the actions' bounds, whatever `initialisation` says.
     """
+    if not spec.sizes[0]:  # nothing is observed: the action itself, anywhere within its bounds
+        return generator(*key).uniform(spec.action_low, spec.action_high).astype(np.float32)
     if initialisation == "zero":
         network = np.zeros(spec.learnt_size, np.float32)
     else:

@@ -1,0 +1,92 @@
+"""Functions to be minimised: their values are other people's, and the search moves in exactly their space."""
+
+import csv
+
+import cma
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from nevergrad.functions import corefuncs
+
+from erlbench.algorithms import registry
+from erlbench.cli import cli
+from erlbench.envs.catalogue import LISTED
+from erlbench.envs.functions import FUNCTIONS, TOY
+from erlbench.envs.registry import build, problem
+from erlbench.errors import UsageError
+from erlbench.experiment.settings import resolve
+from erlbench.policy import NumpyPolicy, initial_policy
+
+NEVERGRAD = ("sphere", "ellipsoid", "cigar", "rosenbrock", "rastrigin", "ackley", "griewank")
+PYCMA = ("sphere", "elli", "cigar", "rosen", "rastrigin", None, None)  # it has others, or none
+
+
+def value(name, x):
+    env = build(problem(f"function:{name}", {"dimension": len(x)}).env)
+    env.reset(seed=0)
+    _, reward, terminated, truncated, _ = env.step(x)
+    assert (terminated, truncated) == (True, False)
+    return -reward
+
+
+@pytest.mark.parametrize(("name", "pycmas"), list(zip(NEVERGRAD, PYCMA, strict=True)))
+def test_values_are_nevergrads_and_pycmas(name, pycmas):
+    for x in np.random.default_rng(0).normal(size=(5, 7)):
+        assert value(name, x) == pytest.approx(corefuncs.registry[name](x), rel=1e-9)
+        assert pycmas is None or value(name, x) == pytest.approx(getattr(cma.ff, pycmas)(x), rel=1e-9)
+
+
+def test_the_blogs_quadratic():
+    assert value("quadratic", TOY) == 0
+    assert value("quadratic", np.zeros(3)) == pytest.approx(0.25 + 0.01 + 0.09)
+
+
+def test_the_list_is_that_of_the_functions():
+    listed = {name.removeprefix("function:"): row for name, row in LISTED.items() if name.startswith("function:")}
+    assert {name: row.action for name, row in listed.items()} == {
+        name: size for name, (_, _, size) in FUNCTIONS.items()
+    }
+
+
+@pytest.mark.parametrize("algo", ["cem", "cma-es", "openai-es", "nevergrad"])
+def test_the_search_space_is_the_functions(algo):
+    """No network, no normalised observations: `dimension` parameters, which are the action."""
+    found = problem("function:rastrigin", {"dimension": 20})
+    algorithm = registry.find(algo)
+    settings = resolve(algorithm.settings_type, "function:rastrigin", {})
+    spec = algorithm.policy_for(settings, found)
+    assert spec.size == spec.learnt_size == 20
+    points = np.array([initial_policy(spec, (0, seed)) for seed in range(200)])
+    assert points.min() < -5 < 5 < points.max()
+    assert abs(points).max() <= 5.12
+    policy = NumpyPolicy(spec, points[0])
+    np.testing.assert_array_equal(policy.denormalise(policy.normalised(np.zeros(0))), points[0])
+
+
+def test_cma_es_finds_the_minimum(tmp_path):
+    words = ["run", "--algo", "cma-es", "--env", "function:ellipsoid", "--env-set", "dimension=4", "--seed", "1",
+             "--set", "sigma_init=1", "--total-timesteps", "2500", "--eval-freq", "500", "--eval-episodes", "1",
+             "--processes", "0", "--out", str(tmp_path), "-q"]  # fmt: skip
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    (path,) = tmp_path.glob("*/cma-es/seed-001/eval.csv")
+    with path.open() as file:
+        scores = [float(row["return_mean"]) for row in csv.DictReader(file)]
+    assert scores[0] < -1
+    assert -1e-6 < scores[-1] <= 0
+
+
+def test_algorithms_that_learn_from_observations_are_refused():
+    with pytest.raises(
+        UsageError, match=r"td3 learns from observations, and function:sphere has none; these .* cma-es"
+    ):
+        registry.check_observations("td3", 0, "function:sphere")
+    registry.check_observations("td3", 3, "Pendulum-v1")
+    registry.check_observations("cem", 0, "function:sphere")
+
+
+def test_a_function_that_is_not_there():
+    with pytest.raises(UsageError, match="did you mean 'function:rastrigin'"):
+        problem("function:rastrign")
+    with pytest.raises(UsageError, match="rosenbrock: at least 2"):
+        problem("function:rosenbrock", {"dimension": 1})
