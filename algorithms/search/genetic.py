@@ -55,7 +55,8 @@ class Genetics:
         """Change `population`, `(P,)` float32 vectors, in place; the places of the elites' clones, which stay whole.
 
         Clones of the elites go to free places. The other free places get, in pairs, an elite's clone and an
-        offspring, crossed over. Then all but the elites' clones may mutate, the elites' own places too.
+        offspring, crossed over; a single one gets an offspring's clone. Then all but the elites' clones may mutate, the
+        elites' own places too.
         """
         settings = self._settings
         elites = max(1, int(settings.elite_fraction * len(population)))
@@ -71,6 +72,9 @@ class Genetics:
         for first, second in zip(free[::2], free[1::2]):
             mother = population[clones[random.integers(len(clones))]]
             father = population[selection.offspring[random.integers(len(selection.offspring))]]
+            if first == second:  # a single place that is left: its crossover would be with itself
+                population[first] = father.copy()
+                continue
             population[first], population[second] = crossover(mother, father, self._tensors, True, random)
         for first, second in zip(selection.offspring[::2], selection.offspring[1::2]):
             if random.random() < settings.crossover_probability:

@@ -44,6 +44,23 @@ def test_a_clone_of_each_elite_stays_whole_and_the_elites_own_places_may_mutate(
     assert changed > 100
 
 
+def test_a_single_free_place_gets_an_offsprings_clone():
+    """The public code makes it a pair with itself, so that the crossover changes nothing."""
+    settings, ranks, seen = ERLSettings(elite_fraction=0.3, mutation_probability=0.0), list(range(10)), 0
+    for seed in range(200):
+        selection = select(ranks, 3, settings.tournament, generator(seed))
+        individuals = population()
+        Genetics(SPEC, settings).epoch(individuals, ranks, generator(seed))
+        whole = [(vector == vector[0]).all() for vector in individuals]
+        if len(selection.free) == 4:
+            seen += 1
+            assert all(whole)
+            assert individuals[selection.free[3]][0] - 1 in selection.offspring
+        elif len(selection.free) < 4:
+            assert all(whole)
+    assert seen > 20
+
+
 def test_crossover_gives_each_row_to_one_of_the_two_or_to_both():
     first, second = population(2)
     exchanged = np.zeros(SPEC.size)
