@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from erlbench.errors import UsageError, nearest
+from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.statistics.curves import BANDS
 
@@ -22,9 +23,15 @@ class Options:
     x: str = ""  # what curves are drawn over, of `AXES`; "" for training steps, and minutes beside them
     smooth: int = 1  # points of the moving average of curves; 1 leaves them as they are
     band: str = "auto"  # of `BANDS`
+    baseline: str = ""  # the entry that all others are compared with; "" for a study's own
+    metric: str = "final"  # of `METRICS`, what a run's score is
 
     def __post_init__(self) -> None:
-        for option, value, allowed in (("x", self.x, ("", *AXES)), ("band", self.band, BANDS)):
+        for option, value, allowed in (
+            ("x", self.x, ("", *AXES)),
+            ("band", self.band, BANDS),
+            ("metric", self.metric, tuple(METRICS)),
+        ):
             if value not in allowed:
                 hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
                 raise UsageError(f"--{option} {value}: no such choice{hint}")

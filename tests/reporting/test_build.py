@@ -70,7 +70,7 @@ def test_figures_with_published_lines_and_a_single_point(tmp_path):
     out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, pytest.fail).parent
     page = read(out / "study" / "index.md")
     assert "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2." in page
-    assert "single runs, no band" in page.lower()
+    assert "Lines: single runs, no band." in page
     assert "Different budgets" not in page
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.runs import Array, Run, env_label
+from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import steps
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Cell:
     exists: bool = True  # False: published, but not part of the suite
     nominal: bool = False  # its budget counts one episode per generation
     own_timesteps: int = 0  # its budget where it has another one than its group
+    metric: str = "final"  # of `METRICS`
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -44,8 +46,9 @@ class Cell:
 
     @property
     def scores(self) -> Array:
-        """The final evaluation's mean return of each run that counts (runs,)."""
-        return np.array([run.evaluations.return_mean[-1] for run in self.done], dtype=np.float64)
+        """The score of each run that counts and has one (runs,)."""
+        values = np.array([METRICS[self.metric].of(run.evaluations) for run in self.done], dtype=np.float64)
+        return values[~np.isnan(values)]
 
     @property
     def used(self) -> str:
@@ -107,6 +110,7 @@ class Comparison:
     groups: tuple[Group, ...]
     statistic: str = "mean"  # of the published numbers that stand beside our means
     note: str = ""  # how the study's cells differ from what was published
+    metric: str = "final"  # of `METRICS`: what the scores are
 
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
@@ -219,19 +223,25 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(cells))
 
 
-def leftovers(runs: Sequence[Run], comparisons: Iterable[Comparison]) -> Comparison | None:
-    """All runs that stand in no study's page, by environment and budget; None when there is none."""
-    taken = {run.key for comparison in comparisons for run in comparison.runs}
-    rest = [run for run in runs if run.key not in taken]
+def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
+    """All runs, whatever study they belong to, by environment and budget."""
     groups = []
-    for env, total in sorted({(run.env, run.total_timesteps) for run in rest}):
-        here = [run for run in rest if (run.env, run.total_timesteps) == (env, total)]
+    for env, total in sorted({(run.env, run.total_timesteps) for run in runs}):
+        here = [run for run in runs if (run.env, run.total_timesteps) == (env, total)]
         counts = Counter(run.name for run in here)
         groups.append(Group(env, "", total, tuple(
             Cell(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
         )))  # fmt: skip
-    title = "All runs" if not taken else "Runs that belong to no study"
-    return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups)) if rest else None
+    return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups))
+
+
+def judged(comparison: Comparison, baseline: str, metric: str) -> Comparison:
+    """The comparison with another metric and, where it has an entry of that name, another baseline."""
+    groups = tuple(
+        replace(group, cells=tuple(replace(cell, metric=metric) for cell in group.cells)) for group in comparison.groups
+    )
+    has = any(cell.exists and cell.name == baseline for cell in comparison.cells)
+    return replace(comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline)
 
 
 def check_profile(studies: Mapping[str, Study], profile: str | None) -> None:

@@ -59,6 +59,43 @@ class Timeline:
         return {str(kind): float(seconds[kinds == kind].sum()) / total for kind in np.unique(kinds)}
 
 
+@dataclass(frozen=True)
+class Bar:
+    """What a figure draws of a process: one task, or many short ones of one kind that a figure cannot tell apart."""
+
+    process: int
+    kind: str
+    start: float  # seconds since the run began
+    end: float
+    busy: float  # share of the bar's time that its tasks took; 1 for one task
+
+
+def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> list[Bar]:
+    """The tasks of a window as bars, in order of process and start.
+
+    Neighbours of one kind that are shorter than `resolution` seconds, and no farther apart, become one bar: drawn one
+    by one, the edges of bars thinner than a pixel hide how busy a process is.
+    """
+    shown = np.flatnonzero((timeline.end > start) & (timeline.start < stop))
+    order = shown[np.lexsort((timeline.start[shown], timeline.process[shown]))]
+    found: list[list[float]] = []  # process, start, end, busy seconds, whether it may grow
+    kinds: list[str] = []
+    for i in order:
+        begin, end = max(timeline.start[i], start), min(timeline.end[i], stop)
+        process, kind, short = timeline.process[i], timeline.kind[i], end - begin < resolution
+        last = found[-1] if found else None
+        near = last and last[4] and short and last[0] == process and begin - last[2] < resolution
+        if last and near and kinds[-1] == kind:
+            last[2], last[3] = max(last[2], end), last[3] + end - begin
+        else:
+            found.append([process, begin, end, end - begin, short])
+            kinds.append(kind)
+    return [
+        Bar(int(process), kind, begin, end, min(1.0, seconds / (end - begin)) if end > begin else 1.0)
+        for (process, begin, end, seconds, _), kind in zip(found, kinds, strict=True)
+    ]  # fmt: skip
+
+
 def busy(start: Array, end: Array) -> float:
     """The length of the union of the intervals [start, end], both (intervals,)."""
     order = np.argsort(start, kind="stable")

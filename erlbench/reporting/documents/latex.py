@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from erlbench.reporting.documents.model import BOLD, PLAIN, Cell, Table
+from erlbench.reporting.documents.model import BOLD, ITALIC, Cell, Table
 
 
 def table(content: Table[Any], label: str) -> str:
@@ -31,9 +31,9 @@ def escape(text: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    if cell.style == PLAIN:
-        return escape(cell.text)
-    return f"\\{'textbf' if cell.style == BOLD else 'textit'}{{{escape(cell.text)}}}"
+    text = escape(cell.text)
+    command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
+    return f"\\{command}{{{text}}}" if command else text
 
 
 _SPECIAL = str.maketrans({

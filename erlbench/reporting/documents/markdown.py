@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from erlbench.reporting.documents.model import (
     BOLD,
-    PLAIN,
+    ITALIC,
     Block,
     Bullets,
     Cell,
@@ -85,9 +85,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _cell(cell: Cell) -> str:
     text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
-    if cell.style == PLAIN:
-        return text
-    mark = "**" if cell.style == BOLD else "*"
+    mark = {BOLD: "**", ITALIC: "*"}.get(cell.style, "")
     return f"{mark}{text}{mark}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +28,7 @@ class Column(Generic[Row]):
     name: str | tuple[str, ...] = ""  # in the CSV file; by default the title in small letters with underscores
     unit: str = ""
     note: str = ""  # what it means, a sentence or more: below the table, and on hover
-    style: Callable[[Row], str] = lambda row: PLAIN  # PLAIN, BOLD or ITALIC, of a cell
+    style: Callable[[Row], str] = lambda row: PLAIN  # of a cell: PLAIN, BOLD, ITALIC or, on web pages, a class
     link: Callable[[Row], str] = lambda row: ""  # where a cell leads to
     shown: bool = True  # False: only in the CSV file
     words: bool = False  # printed to the left, as all that `text` prints
@@ -57,7 +57,8 @@ class Column(Generic[Row]):
 
     def cell(self, row: Row) -> Cell:
         """The row's printed cell."""
-        return Cell(self.format(*self.values(row)), self.style(row), self.link(row))
+        values = self.values(row)
+        return Cell(self.format(*values), self.style(row), self.link(row), values[0])
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Cell:
     text: str
     style: str = PLAIN
     link: str = ""
+    value: Any = field(default=None, compare=False)  # by which rows are sorted
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,14 @@ class Code:
 
 
 @dataclass(frozen=True)
+class Chart:
+    """What a browser draws in place of a figure: plain values, as JSON knows them."""
+
+    kind: str  # "curves", "profile" or "timeline"
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Figure:
     """A figure that lies beside the document in several formats."""
 
@@ -167,6 +177,7 @@ class Figure:
     caption: str
     notes: tuple[str, ...] = ()
     formats: tuple[str, ...] = ("png", "svg", "pdf")  # the first is shown
+    chart: Chart | None = None
 
 
 Block = Heading | Text | Bullets | Code | Figure | Table[Any]

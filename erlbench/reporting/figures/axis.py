@@ -1,4 +1,4 @@
-"""What curves are drawn over: training steps, training minutes, generations or episodes."""
+"""What curves are drawn over: training steps, all steps, training time, updates, generations or episodes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from erlbench.reporting.figures import style
 Series = tuple[Array, Array]  # x and y of a run
 
 
+TIME_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
+
+
 @dataclass(frozen=True)
 class Axis:
     """One horizontal axis: its label, and where a run's values on it stand."""
@@ -22,7 +25,8 @@ class Axis:
     words: str  # for captions
     of: Callable[[Evaluations], Array]
     train_column: str | None  # of train.csv; None when it has none
-    scale: float = 1.0  # of train.csv's values
+    note: str  # what it counts
+    seconds: bool = False  # its values are seconds, shown in the unit that fits
 
     def evaluations(self, evaluations: Evaluations, smooth: int) -> Series:
         """A run's returns over this axis."""
@@ -36,21 +40,54 @@ class Axis:
         last = np.append(x[1:] > x[:-1], True)[: len(x)]
         return x[last], y[last]
 
-    def finish(self, axes: Any) -> None:
+    def unit(self, largest: float) -> tuple[str, float]:
+        """The label with its unit for values up to `largest`, and by what to divide values."""
+        if not self.seconds:
+            return self.label, 1.0
+        name, scale = time_unit(largest)
+        return f"{self.label} ({name})", scale
+
+    def finish(self, axes: Any, label: str) -> None:
         """Label and ticks of a figure's axes; they begin at zero."""
-        axes.set(xlabel=self.label)
+        axes.set(xlabel=label)
         axes.set_xlim(left=0)
         style.steps_axis(axes.xaxis)
 
 
+def time_unit(seconds: float) -> tuple[str, float]:
+    """The largest unit of which `seconds` are at least two, and its seconds."""
+    fitting = [unit for unit in TIME_UNITS if seconds >= 2 * unit[1]]
+    return fitting[-1] if fitting else TIME_UNITS[0]
+
+
+def _all_steps(e: Evaluations) -> Array:
+    return e.timesteps + np.nan_to_num(e.fitness_timesteps) + np.nan_to_num(e.evaluation_timesteps)
+
+
 AXES = {
-    "timesteps": Axis("Training steps", "training steps", lambda e: e.timesteps, "timesteps"),
-    "time": Axis(
-        "Training time (minutes)", "training time without evaluation", lambda e: e.train_time_s / 60, "train_time_s",
-        1 / 60,
+    "timesteps": Axis(
+        "Training steps", "training steps", lambda e: e.timesteps, "timesteps",
+        "Environment steps that the budget counts, the papers' axis.",
     ),
-    "generation": Axis("Generations", "generations", lambda e: e.generation, "generation"),
-    "episodes": Axis("Training episodes", "training episodes", lambda e: e.episodes, None),
+    "all-steps": Axis(
+        "All simulator steps", "all simulator steps", _all_steps, None,
+        "Training steps, steps that measure the mean for learning, and steps of the evaluations.",
+    ),
+    "time": Axis(
+        "Training time", "training time without evaluation", lambda e: e.train_time_s, "train_time_s",
+        "Time on the clock without the evaluations of the reported policy.", seconds=True,
+    ),
+    "updates": Axis(
+        "Critic updates", "critic updates", lambda e: e.critic_updates, "critic_updates",
+        "Gradient updates of the critic; none for evolution strategies.",
+    ),
+    "generation": Axis(
+        "Generations", "generations", lambda e: e.generation, "generation",
+        "Generations, which differ between algorithms.",
+    ),
+    "episodes": Axis(
+        "Training episodes", "training episodes", lambda e: e.episodes, None, "Episodes of training.",
+    ),
 }  # fmt: skip
 
 

@@ -31,11 +31,12 @@ def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list
     if not panels:
         return []
     band = band_kind([len(cell.runs) for cell in cells], options.band)
+    largest = max(float(x[-1]) for runs in found.values() for n in names for x, _ in runs[n] if len(x))
     with style.new_figure(style.WIDTH, 0.6 + 1.7 * len(panels)) as figure:
         rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
-            _draw_panel(axes, panel, cells, found, band)
-        axis.finish(rows[-1])
+            _draw_panel(axes, panel, cells, found, band, axis.unit(largest)[1])
+        axis.finish(rows[-1], axis.unit(largest)[0])
         figure.suptitle(group.env, fontsize=10)
         style.save(figure, path)
     shown = "; ".join(", ".join(panel) for panel in panels)
@@ -57,12 +58,13 @@ def _read(cell: Cell, names: Sequence[str], axis: Axis, smooth: int, warn: Warn)
             continue
         for name in names:
             x, y = (np.asarray(columns[column], np.float64) for column in (over, name))
-            series[name].append(axis.series(x * axis.scale, y, smooth))
+            series[name].append(axis.series(x, y, smooth))
     return series
 
 
 def _draw_panel(
     axes: Any, panel: Sequence[str], cells: Sequence[Cell], found: dict[str, dict[str, list[Series]]], band: str,
+    unit: float,
 ) -> None:  # fmt: skip
     pairs = [(cell, name) for cell in cells for name in panel]
     for index, (cell, name) in enumerate(pairs):
@@ -73,8 +75,8 @@ def _draw_panel(
         label = " ".join(
             part for part in (cell.label if len(cells) > 1 else "", name if len(panel) > 1 else "") if part
         )
-        axes.fill_between(line.x, line.low, line.high, color=look["color"], alpha=0.16, linewidth=0)
-        axes.plot(line.x, line.mean, **look, label=label)
+        axes.fill_between(line.x / unit, line.low, line.high, color=look["color"], alpha=0.16, linewidth=0)
+        axes.plot(line.x / unit, line.mean, **look, label=label)
     axes.set(ylabel=panel[0] if len(panel) == 1 else "")
     if len(pairs) > 1:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -17,13 +17,12 @@ BANDS = "auto", "range"
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean over runs at common points, all arrays (points,)."""
+    """The mean over runs at the points that all of them reached, all arrays (points,)."""
 
     x: Array
     mean: Array
     low: Array
     high: Array
-    count: Array  # runs that reached the point
     runs: int
 
 
@@ -40,28 +39,24 @@ def align(series: Sequence[tuple[Array, Array]], most: int | None = MOST_POINTS)
     return x, np.array(values).reshape(len(values), len(x))
 
 
-def curve(series: Sequence[tuple[Array, Array]], band: str) -> Curve:
+def curve(series: Sequence[tuple[Array, Array]], band: str, most: int = MOST_POINTS) -> Curve:
     """The mean curve of runs (x, y) with the band `range` (lowest to highest run) or `interval`.
 
-    `interval` is the 95 % bootstrap interval of the mean, at points that at least two runs reached.
+    It begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other runs.
+    `interval` is the 95 % bootstrap interval of the mean.
     """
-    x, values = align(series)
-    count = (~np.isnan(values)).sum(axis=0)
-    total = np.where(np.isnan(values), 0, values).sum(axis=0)
-    mean = np.divide(total, count, out=np.full(len(x), np.nan), where=count > 0)
-    low, high = mean.copy(), mean.copy()
-    present = ~np.isnan(values)
-    patterns = np.unique(present, axis=1).T if len(x) else np.empty((0, 0), dtype=bool)
-    for pattern in patterns:  # the points that just these runs reached
-        if pattern.sum() < 2:
-            continue
-        here = (present == pattern[:, None]).all(axis=0)
-        block = values[np.ix_(pattern, here)]
-        if band == "range":
-            low[here], high[here] = block.min(axis=0), block.max(axis=0)
-        else:
-            low[here], high[here] = bootstrap_mean_band(block)
-    return Curve(x, mean, low, high, count, len(values))
+    x, values = align(series, None)
+    reached = np.flatnonzero(~np.isnan(values).any(axis=0))
+    if len(reached) > most:
+        reached = reached[np.unique(np.linspace(0, len(reached) - 1, most).round().astype(int))]
+    x, values = x[reached], values[:, reached]
+    if not len(x) or not len(values):
+        nothing = np.empty(0)
+        return Curve(nothing, nothing, nothing, nothing, len(values))
+    if len(values) < 2:
+        return Curve(x, values[0], values[0], values[0], len(values))
+    low, high = (values.min(axis=0), values.max(axis=0)) if band == "range" else bootstrap_mean_band(values)
+    return Curve(x, values.mean(axis=0), low, high, len(values))
 
 
 def band_kind(run_counts: Sequence[int], wanted: str = "auto") -> str:

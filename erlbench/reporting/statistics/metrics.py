@@ -9,26 +9,6 @@ import numpy as np
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.statistics.curves import align
 
-LAST = 10  # evaluations of `final_10`
-
-
-def final(evaluations: Evaluations) -> float:
-    """The mean return of the last evaluation's episodes: the headline metric."""
-    return float(evaluations.return_mean[-1])
-
-
-def final_10(evaluations: Evaluations) -> float:
-    """The mean return of the last ten evaluations; NaN when there are fewer."""
-    return float(evaluations.return_mean[-LAST:].mean()) if len(evaluations) >= LAST else float("nan")
-
-
-def area(evaluations: Evaluations) -> float:
-    """The area under the curve over training steps (trapezoids) divided by the steps it spans: a mean return."""
-    x, y = evaluations.timesteps, evaluations.return_mean
-    if len(x) < 2:
-        return float("nan")
-    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum() / (x[-1] - x[0]))
-
 
 def max_of_average(runs: Sequence[Run]) -> float:
     """The highest point of the seed average, over the steps that all runs reached."""

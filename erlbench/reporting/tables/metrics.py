@@ -9,10 +9,11 @@ import numpy as np
 
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.runs import Array, Evaluations
+from erlbench.reporting.data.score import area, final, final_10
 from erlbench.reporting.documents.formats import number, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.metrics import area, final_10, max_of_average
+from erlbench.reporting.statistics.metrics import max_of_average
 from erlbench.reporting.tables.columns import identity
 
 
@@ -29,7 +30,7 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
     rows = [Metrics(group, cell) for group in comparison.groups for cell in group.cells if cell.exists]
     columns: list[Column[Metrics]] = [
         *identity(comparison),
-        Column("Final", lambda row: _spread(row.cell.scores), plus_minus, name=("final_mean", "final_std"),
+        Column("Final", lambda row: _spread(_of_runs(row, final)), plus_minus, name=("final_mean", "final_std"),
                note="the last evaluation."),
         Column("Final-10", lambda row: _spread(_of_runs(row, final_10)), plus_minus,
                name=("final_10_mean", "final_10_std"),

@@ -10,6 +10,7 @@ from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.references import Pair
+from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import (
     NONE,
     exact,
@@ -122,7 +123,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     episodes = sorted({run.final_episodes for run in comparison.runs if run.final_episodes}, key=lambda n: (len(n), n))
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""
     yield (
-        f"Return of the final evaluation (mean{of}, deterministic policy) after {comparison.budget}; mean, sample "
+        f"{METRICS[comparison.metric].words} (mean{of}, deterministic policy) after {comparison.budget}; mean, sample "
         "standard deviation and median over the n finished runs of n planned; runs that are not finished do not count."
     )
     yield from _nominal_note(comparison)

@@ -38,14 +38,14 @@ def test_of_several_values_at_one_point_the_last_counts():
 
 
 @pytest.mark.parametrize(
-    ("name", "end"), [("timesteps", 3000.0), ("time", 0.5), ("generation", 3.0), ("episodes", 8.0)]
+    ("name", "end"), [("timesteps", 3000.0), ("time", 30.0), ("generation", 3.0), ("episodes", 8.0)]
 )
 def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name, end):
     drawn = []
 
     def look(figure, path):
         (axes,) = figure.axes
-        line = max(axes.lines, key=lambda line: np.isfinite(line.get_ydata()).sum())
+        line = max(axes.lines, key=lambda line: line.get_linewidth())
         drawn.append((axes.get_xlabel(), line.get_xdata(), line.get_ydata(), axes.collections[0].get_paths()[0]))
 
     monkeypatch.setattr(curve_figure.style, "save", look)
@@ -54,12 +54,13 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
     options = Options(x=name, smooth=2, band="range")
     index = build([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks, options)
     ((label, x, y, band),) = drawn
-    assert label == AXES[name].label
+    assert label == AXES[name].label + (" (seconds)" if name == "time" else "")
     assert x[-1] == pytest.approx(end)
     assert_allclose(y, [0, 2, 8, 8])
     assert band.vertices[:, 1].max() == 10  # the best run's average of 4 and 16, and of 16 and 4
     text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
-    assert f"over {AXES[name].words}; budget 3,000 steps. Mean over runs; band: lowest to highest run." in text
+    assert f"over {AXES[name].words}; budget 3,000 steps. Lines: mean of the finished runs" in text
+    assert "band: lowest to highest run." in text
     assert "the moving average over its last 2 evaluations" in text
 
 
@@ -85,7 +86,7 @@ def test_bands():
     ("values", "message"),
     [
         ({"x": "generations"}, "--x generations: no such choice; did you mean 'generation'"),
-        ({"x": "!"}, "there are timesteps, time, generation, episodes"),
+        ({"x": "!"}, "there are timesteps, all-steps, time, updates, generation, episodes"),
         ({"band": "interval"}, "--band interval: no such choice"),
         ({"smooth": 0}, "--smooth 0"),
         ({"x": "episodes", "panels": (("sigma",),)}, "--columns cannot be drawn over episodes"),

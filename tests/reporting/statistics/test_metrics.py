@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.score import area, final, final_10
 from erlbench.reporting.statistics.curves import align, band_kind, curve
 from erlbench.reporting.statistics.metrics import (
-    area,
-    final,
-    final_10,
     max_of_average,
     minutes_per_million,
     minutes_per_million_after,
@@ -69,14 +67,19 @@ def test_align_thins_and_keeps_both_ends():
     assert (len(x), x[0], x[-1]) == (50, 0, 999)
 
 
-def test_curve_counts_the_runs_at_every_point():
+def test_the_mean_stops_where_the_first_run_ends():
     series = [(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 8.0])), (np.array([0.0, 1.0]), np.array([2.0, 4.0]))]
     line = curve(series, "range")
-    assert_array_equal(line.count, [2, 2, 1])
-    assert_array_equal(line.mean, [1, 3, 8])
-    assert_array_equal(line.low, [0, 2, 8])
-    assert_array_equal(line.high, [2, 4, 8])
+    assert_array_equal(line.x, [0, 1])
+    assert_array_equal(line.mean, [1, 3])
+    assert_array_equal(line.low, [0, 2])
+    assert_array_equal(line.high, [2, 4])
     assert line.runs == 2
+
+
+def test_a_thinned_curve_keeps_both_ends():
+    line = curve([(np.arange(1000.0), np.arange(1000.0)), (np.arange(500.0), np.zeros(500))], "range", most=20)
+    assert (len(line.x), line.x[0], line.x[-1], line.mean[-1]) == (20, 0, 499, 249.5)
 
 
 def test_interval_band_lies_around_the_mean():
@@ -84,7 +87,7 @@ def test_interval_band_lies_around_the_mean():
     line = curve([(np.arange(3.0), rng.normal(size=3)) for _ in range(6)], "interval")
     assert (line.low < line.mean).all()
     assert (line.mean < line.high).all()
-    assert_allclose(line.count, 6)
+    assert line.runs == 6
 
 
 def test_one_band_for_a_figure():

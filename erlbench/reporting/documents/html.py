@@ -1,0 +1,139 @@
+"""Documents as HTML: the inside of a page; charts are places that the page's script fills."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from erlbench.reporting.documents.model import Block, Bullets, Cell, Code, Document, Figure, Heading, Link, Table, Text
+
+TABLE_FILES = ("csv", "md", "tex")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a document stands in the page."""
+
+    prefix: str  # of its ids
+    folder: str  # of its files, relative to the page; "" for the page's own
+    link: Callable[[str], str]  # a document's link target -> the page's
+
+    def id(self, name: str) -> str:
+        """An id of the page."""
+        return f"{self.prefix}-{slug(name)}"
+
+
+def slug(name: str) -> str:
+    """A name as part of an id and of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", name)
+
+
+def document(content: Document, place: Place) -> str:
+    """All blocks."""
+    return "\n".join(block(one, place) for one in content.blocks)
+
+
+def charts(content: Document, place: Place) -> dict[str, Mapping[str, Any]]:
+    """The data of the document's charts by the id of the place that they fill."""
+    figures = (block for block in content.blocks if isinstance(block, Figure))
+    return {place.id(figure.name): {"kind": figure.chart.kind, **figure.chart.data}
+            for figure in figures if figure.chart}  # fmt: skip
+
+
+def block(content: Block, place: Place) -> str:
+    """One block."""
+    match content:
+        case Heading():
+            level = min(content.level + 1, 6)  # the page's title is its h1
+            return f'<h{level} id="{place.id(content.text)}">{escape(content.text)}</h{level}>'
+        case Text():
+            words = (_link(part, place) if isinstance(part, Link) else escape(part) for part in content.parts)
+            return f"<p>{''.join(words)}</p>"
+        case Bullets():
+            return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in content.items)}</ul>"
+        case Code():
+            return f'<pre tabindex="0"><code>{escape(chr(10).join(content.lines))}</code></pre>'
+        case Figure():
+            return figure(content, place)
+        case Table():
+            return table(content, place)
+        case _:
+            assert_never(content)
+
+
+def figure(content: Figure, place: Place) -> str:
+    """A figure: an empty place for its chart, or its picture where it has none."""
+    name = place.id(content.name)
+    inside = (
+        f'<div class="chart" id="{name}-chart" role="img" aria-label="{escape(content.title)}"></div>'
+        '<details class="values"><summary>Values as a table</summary></details>'
+        if content.chart
+        else f'<img src="{place.folder}{escape(content.name)}.{content.formats[0]}" alt="{escape(content.title)}">'
+    )
+    kind = content.chart.kind if content.chart else "picture"
+    return (
+        f'<figure id="{name}" data-kind="{kind}"><h3>{escape(content.title)}</h3>{inside}'
+        f"<figcaption>{escape(content.caption)} {_files(content.name, content.formats, place)}</figcaption>"
+        f"{_notes(content.notes)}</figure>"
+    )
+
+
+def table(content: Table[Any], place: Place) -> str:
+    """A table whose rows can be sorted and filtered."""
+    name = place.id(content.name or "table")
+    heads = []
+    for i, column in enumerate(content.shown):
+        side = "left" if column.left else "right"
+        note = f' aria-describedby="{name}-{i}" data-note="{name}-{i}"' if column.note else ""
+        told = f'<span hidden id="{name}-{i}">{escape(column.note)}</span>' if column.note else ""
+        heads.append(
+            f'<th scope="col" aria-sort="none" class="{side}"><button type="button" class="sort"{note}>'
+            f"{escape(column.header)}</button>{told}</th>"
+        )
+    sides = ["left" if column.left else "right" for column in content.shown]
+    rows = (
+        "".join(_cell(cell, side, place) for cell, side in zip(cells, sides, strict=True)) for cells in content.cells
+    )
+    title = escape(content.title) or "Table"
+    files = _files(content.name, TABLE_FILES, place) if content.name else ""
+    return (
+        f'<section class="table" id="{name}">'
+        + (f"<h3>{title}</h3>" if content.title else "")
+        + f'<div class="tools"><label>Filter rows <input type="search" class="filter"></label>'
+        f'<span class="found" role="status"></span>{files}</div>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{"".join(heads)}</tr>'
+        f"</thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table></div>"
+        f"{_notes(content.notes)}</section>"
+    )
+
+
+def escape(text: str) -> str:
+    """A text of anybody's as text: no tag, no attribute's end."""
+    return html.escape(text, quote=True)
+
+
+def _cell(cell: Cell, side: str, place: Place) -> str:
+    text = _link(Link(cell.text, cell.link), place) if cell.link else escape(cell.text)
+    number = isinstance(cell.value, int | float) and not isinstance(cell.value, bool)
+    value = f' data-value="{cell.value!r}"' if number and math.isfinite(cell.value) else ""
+    return f'<td class="{side}{" " + escape(cell.style) if cell.style else ""}"{value}>{text}</td>'
+
+
+def _link(link: Link, place: Place) -> str:
+    return f'<a href="{escape(place.link(link.target))}">{escape(link.text)}</a>'
+
+
+def _files(name: str, suffixes: tuple[str, ...], place: Place) -> str:
+    links = (f'<a href="{escape(f"{place.folder}{name}.{suffix}")}">{suffix.upper()}</a>' for suffix in suffixes)
+    return f'<span class="files">{" ".join(links)}</span>'
+
+
+def _notes(notes: tuple[str, ...] | list[str]) -> str:
+    if not notes:
+        return ""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f'<details class="notes"><summary>Notes</summary><ul>{items}</ul></details>'

@@ -1,0 +1,146 @@
+"""The data of the charts of `index.html`: runs and mean curves on every axis, timelines, performance profiles.
+
+Runs and curves are kept once, however many charts show them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from erlbench.reporting.data.comparison import Comparison, Group
+from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.timeline import Timeline, bars, windows
+from erlbench.reporting.documents.model import Chart
+from erlbench.reporting.figures.axis import AXES
+from erlbench.reporting.figures.curves import averaged
+from erlbench.reporting.figures.timelines import kind_colour, kind_name, kind_order
+from erlbench.reporting.statistics.baseline import label, relative_scores
+from erlbench.reporting.statistics.curves import FEWEST_RUNS, curve
+from erlbench.reporting.statistics.estimates import performance_profile
+
+RUN_POINTS = 40
+CURVE_POINTS = 60
+BARS = 300  # that a window of a timeline can tell apart
+DIGITS = 5
+
+
+class ChartData:
+    """What the charts of one page share."""
+
+    def __init__(self, smooth: int) -> None:
+        self.runs: list[dict[str, Any]] = []
+        self.curves: list[dict[str, Any]] = []
+        self._run_index: dict[str, int] = {}
+        self._curve_index: dict[tuple[int, ...], int] = {}
+        self._smooth = smooth
+
+    def shared(self) -> dict[str, Any]:
+        """Axes, runs and curves, as JSON knows them."""
+        axes = {name: {"label": axis.label, "note": axis.note, "seconds": axis.seconds} for name, axis in AXES.items()}
+        return {"axes": axes, "runs": self.runs, "curves": self.curves}
+
+    def of_group(self, group: Group, lines: Sequence[tuple[str, float]]) -> Chart:
+        """Learning curves; `lines` are published values by the name of the cell."""
+        cells = [
+            {"label": cell.label, "name": cell.name, "colour": index, "runs": [self._run(run) for run in cell.runs],
+             "curve": self._curve(averaged(cell))}
+            for index, cell in enumerate(group.cells) if any(len(run.evaluations) for run in cell.runs)
+        ]  # fmt: skip
+        return Chart("curves", {"env": group.env, "cells": cells, "published": [list(line) for line in lines]})
+
+    def _run(self, run: Run) -> int:
+        key = str(run.path)
+        if key not in self._run_index:
+            self._run_index[key] = len(self.runs)
+            self.runs.append({"seed": run.seed, "status": run.status, "axes": self._points(run)})
+        return self._run_index[key]
+
+    def _points(self, run: Run) -> dict[str, list[list[float]]]:
+        """By axis x and y; an axis on which the run has no two different points is left out."""
+        found = {}
+        for name, axis in AXES.items():
+            x, y = axis.evaluations(run.evaluations, self._smooth)
+            if len(x) > RUN_POINTS:
+                keep = np.unique(np.linspace(0, len(x) - 1, RUN_POINTS).round().astype(int))
+                x, y = x[keep], y[keep]
+            if len(x) and (x[-1] > 0 or name == "timesteps"):
+                found[name] = [_round(x), _round(y)]
+        return found
+
+    def _curve(self, runs: Sequence[Run]) -> int | None:
+        """The index of the mean curves; None for a single run, which is its own mean."""
+        runs = [run for run in runs if len(run.evaluations)]
+        if len(runs) < 2:
+            return None
+        key = tuple(self._run(run) for run in runs)
+        if key not in self._curve_index:
+            self._curve_index[key] = len(self.curves)
+            self.curves.append({"runs": len(runs), "axes": self._means(runs)})
+        return self._curve_index[key]
+
+    def _means(self, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for name, axis in AXES.items():
+            series = [axis.evaluations(run.evaluations, self._smooth) for run in runs]
+            if not all(len(x) and x[-1] > 0 for x, _ in series):
+                continue
+            line = curve(series, "range", CURVE_POINTS)
+            found[name] = {
+                "x": _round(line.x),
+                "mean": _round(line.mean),
+                "range": [_round(line.low), _round(line.high)],
+            }
+            if len(runs) >= FEWEST_RUNS:
+                line = curve(series, "interval", CURVE_POINTS)
+                found[name]["interval"] = [_round(line.low), _round(line.high)]
+        return found
+
+
+def profile_chart(comparison: Comparison) -> Chart | None:
+    """Performance profiles relative to the baseline; None where there are none."""
+    scores = relative_scores(comparison)
+    if len(scores) < 2:
+        return None
+    values = {name: np.concatenate(own) for name, own in scores.items()}
+    names = [cell.name for cell in comparison.groups[0].cells if cell.exists]
+    labels = {cell.name: cell.label for cell in comparison.cells}
+    everything = np.concatenate(list(values.values()))
+    x = np.linspace(min(0.0, everything.min()), 1.02 * everything.max(), 150)
+    lines = [
+        {"label": f"{labels[name]} ({own.size} runs)", "colour": names.index(name),
+         "y": _round(performance_profile(own, x))}
+        for name, own in values.items()
+    ]  # fmt: skip
+    words = f"Return relative to the mean of {label(comparison)}"
+    return Chart("profile", {"x": _round(x), "lines": lines, "xlabel": words, "ylabel": "Share of runs above"})
+
+
+def timeline_chart(timelines: Sequence[Timeline], labels: Sequence[str]) -> Chart:
+    """Who worked when, in the windows that the figure shows."""
+    kinds = sorted({kind for timeline in timelines for kind in timeline.kind}, key=kind_order)
+    panels = []
+    for timeline, text, (start, stop) in zip(timelines, labels, windows(timelines), strict=True):
+        stop = min(stop, timeline.span[1])
+        busy = timeline.utilisation()
+        shown = bars(timeline, start, stop, (stop - start) / BARS)
+        rows = {process: row for row, process in enumerate(timeline.processes)}
+        panels.append({
+            "label": text, "seed": timeline.run.seed, "length": stop - start,
+            "processes": ["driver" if process < 0 else str(process) for process in timeline.processes],
+            "busy": _round(np.array([busy[process] for process in timeline.processes])),
+            "bars": [[rows[b.process], kinds.index(b.kind), *_round(np.array([b.start - start, b.end - b.start, b.busy]))]
+                     for b in shown],
+        })  # fmt: skip
+    return Chart("timeline", {
+        "kinds": [[kind_name(kind), kind_colour(kind, i)] for i, kind in enumerate(kinds)], "panels": panels,
+    })  # fmt: skip
+
+
+def _round(values: Array) -> list[float]:
+    """Numbers that are short in JSON: five digits, whole ones without a point."""
+    rounded = (float(f"{value:.{DIGITS}g}") for value in values)
+    return [int(value) if value == int(value) else value for value in rounded if math.isfinite(value)]
