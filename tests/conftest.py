@@ -1,5 +1,25 @@
-"""One BLAS thread, as in every run; to be set before numpy is imported."""
+"""One BLAS thread, as in every run, set before numpy is imported; tests whose programs are missing are left out."""
+
+from collections import Counter
+
+import pytest
 
 from erlbench.threads import limit_threads
+from tests import programs
 
 limit_threads()
+LEFT_OUT = pytest.StashKey[Counter[tuple[str, ...]]]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    without = {
+        item: programs.missing(name for mark in item.iter_markers("needs") for name in mark.args) for item in items
+    }
+    config.stash[LEFT_OUT] = Counter(names for names in without.values() if names)
+    config.hook.pytest_deselected(items=[item for item, names in without.items() if names])
+    items[:] = [item for item, names in without.items() if not names]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if tests := config.stash.get(LEFT_OUT, None):
+        terminalreporter.write_line(programs.left_out(tests), yellow=True)

@@ -50,8 +50,8 @@ class _Report(click.Command):
 @click.option(
     "--x",
     default="",
-    metavar="timesteps|time|generation|episodes",
-    help="what curves are drawn over [default: training steps, learning curves over minutes, too]",
+    metavar="timesteps|all-steps|time|updates|generation|episodes",
+    help="what curves are drawn over [default: training steps, learning curves over time, too]",
 )
 @click.option(
     "--smooth",
@@ -68,6 +68,16 @@ class _Report(click.Command):
     metavar="auto|range",
     help="of the curves; auto: interval of the mean for five runs or more, else lowest to highest; range: always that",
 )
+@click.option(
+    "--baseline", default="", metavar="NAME", help="compare all others with these runs [default: the study's own]"
+)
+@click.option(
+    "--metric",
+    default="final",
+    show_default=True,
+    metavar="final|final-10|area",
+    help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
+)
 def command(
     results: tuple[Path, ...],
     out: Path,
@@ -78,8 +88,10 @@ def command(
     x: str,
     smooth: int,
     band: str,
+    baseline: str,
+    metric: str,
 ) -> None:
-    """Write tables and curves from the results in the folders DIR [default: results].
+    """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
     Running, interrupted and failed runs are shown as such; missing ones count as missing, never as zero.
 
@@ -91,13 +103,14 @@ def command(
       erlbench report --columns sigma,score_es+score_sac
       erlbench report results/lander --x generation --smooth 20 --band range
       erlbench report results/swimmer --reach
+      erlbench report results/hopper --baseline td3 --metric area
       erlbench report results/hopper --reach=1000,2000
     """
     from erlbench.experiment.studies import find
     from erlbench.reporting.options import Options, parse_panels, parse_scores
 
     scores = None if reach is None else parse_scores(reach)
-    options = Options(parse_panels(columns), scores, x, smooth, band)
+    options = Options(parse_panels(columns), scores, x, smooth, band, baseline, metric)
     folders = results or (Path("results"),)
     for folder in folders:
         if not folder.is_dir():

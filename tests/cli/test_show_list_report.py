@@ -164,7 +164,7 @@ def built(monkeypatch) -> list[tuple]:
     def build(results, out, studies, profile, warn, options):
         warn("one cell is missing")
         calls.append((tuple(results), out, list(studies), profile, options))
-        return out / "index.md"
+        return out / "index.html"
 
     monkeypatch.setattr(reporting, "build", build, raising=False)
     return calls
@@ -174,7 +174,7 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     (tmp_path / "smoke").mkdir()
     result = invoke("report", tmp_path / "smoke", "--study", "aes-rl-table-1,aes-rl-figure-1")
     assert result.exit_code == 0
-    assert result.stdout == "report/index.md\n"
+    assert result.stdout == "report/index.html\n"
     assert result.stderr == "erlbench: one cell is missing\n"
     assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", Options())]
 

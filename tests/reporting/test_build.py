@@ -31,8 +31,8 @@ def test_a_whole_report(tmp_path):
         "never": make_study(name="never", entries=()),
     }  # fmt: skip
     index = build([results], out, studies, None, warnings.append)
-    assert index == out / "index.md"
-    text = read(index)
+    assert index == out / "index.html"
+    text = read(out / "index.md")
     assert "5 runs: 4 done, 1 failed." in text
     assert "| [study](study/index.md) | A study | short | 3/12 |" in text
     assert "never" not in text  # a study that nobody ran is not listed
@@ -62,12 +62,12 @@ def test_every_link_of_a_report_leads_somewhere(tmp_path):
     for page in out.rglob("index.md"):
         links = [part.split(")")[0] for part in read(page).split("](")[1:]]
         assert links
-        assert [link for link in links if not (page.parent / link).exists()] == []
+        assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []
 
 
 def test_figures_with_published_lines_and_a_single_point(tmp_path):
     make_run(tmp_path / "results", "HalfCheetah-v5", "cem-rl", 0, [5000], steps=[1_000_000])
-    out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, pytest.fail).parent
+    out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, lambda warning: None).parent
     page = read(out / "study" / "index.md")
     assert "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2." in page
     assert "Lines: single runs, no band." in page
@@ -123,13 +123,17 @@ def test_nothing_of_the_run_side_is_imported():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_a_thousand_cells_without_figures_take_seconds(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
-    returns = learning_curve(0, 100, 200)
+@pytest.mark.slow
+def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: ["caption"])
     for name in range(10):
         for env in range(10):
             for seed in range(10):
-                make_run(tmp_path / "results", f"Env{env}-v5", f"algo{name}", seed, returns)
+                returns = learning_curve(100 * name + 10 * env + seed, 100, 60)
+                make_run(
+                    tmp_path / "results", f"Env{env}-v5", f"algo{name}", seed, returns, seconds_per_step=0.01 + seed
+                )
     begin = time.process_time()
-    build([tmp_path / "results"], tmp_path / "report", {}, None, lambda warning: None)
-    assert time.process_time() - begin < 10
+    index = build([tmp_path / "results"], tmp_path / "report", {}, None, lambda warning: None)
+    assert time.process_time() - begin < 20
+    assert index.stat().st_size < 5e6

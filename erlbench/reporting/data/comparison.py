@@ -13,7 +13,7 @@ from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
-from erlbench.reporting.documents.formats import steps
+from erlbench.reporting.documents.formats import slug, steps
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
@@ -119,6 +119,10 @@ class Comparison:
             budget = f"{group.total_generations:,} generations"
         several = self.kind == "all" or len({group.total_timesteps for group in self.groups}) > 1
         return f"{group.env}, {budget}" if several else group.env
+
+    def slug(self, group: Group) -> str:
+        """The environment as part of a file's name, with the budget where the page has several."""
+        return slug(group.env) + (f"-{group.total_timesteps}" if self.kind == "all" else "")
 
     def heading(self, what: str) -> str:
         """The title of a table of the page."""
@@ -242,6 +246,15 @@ def judged(comparison: Comparison, baseline: str, metric: str) -> Comparison:
     )
     has = any(cell.exists and cell.name == baseline for cell in comparison.cells)
     return replace(comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline)
+
+
+def without_judgement(comparison: Comparison) -> Comparison:
+    """The comparison without baseline and published numbers, for runs whose scores mean nothing."""
+    groups = tuple(
+        replace(group, cells=tuple(replace(cell, published="") for cell in group.cells if cell.exists))
+        for group in comparison.groups
+    )
+    return replace(comparison, groups=groups, baseline="")
 
 
 def check_profile(studies: Mapping[str, Study], profile: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 NONE = "–"  # what stands in a cell without a value
 
@@ -75,3 +76,8 @@ def steps(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.4g}{unit}"
     return f"{value:g}"
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's name or of an id: letters, digits, dots, hyphens, underscores."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from erlbench.reporting.documents.formats import slug
 from erlbench.reporting.documents.model import Block, Bullets, Cell, Code, Document, Figure, Heading, Link, Table, Text
 
 TABLE_FILES = ("csv", "md", "tex")
@@ -25,11 +25,6 @@ class Place:
     def id(self, name: str) -> str:
         """An id of the page."""
         return f"{self.prefix}-{slug(name)}"
-
-
-def slug(name: str) -> str:
-    """A name as part of an id and of a file's name."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "_", name)
 
 
 def document(content: Document, place: Place) -> str:
@@ -52,7 +47,8 @@ def block(content: Block, place: Place) -> str:
             return f'<h{level} id="{place.id(content.text)}">{escape(content.text)}</h{level}>'
         case Text():
             words = (_link(part, place) if isinstance(part, Link) else escape(part) for part in content.parts)
-            return f"<p>{''.join(words)}</p>"
+            opening = '<p class="banner">' if content.banner else "<p>"
+            return f"{opening}{''.join(words)}</p>"
         case Bullets():
             return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in content.items)}</ul>"
         case Code():

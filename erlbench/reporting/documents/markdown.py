@@ -35,7 +35,8 @@ def block(content: Block) -> str:
         case Heading():
             return f"{'#' * content.level} {escape(content.text)}\n"
         case Text():
-            return "".join(map(_part, content.parts)) + "\n"
+            words = "".join(map(_part, content.parts))
+            return f"> **{words}**\n" if content.banner else words + "\n"
         case Bullets():
             return "\n".join(f"- {escape(item)}" for item in content.items) + "\n"
         case Code():

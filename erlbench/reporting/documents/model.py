@@ -144,6 +144,7 @@ class Text:
     """A paragraph."""
 
     parts: tuple[Part, ...]
+    banner: bool = False  # a warning that no reader may miss
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 """The data of the charts of `index.html`: runs and mean curves on every axis, timelines, performance profiles.
 
-Runs and curves are kept once, however many charts show them.
+Runs, curves and lists of numbers are kept once, however many charts show them; a list is named by its index.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group
 from erlbench.reporting.data.runs import Array, Run
-from erlbench.reporting.data.timeline import Timeline, bars, windows
+from erlbench.reporting.data.timeline import Bar, Timeline, bars, windows
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import averaged
@@ -34,6 +33,8 @@ class ChartData:
     def __init__(self, smooth: int) -> None:
         self.runs: list[dict[str, Any]] = []
         self.curves: list[dict[str, Any]] = []
+        self.arrays: list[list[float]] = []
+        self._array_index: dict[tuple[float, ...], int] = {}
         self._run_index: dict[str, int] = {}
         self._curve_index: dict[tuple[int, ...], int] = {}
         self._smooth = smooth
@@ -41,7 +42,7 @@ class ChartData:
     def shared(self) -> dict[str, Any]:
         """Axes, runs and curves, as JSON knows them."""
         axes = {name: {"label": axis.label, "note": axis.note, "seconds": axis.seconds} for name, axis in AXES.items()}
-        return {"axes": axes, "runs": self.runs, "curves": self.curves}
+        return {"axes": axes, "arrays": self.arrays, "runs": self.runs, "curves": self.curves}
 
     def of_group(self, group: Group, lines: Sequence[tuple[str, float]]) -> Chart:
         """Learning curves; `lines` are published values by the name of the cell."""
@@ -52,6 +53,14 @@ class ChartData:
         ]  # fmt: skip
         return Chart("curves", {"env": group.env, "cells": cells, "published": [list(line) for line in lines]})
 
+    def _array(self, values: Array) -> int:
+        numbers = _round(values)
+        key = tuple(numbers)
+        if key not in self._array_index:
+            self._array_index[key] = len(self.arrays)
+            self.arrays.append(numbers)
+        return self._array_index[key]
+
     def _run(self, run: Run) -> int:
         key = str(run.path)
         if key not in self._run_index:
@@ -59,7 +68,7 @@ class ChartData:
             self.runs.append({"seed": run.seed, "status": run.status, "axes": self._points(run)})
         return self._run_index[key]
 
-    def _points(self, run: Run) -> dict[str, list[list[float]]]:
+    def _points(self, run: Run) -> dict[str, list[int]]:
         """By axis x and y; an axis on which the run has no two different points is left out."""
         found = {}
         for name, axis in AXES.items():
@@ -68,7 +77,7 @@ class ChartData:
                 keep = np.unique(np.linspace(0, len(x) - 1, RUN_POINTS).round().astype(int))
                 x, y = x[keep], y[keep]
             if len(x) and (x[-1] > 0 or name == "timesteps"):
-                found[name] = [_round(x), _round(y)]
+                found[name] = [self._array(x), self._array(y)]
         return found
 
     def _curve(self, runs: Sequence[Run]) -> int | None:
@@ -89,14 +98,11 @@ class ChartData:
             if not all(len(x) and x[-1] > 0 for x, _ in series):
                 continue
             line = curve(series, "range", CURVE_POINTS)
-            found[name] = {
-                "x": _round(line.x),
-                "mean": _round(line.mean),
-                "range": [_round(line.low), _round(line.high)],
-            }
+            band = [self._array(line.low), self._array(line.high)]
+            found[name] = {"x": self._array(line.x), "mean": self._array(line.mean), "range": band}
             if len(runs) >= FEWEST_RUNS:
                 line = curve(series, "interval", CURVE_POINTS)
-                found[name]["interval"] = [_round(line.low), _round(line.high)]
+                found[name]["interval"] = [self._array(line.low), self._array(line.high)]
         return found
 
 
@@ -132,15 +138,18 @@ def timeline_chart(timelines: Sequence[Timeline], labels: Sequence[str]) -> Char
             "label": text, "seed": timeline.run.seed, "length": stop - start,
             "processes": ["driver" if process < 0 else str(process) for process in timeline.processes],
             "busy": _round(np.array([busy[process] for process in timeline.processes])),
-            "bars": [[rows[b.process], kinds.index(b.kind), *_round(np.array([b.start - start, b.end - b.start, b.busy]))]
-                     for b in shown],
+            "bars": [[rows[bar.process], kinds.index(bar.kind), *_bar(bar, start)] for bar in shown],
         })  # fmt: skip
     return Chart("timeline", {
         "kinds": [[kind_name(kind), kind_colour(kind, i)] for i, kind in enumerate(kinds)], "panels": panels,
     })  # fmt: skip
 
 
+def _bar(bar: Bar, start: float) -> list[float]:
+    return _round(np.array([bar.start - start, bar.end - bar.start, bar.busy]))
+
+
 def _round(values: Array) -> list[float]:
-    """Numbers that are short in JSON: five digits, whole ones without a point."""
+    """Finite numbers that are short in JSON: five digits, whole ones without a point."""
     rounded = (float(f"{value:.{DIGITS}g}") for value in values)
-    return [int(value) if value == int(value) else value for value in rounded if math.isfinite(value)]
+    return [int(value) if value == int(value) else value for value in rounded]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from erlbench.reporting.data.comparison import run_status
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.formats import fraction
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
-from erlbench.reporting.pages.page import Page
-
-if TYPE_CHECKING:
-    from erlbench.experiment.studies import Study
+from erlbench.reporting.pages.charts import ChartData
+from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
+from erlbench.reporting.pages.web import write_web_page
+from erlbench.reporting.tables.overview import overview_table
 
 MOST_LINES = 200  # of one list; the rest is in cells.csv
 CELL_COLUMNS = (
@@ -26,20 +25,24 @@ CELL_COLUMNS = (
 
 
 def write_index(
-    out: Path, pages: Sequence[Page], runs: Sequence[Run], studies: Mapping[str, Study], warnings: Sequence[str]
+    out: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[str], charts: ChartData
 ) -> Path:
-    """Write `index.md` and `cells.csv`, and return the former's path."""
+    """Write `index.md`, `index.html` and `cells.csv`, and return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
-    path = out / "index.md"
-    path.write_text(markdown.document(index_document(pages, runs, studies, warnings)), encoding="utf-8")
+    document = index_document(pages, runs, warnings)
+    (out / "index.md").write_text(markdown.document(document), encoding="utf-8")
+    path = out / "index.html"
+    write_web_page(path, document, pages, charts.shared())
     return path
 
 
-def index_document(
-    pages: Sequence[Page], runs: Sequence[Run], studies: Mapping[str, Study], warnings: Sequence[str]
-) -> Document:
+def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[str]) -> Document:
     """The page that leads to all others."""
-    blocks: list[Block] = [Heading("Report", 1), _summary(runs), Heading("Contents"), _contents(pages)]
+    blocks: list[Block] = [Heading("Report", 1), _summary(runs)]
+    if pages and all(page.comparison.profile in (SMOKE, "") for page in pages) and pages[0].comparison.profile:
+        blocks.append(Text((SMOKE_BANNER,), banner=True))
+    blocks += [overview_table(page.comparison) for page in pages if page.comparison.kind == "all"]
+    blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(warnings)),
         ("Runs that are not finished", _list(_unfinished(runs))),
@@ -95,7 +98,7 @@ def _list(lines: Iterable[str]) -> list[Block]:
 
 def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:
     where: dict[tuple[str, str, int, int], list[str]] = {}
-    for page in pages:
+    for page in (page for page in pages if page.comparison.study):
         for run in page.comparison.runs:
             where.setdefault(run.key, []).append(page.comparison.name)
     with path.open("w", encoding="utf-8", newline="") as file:

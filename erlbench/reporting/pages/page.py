@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.model import Block, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import Block, Chart, Document, Figure, Heading, Link, Table, Text
 from erlbench.reporting.figures.columns import draw_columns
-from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.figures.curves import draw_curves, published_lines
 from erlbench.reporting.figures.profiles import draw_profiles
 from erlbench.reporting.figures.timelines import draw_timelines
 from erlbench.reporting.options import Options
+from erlbench.reporting.pages.charts import ChartData, profile_chart, timeline_chart
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.reach import reach_table
@@ -29,6 +29,8 @@ from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.utilisation import utilisation_table
 
 MOST_PANELS = 8  # timelines in a figure
+SMOKE = "smoke"  # the profile whose runs only show that everything works
+SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 TIMELINES = ("time", "timeline", "all")
 
 
@@ -43,33 +45,77 @@ class Page:
     planned: int
 
 
-def write_page(comparison: Comparison, out: Path, published: Published, warn: Warn, options: Options) -> Page:
-    """Write the folder `out/<name>/` with its `index.md`."""
-    folder = out / comparison.name
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = _tables(comparison, published, warn, options)
-    figures = list(_figures(comparison, folder, published, warn, options))
-    for group in comparison.groups:
-        name = _slug(comparison, group)
-        timelines, labels = _timelines(comparison, group, warn)
-        if timelines or comparison.kind == "timeline":
-            tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
-        if timelines:
-            caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
-            figures += _figure(f"timeline-{name}", f"Worker timeline, {group.env}", caption)
-    content: list[Table[Any] | Figure] = [*tables, *figures]
-    document = Document([*_head(comparison), *(_noted(block, comparison.note) for block in content)])
-    write_document(document, folder)
-    cells = [cell for cell in comparison.cells if cell.exists]
-    return Page(
-        comparison, document, f"{comparison.name}/index.md", sum(len(cell.done) for cell in cells),
-        sum(cell.planned for cell in cells),
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Maker:
+    """What all pages of a report are made with."""
+
+    out: Path
+    published: Published
+    warn: Warn
+    options: Options
+    charts: ChartData
+    read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
+
+    def write(self, comparison: Comparison) -> Page:
+        """Write the folder `out/<name>/` with `index.md`, tables and figures."""
+        folder = self.out / comparison.name
+        folder.mkdir(parents=True, exist_ok=True)
+        tables = _tables(comparison, self.published, self.warn, self.options)
+        figures = [*self._curves(comparison, folder), *self._others(comparison, folder)]
+        for group in comparison.groups:
+            name = comparison.slug(group)
+            timelines, labels = self._timelines(comparison, group)
+            if timelines or comparison.kind == "timeline":
+                tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
+            if timelines:
+                caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
+                title = f"Worker timeline, {comparison.group_name(group)}"
+                figures += _figure(f"timeline-{name}", title, caption, timeline_chart(timelines, labels))
+        content: list[Table[Any] | Figure] = [*tables, *figures]
+        document = Document([*_head(comparison), *(_noted(block, comparison.note) for block in content)])
+        write_document(document, folder)
+        cells = [cell for cell in comparison.cells if cell.exists]
+        return Page(
+            comparison, document, f"{comparison.name}/index.md", sum(len(cell.done) for cell in cells),
+            sum(cell.planned for cell in cells),
+        )  # fmt: skip
+
+    def _curves(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
+        groups = comparison.groups if comparison.kind in ("scores", "curves", "all") else ()
+        for group in groups:
+            name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
+            caption = draw_curves(comparison, group, self.published, folder / name, self.options)
+            lines = published_lines(comparison, group, group.cells, self.published)
+            yield from _figure(name, title, caption, self.charts.of_group(group, lines))
+
+    def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
+        for group in comparison.groups if self.options.panels else ():
+            name, title = f"columns-{comparison.slug(group)}", f"Columns of train.csv, {comparison.group_name(group)}"
+            yield from _figure(name, title, draw_columns(group, self.options, folder / name, self.warn))
+        if comparison.kind in ("scores", "all"):
+            caption = draw_profiles(comparison, folder / "profile")
+            yield from _figure("profile", "Performance profile", caption, profile_chart(comparison))
+
+    def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
+        """One run of each cell that has tasks: the first that is done, else the first."""
+        if comparison.kind not in TIMELINES:
+            return [], []
+        timelines, labels = [], []
+        for cell in [cell for cell in group.cells if cell.runs][:MOST_PANELS]:
+            run = _representative(cell)
+            if run.path not in self.read:
+                self.read[run.path] = load_timeline(run, self.warn)
+            if (timeline := self.read[run.path]) is not None:
+                timelines.append(timeline)
+                labels.append(cell.label)
+        return timelines, labels
 
 
 def _head(comparison: Comparison) -> Iterator[Block]:
     yield Heading(comparison.title, 1)
     yield Text((Link("Back to the report", "../index.md"),))
+    if comparison.profile == SMOKE:
+        yield Text((SMOKE_BANNER,), banner=True)
     if comparison.source:
         yield Text((f"After {comparison.table} of the {comparison.source}, profile {comparison.profile}.",))
 
@@ -97,43 +143,11 @@ def _tables(comparison: Comparison, published: Published, warn: Warn, options: O
     return [table for table in tables if table is not None]
 
 
-def _figures(
-    comparison: Comparison, folder: Path, published: Published, warn: Warn, options: Options
-) -> Iterator[Figure]:
-    curves = comparison.groups if comparison.kind in ("scores", "curves", "all") else ()
-    for group in curves:
-        name, title = f"curves-{_slug(comparison, group)}", f"Learning curves, {comparison.group_name(group)}"
-        yield from _figure(name, title, draw_curves(comparison, group, published, folder / name, options))
-    for group in comparison.groups if options.panels else ():
-        name, title = f"columns-{_slug(comparison, group)}", f"Columns of train.csv, {comparison.group_name(group)}"
-        yield from _figure(name, title, draw_columns(group, options, folder / name, warn))
-    if comparison.kind == "scores":
-        yield from _figure("profile", "Performance profile", draw_profiles(comparison, folder / "profile"))
-
-
-def _figure(name: str, title: str, caption: list[str]) -> Iterator[Figure]:
+def _figure(name: str, title: str, caption: list[str], chart: Chart | None = None) -> Iterator[Figure]:
     """The figure, unless nothing was drawn and there is no caption."""
     if caption:
-        yield Figure(name, title, caption[0], tuple(caption[1:]))
-
-
-def _timelines(comparison: Comparison, group: Group, warn: Warn) -> tuple[list[Timeline], list[str]]:
-    """One run of each cell that has tasks: the first that is done, else the first."""
-    if comparison.kind not in TIMELINES:
-        return [], []
-    timelines, labels = [], []
-    for cell in [cell for cell in group.cells if cell.runs][:MOST_PANELS]:
-        timeline = load_timeline(_representative(cell), warn)
-        if timeline is not None:
-            timelines.append(timeline)
-            labels.append(cell.label)
-    return timelines, labels
+        yield Figure(name, title, caption[0], tuple(caption[1:]), chart=chart)
 
 
 def _representative(cell: Cell) -> Run:
     return (cell.done or cell.runs)[0]
-
-
-def _slug(comparison: Comparison, group: Group) -> str:
-    budget = f"-{group.total_timesteps}" if comparison.kind == "all" else ""
-    return re.sub(r"[^A-Za-z0-9.-]+", "_", group.env) + budget

@@ -11,7 +11,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.reporting import build
 from erlbench.reporting.data.comparability import base_name, environment_note
-from erlbench.reporting.data.comparison import leftovers
+from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.files import to_csv
@@ -21,7 +21,7 @@ from tests.reporting.make_runs import make_run
 
 
 def table_of(results, scores, warn=pytest.fail):
-    return reach_table(leftovers(find_runs([results], warn), ()), scores, load_published(), warn)
+    return reach_table(everything(find_runs([results], warn)), scores, load_published(), warn)
 
 
 def rows_of(table):

@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting.data.comparability import budget_note, comparable, environment_note, similar_budget
-from erlbench.reporting.data.comparison import compare, leftovers
+from erlbench.reporting.data.comparison import compare, everything, judged, without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents import latex, markdown
@@ -192,12 +192,38 @@ def test_profiles_of_one_study_come_on_pages_of_their_own(tmp_path):
     runs = find_runs([tmp_path], pytest.fail)
     found = compare(make_study(), runs, None, pytest.fail)
     assert [one.name for one in found] == ["study-short", "study-paper"]
-    assert leftovers(runs, found) is None
     (only,) = compare(make_study(), runs, "paper", pytest.fail)
     assert only.name == "study"
-    rest = leftovers(runs, [only])
-    assert rest is not None
-    assert [run.total_timesteps for run in rest.runs] == [2000]
+    assert [run.total_timesteps for run in only.runs] == [1_000_000]
+
+
+def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    make_run(tmp_path, "HalfCheetah-v5", "mine", 0, [0, 1, 3])
+    make_run(tmp_path, "HalfCheetah-v5", "mine", 1, [0, 1], total=9000, status="running")
+    page = everything(find_runs([tmp_path], pytest.fail))
+    assert [(group.total_timesteps, [cell.name for cell in group.cells]) for group in page.groups] == [
+        (2000, ["cem-rl", "mine"]), (9000, ["mine"]),
+    ]  # fmt: skip
+
+
+def test_another_baseline_and_metric(tmp_path):
+    for name, last in (("a", 10), ("b", 20)):
+        for seed in range(2):
+            make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 4, last])
+    page = judged(everything(find_runs([tmp_path], pytest.fail)), "a", "area")
+    rows = rows_of(scores_table(page, load_published()))
+    assert rows["HalfCheetah-v5, 2k steps", "b"]["Mean"] == "7.00"  # (2 + 12) / 2
+    assert rows["HalfCheetah-v5, 2k steps", "b"]["vs a"] == "+55.6 %"  # against (2 + 7) / 2
+    assert judged(page, "nobody", "final").baseline == "a"
+
+
+def test_runs_that_mean_nothing_are_not_judged(three_seeds):
+    page = without_judgement(comparison_of(three_seeds))
+    table = scores_table(page, load_published())
+    assert not [name for name in table.header if "vs" in name or "Published" in name or name == "p"]
+    assert {cell.style for row in table.cells for cell in row} == {""}
+    assert {row[1].text for row in table.cells} == {"CEM-RL", "AES-RL"}
 
 
 def test_runs_with_other_settings_are_not_the_studys(tmp_path):

@@ -1,0 +1,31 @@
+"""Programs that some tests need and a machine may lack, and the Debian package that brings each.
+
+A test says `@pytest.mark.needs("chromium", "chromedriver")`. Where one is missing, the test is left out and one line at
+the end says so; with ERLBENCH_TEST_ALL set, as `.ci/run` does, it runs and fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver", "pdflatex": "texlive-latex-recommended"}
+TEST_ALL = "ERLBENCH_TEST_ALL"
+
+
+def missing(programs: Iterable[str], which: Callable[[str], object] = shutil.which) -> tuple[str, ...]:
+    """The programs that are not there, sorted; none where all tests must run. Raises `KeyError` for an unknown one."""
+    packages = {program: PACKAGES[program] for program in programs}
+    return () if os.environ.get(TEST_ALL) else tuple(sorted(name for name in packages if not which(name)))
+
+
+def left_out(tests: Counter[tuple[str, ...]]) -> str:
+    """The line that says how many tests were left out and how to bring them back."""
+    names = sorted({name for programs in tests for name in programs})
+    count = sum(tests.values())
+    return (
+        f"left out: {count} test{'s need' if count > 1 else ' needs'} {', '.join(names)}; on Debian: apt-get install "
+        f"{' '.join(PACKAGES[name] for name in names)}"
+    )

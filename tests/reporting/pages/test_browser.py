@@ -1,0 +1,191 @@
+"""`index.html` in a browser, from disk and without a network: what people do with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from erlbench.reporting import build
+from erlbench.reporting.options import Options
+from tests.reporting.make_runs import learning_curve, make_run, make_tasks
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "chromedriver")]
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+)  # fmt: skip
+SECTION = "main > section.shown "
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with curves, timelines, a profile, and a text that would be a script if it were not escaped."""
+    folder = tmp_path_factory.mktemp("report")
+    for env in ("Ant-v5", "Hopper-v5"):
+        for k, name in enumerate(("cem-rl", "aes-rl", "td3")):
+            for seed in range(5):
+                tasks = make_tasks(seed, "asynchronous", 3, 2) if seed == 0 else ()
+                failed = (env, name, seed) == ("Hopper-v5", "td3", 4)
+                make_run(
+                    folder / "results", env, name, seed, learning_curve(seed + 9 * k, 1000 - 300 * k, 12), tasks=tasks,
+                    steps=[5000 * i for i in range(12)], status="failed" if failed else "done",
+                    message="</script><script>alert(1)</script>" if failed else "",
+                )  # fmt: skip
+    return build([folder / "results"], folder / "report", {}, None, lambda _: None, Options(baseline="td3"))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for flag in (*FLAGS, "--window-size=1280,900", f"--user-data-dir={tmp_path_factory.mktemp('browser')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    """The page at its overview; whatever a test does, nothing may fail in it and nothing be fetched."""
+    browser.get("about:blank")
+    browser.get(report.as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)") == []
+
+
+def wait(condition: Callable[[], Any]) -> Any:
+    """What the condition gives as soon as it is true; fails after 20 seconds."""
+    deadline = time.monotonic() + 20
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "the page does not do it"
+        time.sleep(0.05)
+    return value
+
+
+def find(page: Any, selector: str) -> list[Any]:
+    return list(page.find_elements("css selector", selector))
+
+
+def column(page: Any, table: str, index: int) -> list[str]:
+    return [cell.text for cell in find(page, f"#{table} tbody tr:not([hidden]) td:nth-child({index})")]
+
+
+def chart(page: Any, name: str) -> Any:
+    """The chart once it is drawn."""
+    place = find(page, f"#{name}-chart")[0]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", place)
+    wait(lambda: page.execute_script("return arguments[0].data !== undefined", place))
+    return place
+
+
+def test_the_matrix_leads_to_the_curves(page):
+    matrix = find(page, SECTION + "section.table")[0]
+    assert [head.text for head in matrix.find_elements("css selector", "th")] == [
+        "Algorithm", "Ant-v5, 55k steps", "Hopper-v5, 55k steps",
+    ]  # fmt: skip
+    (failed,) = matrix.find_elements("css selector", "td.failed")
+    assert failed.text.endswith("(4/5)")
+    failed.find_element("css selector", "a").click()
+    assert wait(lambda: find(page, "#all-runs.shown"))
+    (figure,) = find(page, "#all-runs-curves-Hopper-v5-55000")
+    assert page.execute_script("return arguments[0].getBoundingClientRect().top", figure) < 300
+
+
+def test_sorting_and_filtering(page, report):
+    page.get(report.as_uri() + "#all-runs")
+    (head,) = [th for th in find(page, "#all-runs-scores th") if th.text.startswith("Mean")]
+    assert head.get_attribute("aria-sort") == "none"
+    head.find_element("css selector", "button").click()
+    means = [float(text.replace(",", "")) for text in column(page, "all-runs-scores", 4)]
+    assert means == sorted(means)
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.find_element("css selector", "button").send_keys("\n")  # by the keyboard
+    assert [float(text.replace(",", "")) for text in column(page, "all-runs-scores", 4)] == sorted(means, reverse=True)
+    (field,) = find(page, "#all-runs-scores input")
+    field.send_keys("hopper td3")
+    assert column(page, "all-runs-scores", 2) == ["td3"]
+    assert find(page, "#all-runs-scores .found")[0].text == "1 of 6 rows"
+
+
+def test_axis_band_and_single_runs(page, report):
+    page.get(report.as_uri() + "#all-runs")
+    place = chart(page, "all-runs-curves-Ant-v5-55000")
+    assert page.execute_script("return arguments[0].layout.xaxis.title.text", place) == "Training steps"
+    assert page.execute_script("return arguments[0].data.length", place) == 9  # a mean and two edges of a band, thrice
+    last = page.execute_script("return arguments[0].data[2].x.at(-1)", place)
+    from selenium.webdriver.support.select import Select
+
+    Select(find(page, '#all-runs select[name="x"]')[0]).select_by_visible_text("Training time")
+    assert page.execute_script("return arguments[0].layout.xaxis.title.text", place) == "Training time (minutes)"
+    assert page.execute_script("return arguments[0].data[2].x.at(-1)", place) == pytest.approx(
+        last * 0.01 / 60, rel=1e-3
+    )
+    Select(find(page, '#all-runs select[name="x"]')[0]).select_by_visible_text("All simulator steps")
+    assert page.execute_script("return arguments[0].data[2].x.at(-1)", place) == 55000 + 2 * 55000 + 24000
+    Select(find(page, '#all-runs select[name="band"]')[0]).select_by_value("none")
+    assert page.execute_script("return arguments[0].data.length", place) == 3
+    find(page, '#all-runs input[name="single"]')[0].click()
+    assert page.execute_script("return arguments[0].data.length", place) == 18
+
+
+def test_values_and_definitions_on_hover(page, report):
+    from selenium.webdriver import ActionChains
+
+    page.get(report.as_uri() + "#all-runs")
+    place = chart(page, "all-runs-curves-Ant-v5-55000")
+    ActionChains(page).move_to_element(place).perform()
+    words = wait(lambda: " ".join(text.text for text in find(page, f"#{place.get_attribute('id')} .hoverlayer text")))
+    assert "cem-rl (5 runs) : " in words
+    (button,) = [one for one in find(page, "#all-runs-metrics button.sort") if one.text == "Max of average"]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    ActionChains(page).move_to_element(button).perform()
+    assert wait(lambda: find(page, "#tip")[0].text) == "highest point of the average over runs."
+
+
+def test_timelines_and_profiles_are_drawn(page, report):
+    page.get(report.as_uri() + "#all-runs")
+    timeline = chart(page, "all-runs-timeline-Ant-v5-55000")
+    assert {trace["type"] for trace in page.execute_script("return arguments[0].data", timeline)} == {"bar"}
+    assert len(find(page, "#all-runs-timeline-Ant-v5-55000-chart .bars path")) > 50
+    profile = chart(page, "all-runs-profile")
+    (td3,) = [
+        trace for trace in page.execute_script("return arguments[0].data", profile) if trace["name"] == "td3 (9 runs)"
+    ]
+    assert (td3["y"][0], td3["y"][-1]) == (1, 0)
+
+
+def test_a_chart_has_its_values_as_a_table(page, report):
+    page.get(report.as_uri() + "#all-runs")
+    name = "all-runs-curves-Ant-v5-55000"
+    chart(page, name)
+    find(page, f"#{name} details.values summary")[0].click()
+    rows = wait(lambda: find(page, f"#{name} details.values tr"))
+    assert rows[0].text == "Algorithm Training steps Mean return Band, low Band, high"
+    assert len(rows) > 18
+    assert page.execute_script("return arguments[0].getAttribute('role')", find(page, f"#{name}-chart")[0]) == "img"
+
+
+def test_dark_and_a_phone(page, report):
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    )
+    page.get(report.as_uri() + "#all-runs")
+    place = chart(page, "all-runs-curves-Ant-v5-55000")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert place.size["width"] <= 390
+    before = page.execute_script("return getComputedStyle(document.body).backgroundColor")
+    find(page, "#theme")[0].click()
+    assert page.execute_script("return getComputedStyle(document.body).backgroundColor") != before
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_message_is_a_text(page):
+    assert "<script>alert(1)" in page.execute_script("return document.querySelector('#overview').textContent")
