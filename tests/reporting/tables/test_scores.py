@@ -16,7 +16,8 @@ from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import Cell, Figure
 from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import Options
-from erlbench.reporting.pages.page import write_page
+from erlbench.reporting.pages.charts import ChartData
+from erlbench.reporting.pages.page import Maker
 from erlbench.reporting.statistics.baseline import against_baseline, relative_scores
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
@@ -294,7 +295,7 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
 def test_the_studys_note_stands_in_the_captions(tmp_path):
     make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
-    page = write_page(comparison, tmp_path / "out", load_published(), pytest.fail, Options())
+    page = Maker(tmp_path / "out", load_published(), pytest.fail, Options(), ChartData(1)).write(comparison)
     (scores,) = [table for table in page.document.tables if table.name == "scores"]
     assert "Batch 256 here, 100 there." in scores.notes
     figures = [block for block in page.document.blocks if isinstance(block, Figure)]
