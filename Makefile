@@ -15,7 +15,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install reproduce test lint format typecheck bench wheel clean
+.PHONY: help install demo reproduce test lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	fi
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
 	@touch $@
+
+demo: $(STAMP) ## see something learn: figure, film and report in about a minute
+	$(BIN)/erlbench demo
 
 reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
 	@status=0; $(BIN)/erlbench run --study $(STUDIES) --profile $(PROFILE) || status=$$?; \

@@ -1,3 +1,34 @@
-"""erlbench: a benchmarking suite for evolutionary reinforcement learning and its parents."""
+"""erlbench: a benchmark suite for evolutionary reinforcement learning, evolution strategies and gradient methods.
+
+import erlbench
+
+results = erlbench.run("cem", "Swimmer-v5", seeds=3, total_timesteps=100_000)
+results.cells                           # a DataFrame, one row a run
+erlbench.report("results")              # the page index.html
+policy = erlbench.load_policy("results/Swimmer-v5/cem/seed-000")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from erlbench.api import Results, load_results, report, run
+    from erlbench.policy import load_policy
 
 __version__ = "0.1.0"
+__all__ = ["Results", "__version__", "load_policy", "load_results", "report", "run"]
+
+_WHERE = {"load_policy": "erlbench.policy"}  # the others are in erlbench.api
+
+
+def __getattr__(name: str) -> Any:
+    """The public functions, imported when they are used: the command line starts without them."""
+    if name in __all__:
+        return getattr(importlib.import_module(_WHERE.get(name, "erlbench.api")), name)
+    raise AttributeError(f"module 'erlbench' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

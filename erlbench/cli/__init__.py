@@ -17,6 +17,7 @@ from erlbench.errors import ErlbenchError, Interrupted, nearest
 # Every command, by what a user wants to do, in the order of their use.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Run": {
+        "demo": "See something learn: figure, film and report in about a minute.",
         "run": "Train algorithms on environments, or run the cells of a study.",
     },
     "Look": {
@@ -92,6 +93,7 @@ def cli() -> None:
 
     \b
     Examples:
+      erlbench demo                                  # first
       erlbench run --algo cem --env Swimmer-v5       # run
       erlbench show results                          # look
       erlbench report results                        # judge

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from dataclasses import dataclass
-from typing import Protocol
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from erlbench.running.remaining import Job, Reading, Remaining
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Where a cell is."""
-
-    timesteps: int
-    total_timesteps: int
-    train_time: float  # seconds
-    last_return: float | None
-    busy: int  # processes
-    processes: int
+SCORES = 12  # of the little curve
+BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 class Display(Protocol):
@@ -34,25 +31,62 @@ class Display(Protocol):
     def finished(self, cell: str, text: str) -> None: ...
     def failed(self, cell: str, reason: str) -> None: ...
     def close(self) -> None: ...
+    def summary(self, text: str) -> None: ...
 
 
-def create(verbosity: int) -> Display:
-    """A display for `verbosity` (-1 quiet, 0 normal, 1 verbose)."""
+def create(verbosity: int, jobs: Iterable[Job] = (), at_once: int = 1) -> Display:
+    """A display for `verbosity` (-1 quiet, 0 normal, 1 verbose) of `jobs`, of which `at_once` run at a time."""
+    stream: Any = Unbroken(sys.stderr)
     if verbosity < 0:
-        return Quiet()
-    console = Console(stderr=True, highlight=False)  # honours NO_COLOR
-    return Bars(console) if console.is_terminal else Plain()
+        return Quiet(stream)
+    remaining = Remaining(jobs, at_once)
+    console = Console(file=stream, highlight=False)  # honours NO_COLOR
+    return Bars(console, remaining) if console.is_terminal else Plain(stream, remaining)
+
+
+class Unbroken:
+    """A stream whose reader may go away: from then on it writes to nowhere, and raises nothing."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or give up for good."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            self._give_up()
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, or give up for good."""
+        try:
+            self._stream.flush()
+        except OSError:
+            self._give_up()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _give_up(self) -> None:
+        """Have the descriptor itself lead to nowhere: what is still buffered is flushed at the process's end."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
 
 
 class Quiet:
     """Errors only."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
 
     def update(self, cell: str, reading: Reading) -> None:
         """Nothing."""
 
     def message(self, text: str) -> None:
         """One line on standard error."""
-        print(text, file=sys.stderr, flush=True)
+        print(text, file=self._stream, flush=True)
 
     def finished(self, cell: str, text: str) -> None:
         """Nothing."""
@@ -64,30 +98,144 @@ class Quiet:
     def close(self) -> None:
         """Nothing."""
 
-
-class Rate:
-    """Steps per second since a cell was first seen, and the time that is left at that rate."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._first = reading
-
-    def of(self, reading: Reading) -> tuple[float, float | None]:
-        """(steps per second, seconds left or None)."""
-        seconds = reading.train_time - self._first.train_time
-        rate = (reading.timesteps - self._first.timesteps) / seconds if seconds > 0 else 0.0
-        left = (reading.total_timesteps - reading.timesteps) / rate if rate > 0 else None
-        return rate, max(left, 0.0) if left is not None else None
+    def summary(self, text: str) -> None:
+        """Nothing."""
 
 
-def facts(reading: Reading, rate: Rate) -> str:
-    """Steps, rate, remaining time, last score and busy processes as text."""
-    speed, left = rate.of(reading)
-    score = "-" if reading.last_return is None else f"{reading.last_return:,.1f}"
-    remaining = "-:--:--" if left is None else duration(left)
-    return (
-        f"{reading.timesteps:,}/{reading.total_timesteps:,} steps  {speed:,.0f}/s  {remaining} left  "
-        f"score {score}  busy {reading.busy}/{reading.processes}"
-    )
+class Plain(Quiet):
+    """One line per cell every few seconds."""
+
+    def __init__(self, stream: Any, remaining: Remaining) -> None:
+        super().__init__(stream)
+        self._lock = threading.Lock()
+        self._remaining = remaining
+        self._printed: dict[str, float] = {}
+
+    def update(self, cell: str, reading: Reading) -> None:
+        """Print a line when the last one is old enough."""
+        with self._lock:
+            now = time.monotonic()
+            self._remaining.update(cell, reading, now)
+            if now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
+                self._printed[cell] = now
+                words = "  ".join(facts(reading, *self._remaining.of(cell)))
+                self.message(f"{cell}: {words}  [{overall(self._remaining)}]")
+
+    def finished(self, cell: str, text: str) -> None:
+        """Say how the cell ended."""
+        with self._lock:
+            self._remaining.end(cell)
+        self.message(f"{cell}: {text}")
+
+    def failed(self, cell: str, reason: str) -> None:
+        """Say why the cell cannot go on."""
+        self.finished(cell, f"failed: {reason}")
+
+    def summary(self, text: str) -> None:
+        """What there is at the end."""
+        self.message(text)
+
+
+class Bars:
+    """Two lines per running cell, and one for all; none is wider than the terminal."""
+
+    def __init__(self, console: Console, remaining: Remaining) -> None:
+        self._remaining = remaining
+        self._lock = threading.Lock()
+        self._running: dict[str, Reading] = {}
+        self._scores: dict[str, deque[float]] = {}
+        self._live = Live(console=console, get_renderable=self._picture, refresh_per_second=4, transient=True)
+        self._live.start()
+
+    def update(self, cell: str, reading: Reading) -> None:
+        """Move the bar."""
+        with self._lock:
+            self._remaining.update(cell, reading, time.monotonic())
+            self._running[cell] = reading
+            scores = self._scores.setdefault(cell, deque(maxlen=SCORES))
+            if reading.last_return is not None and (not scores or scores[-1] != reading.last_return):
+                scores.append(reading.last_return)
+
+    def message(self, text: str) -> None:
+        """One line above the bars."""
+        self._live.console.print(text, markup=False, soft_wrap=True)
+
+    def finished(self, cell: str, text: str) -> None:
+        """Replace the bar by a line."""
+        with self._lock:
+            self._running.pop(cell, None)
+            curve = sparkline(self._scores.pop(cell, ()))
+            self._remaining.end(cell)
+        self.message(f"{cell}: {text} {curve}".rstrip())
+
+    def failed(self, cell: str, reason: str) -> None:
+        """Replace the bar by the reason."""
+        with self._lock:
+            self._scores.pop(cell, None)
+        self.finished(cell, f"failed: {reason}")
+
+    def close(self) -> None:
+        """Stop drawing."""
+        self._live.stop()
+
+    def summary(self, text: str) -> None:
+        """What there is at the end."""
+        self.message(text)
+
+    def _picture(self) -> RenderableType:
+        with self._lock:
+            return Group(*self._lines())
+
+    def _lines(self) -> Iterator[RenderableType]:
+        for cell, reading in self._running.items():
+            row = Table.grid(padding=(0, 1), expand=True)
+            row.add_column(no_wrap=True, overflow="ellipsis")
+            row.add_column(width=24)
+            done = min(reading.timesteps, reading.total_timesteps)
+            row.add_row(Text(cell), ProgressBar(reading.total_timesteps, done, width=24))
+            yield row
+            words = facts(reading, *self._remaining.of(cell), compact=True)
+            words.insert(4, sparkline(self._scores.get(cell, ())))
+            yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
+        if self._remaining.jobs:
+            yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")
+
+
+def facts(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
+    """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands."""
+    count = short if compact else "{:,.0f}".format
+    return [
+        f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps",
+        f"{count(rate)}/s",
+        f"{'-:--:--' if left is None else duration(left)} left",
+        f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",
+        f"busy {reading.busy}/{reading.processes}",
+    ]
+
+
+def overall(remaining: Remaining) -> str:
+    """`cell 3 of 6, 0:01:12 left for all`."""
+    left = remaining.all()
+    time_left = "" if left is None else f", {duration(left)} left for all"
+    return f"cell {remaining.number} of {len(remaining.jobs)}{time_left}"
+
+
+def sparkline(values: Iterable[float]) -> str:
+    """Values as blocks of different height; nothing where there are fewer than two."""
+    values = list(values)
+    if len(values) < 2:
+        return ""
+    low, high = min(values), max(values)
+    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BLOCKS[round((value - low) * scale)] for value in values)
+
+
+def short(count: float) -> str:
+    """`950`, `12.3k`, `1.25M`."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return f"{count:.0f}"
 
 
 def duration(seconds: float) -> str:
@@ -95,72 +243,3 @@ def duration(seconds: float) -> str:
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02d}:{second:02d}"
-
-
-class Plain(Quiet):
-    """One line per cell every few seconds."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._rates: dict[str, Rate] = {}
-        self._printed: dict[str, float] = {}
-
-    def update(self, cell: str, reading: Reading) -> None:
-        """Print a line when the last one is old enough."""
-        with self._lock:
-            now = time.monotonic()
-            rate = self._rates.setdefault(cell, Rate(reading))
-            if now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
-                self._printed[cell] = now
-                self.message(f"{cell}: {facts(reading, rate)}")
-
-    def finished(self, cell: str, text: str) -> None:
-        """Say how the cell ended."""
-        self.message(f"{cell}: {text}")
-
-
-class Bars:
-    """A bar per running cell."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[facts]}"),
-            console=console,
-            refresh_per_second=4,
-        )
-        self._lock = threading.Lock()
-        self._bars: dict[str, tuple[TaskID, Rate]] = {}
-        self._progress.start()
-
-    def update(self, cell: str, reading: Reading) -> None:
-        """Move the bar."""
-        with self._lock:
-            if cell not in self._bars:
-                bar = self._progress.add_task(cell, total=reading.total_timesteps, facts="")
-                self._bars[cell] = (bar, Rate(reading))
-            bar, rate = self._bars[cell]
-        done = min(reading.timesteps, reading.total_timesteps)
-        self._progress.update(bar, completed=done, facts=facts(reading, rate))
-
-    def message(self, text: str) -> None:
-        """One line above the bars."""
-        self._console.print(text, markup=False, soft_wrap=True)
-
-    def finished(self, cell: str, text: str) -> None:
-        """Replace the bar by a line."""
-        with self._lock:
-            bar, _ = self._bars.pop(cell, (None, None))
-        if bar is not None:
-            self._progress.remove_task(bar)
-        self.message(f"{cell}: {text}")
-
-    def failed(self, cell: str, reason: str) -> None:
-        """Replace the bar by the reason."""
-        self.finished(cell, f"failed: {reason}")
-
-    def close(self) -> None:
-        """Stop drawing."""
-        self._progress.stop()

@@ -24,8 +24,9 @@ from erlbench.pool import Pool, SimulatedPool, create
 from erlbench.running import machine, progress
 from erlbench.running.driver import Driver, Options
 from erlbench.running.lease import LostLease
-from erlbench.running.progress import Display, Reading
+from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
+from erlbench.running.remaining import Job, Reading
 from erlbench.running.results import RunDirectory
 from erlbench.work.replay import Replay
 
@@ -37,7 +38,8 @@ STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.j
 def run_cells(cells: Sequence[Cell], options: RunOptions) -> int:
     """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted."""
     prepare(cells, options)
-    display, stop = progress.create(options.verbosity), threading.Event()
+    jobs = [Job(cell.label, (cell.name, cell.env), cell.total_timesteps) for cell in cells]
+    display, stop = progress.create(options.verbosity, jobs, options.jobs), threading.Event()
     runner = Runner(options, display, stop)
     try:
         with _signals(stop), ThreadPoolExecutor(options.jobs, thread_name_prefix="job") as executor:
@@ -51,7 +53,18 @@ def run_cells(cells: Sequence[Cell], options: RunOptions) -> int:
     if outcomes[INTERRUPTED]:
         display.message(f"interrupted; everything is saved. To go on: {shlex.join(options.command_line)}")
         return Interrupted.exit_code
+    display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
+
+
+def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
+    """What there is at the end, and the command that comes next."""
+    folders = shlex.join(dict.fromkeys(str(cell.out) for cell in cells))
+    failed = f", {outcomes[FAILED]} failed (erlbench show {folders})" if outcomes[FAILED] else ""
+    one = len(cells) == 1
+    what = f"{outcomes[DONE]} of {len(cells)} {'cell' if one else 'cells'} done{failed}"
+    where = str(cells[0].directory) if one else folders
+    return f"{what}. Results: {where}. Next: erlbench report {folders}"
 
 
 def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
@@ -254,7 +267,6 @@ class Run:
         reading = Reading(
             counters.timesteps,
             self.cell.total_timesteps,
-            driver.clock.train,
             driver.last_return,
             len(self.pool.running()),
             max(1, self.pool.processes),

@@ -1,0 +1,137 @@
+"""The public Python functions: run cells, read results as DataFrames, write a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from erlbench.errors import ErlbenchError, Interrupted, UsageError
+from erlbench.experiment.cells import RunOptions
+from erlbench.frames import cell_frame, rows_frame, run_folders
+from erlbench.threads import cores
+
+Names = str | Sequence[str]
+Folder = str | Path
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs below some folders; each frame is read when it is asked for, and begins with `env`, `name`, `seed`."""
+
+    runs: tuple[Path, ...]
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row a run: status, counted steps, times in seconds, final score, settings as `settings.NAME`, folder."""
+        return cell_frame(self.runs)
+
+    @property
+    def evaluations(self) -> pd.DataFrame:
+        """One row an evaluation: the columns of eval.csv; `returns` and `lengths` are tuples."""
+        return rows_frame(self.runs, "eval.csv", tuples={"returns": float, "lengths": int})
+
+    @property
+    def episodes(self) -> pd.DataFrame:
+        """One row a training episode: the columns of episodes.csv."""
+        return rows_frame(self.runs, "episodes.csv")
+
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task of a worker process: the columns of tasks.csv."""
+        return rows_frame(self.runs, "tasks.csv")
+
+    @property
+    def generations(self) -> pd.DataFrame:
+        """One row an update of the search distribution: the columns of train.csv, which algorithms choose."""
+        return rows_frame(self.runs, "train.csv")
+
+    def __repr__(self) -> str:
+        return f"<{len(self.runs)} runs; frames: cells, evaluations, episodes, tasks, generations>"
+
+
+def run(
+    algo: Names = (),
+    env: Names = (),
+    *,
+    study: Names = (),
+    processes: int | None = None,
+    jobs: int = 1,
+    quiet: bool = True,
+    **options: Any,
+) -> Results:
+    """Train, as `erlbench run` does, and return the results; runs that are done already are only read.
+
+    `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. `options` are those of the
+    command by their names: `seeds=5`, `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`,
+    `out="results"`, `force=True`, ... `processes` and `jobs` share the machine; `quiet=False` shows progress.
+
+    Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
+    the same call continues), and `ErlbenchError` when a cell failed; all others are finished then.
+    """
+    from erlbench.cli.arguments import arguments
+    from erlbench.cli.planning import plan
+    from erlbench.running.runner import run_cells
+
+    options = {key: _assignments(value) if key in ("set", "env_set") else value for key, value in options.items()}
+    asked = arguments({"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), **options})
+    cells = plan(asked)
+    code = run_cells(
+        cells,
+        RunOptions(
+            processes=cores() if processes is None else processes,
+            jobs=jobs,
+            one_core=asked.one_core,
+            device=asked.device,
+            checkpoint_every=asked.checkpoint_every,
+            task_timeout=asked.task_timeout,
+            force=asked.force,
+            verbosity=-1 if quiet else 0,
+            command_line=("erlbench.run",),
+        ),
+    )
+    if code == Interrupted.exit_code:
+        raise Interrupted("interrupted; everything is saved, and the same call continues")
+    results = Results(tuple(cell.directory for cell in cells))
+    if code:
+        failed = results.cells.query("status == 'failed'")
+        raise ErlbenchError("; ".join(f"{row.path}: {row.message}" for row in failed.itertuples()))
+    return results
+
+
+def load_results(*folders: Folder) -> Results:
+    """The runs below `folders` (default: `results`); a `UsageError` when there is none."""
+    found = run_folders([Path(folder) for folder in folders or ("results",)])
+    if not found:
+        names = ", ".join(map(str, folders)) or "results"
+        raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
+    return Results(tuple(found))
+
+
+def report(*folders: Folder, out: Folder = "report", study: Names = (), profile: str | None = None) -> Path:
+    """Write the report of the runs below `folders` (default: `results`) as `erlbench report` does; its page's path.
+
+    `study` restricts it to these studies, `profile` names their budget. Raises `UsageError` when there is no run.
+    """
+    from erlbench.experiment.studies import find, load_studies
+    from erlbench.reporting import build
+
+    known = load_studies()
+    studies = {name: find(known, name) for name in _tuple(study) or known}
+    return build([Path(folder) for folder in folders or ("results",)], Path(out), studies, profile)
+
+
+def _tuple(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _assignments(values: Any) -> Any:
+    """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
+    from erlbench.experiment.settings import text
+
+    if not isinstance(values, dict):
+        return values
+    return tuple(f"{key}={text(tuple(value) if isinstance(value, list) else value)}" for key, value in values.items())

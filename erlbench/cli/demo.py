@@ -1,0 +1,66 @@
+"""`erlbench demo`: in two minutes from nothing to a figure, a film and a page."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+ENV, SEEDS, STEPS = "Swimmer-v5", 2, 200_000
+ALGOS = ("cem", "openai-es")
+FILM_STEPS = 300  # twelve seconds
+
+
+@click.command()
+@click.option("--out", default="demo", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
+              help="folder of the results, the report and the film")  # fmt: skip
+@click.option("--total-timesteps", default=STEPS, metavar="N", type=click.IntRange(min=1), hidden=True)
+def command(out: Path, total_timesteps: int) -> None:
+    """Teach a simulated snake to swim, with two algorithms and two seeds each; about a minute on two cores.
+
+    It ends with a report (tables and learning curves) and a film of the best policy.
+
+    \b
+    Example:
+      erlbench demo
+    """
+    from erlbench.api import report, run
+
+    start = time.monotonic()
+    click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {total_timesteps:,} steps a run.", err=True)
+    results = run(
+        ALGOS, ENV, seeds=SEEDS, total_timesteps=total_timesteps, eval_freq=20_000, eval_episodes=3, final_episodes=10,
+        set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
+    )  # fmt: skip
+    click.echo("Writing the report and the film ...", err=True)
+    page = report(out / "results", out=out / "report")
+    cells = results.cells
+    best = cells.sort_values("score").iloc[-1]
+    film = _film(Path(best["path"]), out)
+    click.echo(f"\nDone in {time.monotonic() - start:.0f} s.\n")
+    for name, rows in cells.groupby("name", sort=False):
+        scores = ", ".join(f"{score:,.0f}" for score in rows["score"])
+        click.echo(f"  {name:<10} final scores {scores}")
+    click.echo(f"\n  Report  {page}")
+    if film is not None:
+        click.echo(f"  Film    {film} ({best['name']}, seed {best['seed']})")
+    click.echo(f"  Runs    {out / 'results'}\n")
+    click.echo(f"Next: erlbench show {out / 'results'}\n      erlbench run --help")
+
+
+def _film(run: Path, out: Path) -> Path | None:
+    """The film of the run's policy; None, with a message, where nothing can be drawn."""
+    from importlib.util import find_spec
+
+    from erlbench.errors import UsageError
+    from erlbench.playing import play_run
+
+    path = out / ("swimmer.mp4" if find_spec("imageio_ffmpeg") else "swimmer.gif")
+    try:
+        play_run(run, steps=FILM_STEPS, video=path)
+    except UsageError as error:
+        print(f"No film: {error}", file=sys.stderr)
+        return None
+    return path

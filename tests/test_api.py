@@ -1,0 +1,92 @@
+"""The public Python functions, and the notebook that shows them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import erlbench
+from erlbench.errors import ErlbenchError, UsageError
+
+NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
+SMALL = {"total_timesteps": 800, "eval_freq": 400, "set": {"hidden": (8, 8)}, "processes": 0}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    return erlbench.run("cem", "Pendulum-v1", seeds=2, out=str(folder), **SMALL)
+
+
+def test_frames_hold_what_the_files_say(results):
+    cells, evaluations = results.cells, results.evaluations
+    assert list(cells.columns[:3]) == ["env", "name", "seed"]
+    assert cells[["env", "name", "seed", "status"]].values.tolist() == [
+        ["Pendulum-v1", "cem", s, "done"] for s in (0, 1)
+    ]
+    assert cells["settings.hidden"].tolist() == [(8, 8), (8, 8)]
+    last = evaluations.groupby("seed").last()
+    assert last["return_mean"].tolist() == cells["score"].tolist()
+    assert [sum(row) / len(row) for row in last["returns"]] == pytest.approx(cells["score"].tolist(), rel=1e-12)
+    assert all(length == 200 for row in evaluations["lengths"] for length in row)
+    episodes = results.episodes
+    assert episodes.groupby("seed")["l"].sum().tolist() == cells["timesteps"].tolist()
+    assert set(results.tasks["kind"]) == {"es", "evaluation"}
+    assert results.generations["generation"].tolist() == [1, 1]
+    assert len(erlbench.load_results(Path(cells["path"][0]).parents[1]).runs) == 2
+
+
+def test_what_is_done_is_only_read(results, tmp_path):
+    folder = Path(results.cells["path"][0]).parents[2]
+    times = {path: path.stat().st_mtime_ns for path in folder.rglob("eval.csv")}
+    again = erlbench.run("cem", "Pendulum-v1", seeds=2, out=str(folder), **SMALL)
+    assert again.cells.equals(results.cells)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("eval.csv")} == times
+    page = erlbench.report(folder, out=tmp_path / "report")
+    assert any("| cem |" in table.read_text() for table in page.parent.rglob("*.md"))
+
+
+def test_mistakes_are_errors_not_exits(tmp_path):
+    with pytest.raises(UsageError, match="did you mean 'cem'"):
+        erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
+    with pytest.raises(UsageError, match="there is no run in"):
+        erlbench.load_results(tmp_path)
+    with pytest.raises(UsageError, match="there is no folder"):
+        erlbench.load_results(tmp_path / "none")
+    with pytest.raises(ErlbenchError, match="the reward of step 5 is nan"):
+        erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), **SMALL)
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    """Workers do not import the script again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import erlbench\n"
+        "r = erlbench.run('cem', 'Pendulum-v1', total_timesteps=400, set={'hidden': 8}, processes=2, "
+        f"out={str(tmp_path)!r})\nprint(len(r.cells), r.cells.status[0])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "1 done\n", done.stderr
+
+
+def test_importing_it_is_light():
+    code = "import sys, erlbench; print([m for m in ('numpy', 'pandas', 'torch') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": os.fspath(tmp_path)}}).execute()
+    total = float(notebook.cells[-1].outputs[-1].data["text/plain"].strip("np.float64()"))
+    assert total > 50  # the pole stays up longer than without control, which is 10 steps
+    assert (tmp_path / "notebook-report" / "index.md").is_file()
