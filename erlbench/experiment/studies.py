@@ -109,7 +109,11 @@ def load_studies(path: Path | None = None) -> dict[str, Study]:
     shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
     for name, raw in shared.items():
         reader.known(raw, [item.name for item in fields(Profile)], ("profiles", name))
-    raw_studies = reader.table(reader.data.get("studies", {}), ("studies",))
+    raw_studies = {
+        name: reader.table(raw, ("studies", name))
+        for name, raw in reader.table(reader.data.get("studies", {}), ("studies",)).items()
+    }
+    raw_studies = {name: _like(reader, name, raw_studies) for name in raw_studies}
     studies = {name: _study(reader, name, raw, shared) for name, raw in raw_studies.items()}
     _check_shared_cells(reader, studies)
     return studies
@@ -179,6 +183,28 @@ def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
 def _open(path: Path | None) -> TomlFile:
     packaged = benchmarks_file()
     return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
+
+
+def _like(reader: TomlFile, name: str, raw_studies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """A study with what it leaves out from the one that it is `like`: its own `envs` win over those of the profiles."""
+    raw = dict(raw_studies[name])
+    if "like" not in raw:
+        return raw
+    other = raw.pop("like")
+    if other not in raw_studies or "like" in raw_studies[other]:
+        known = [key for key, found in raw_studies.items() if "like" not in found]
+        reader.fail(f"'{other}' is no study to be like{nearest(str(other), known)}", ("studies", name, "like"))
+    theirs, own = raw_studies[other], raw.get("profiles", {})
+    leave_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
+    profiles = {
+        key: {**{item: value for item, value in profile.items() if item not in leave_out}, **own.get(key, {})}
+        for key, profile in theirs.get("profiles", {}).items()
+    }
+    merged = {**theirs, **raw, "profiles": {**own, **profiles}}
+    if "envs" in raw and "envs_published" not in raw:
+        published = theirs.get("envs_published", {})
+        merged["envs_published"] = {env: published[env] for env in raw["envs"] if env in published}
+    return merged
 
 
 def _study(reader: TomlFile, name: str, raw: Any, shared: Mapping[str, Any]) -> Study:

@@ -1,0 +1,149 @@
+"""The studies that the suite comes with: what stands beside a published number is what was published."""
+
+from __future__ import annotations
+
+from erlbench.algorithms import registry
+from erlbench.envs.catalogue import LISTED, Preset, split
+from erlbench.experiment.settings import resolve
+from erlbench.experiment.studies import load_studies, validate
+from erlbench.reporting.data.published import load_published
+
+PACKAGED = {  # seeds of the profile `paper`
+    "aes-rl-table-1": 10,
+    "aes-rl-table-2": 10,
+    "aes-rl-table-3": 10,
+    "aes-rl-appendix-d": 10,
+    "aes-rl-appendix-f": 10,
+    "aes-rl-figure-1": 1,
+    "aes-rl-figure-3": 3,
+    "esac-table-1": 5,
+    "esac-figure-2-left": 3,
+    "esac-figure-2-center": 3,
+    "esac-figure-2-right": 3,
+    "esac-figure-5": 1,
+    "esac-figure-6-left": 5,
+    "esac-figure-7": 5,
+    "esac-figure-8": 3,
+    "openai-es-table-3": 6,
+    "openai-es-figure-1": 7,
+    "openai-es-quadratic": 10,
+    "goodai-lander": 5,
+    "goodai-ant": 5,
+    "goodai-pendulum": 5,
+}
+
+
+def test_the_packaged_studies():
+    studies = load_studies()
+    validate(studies)
+    assert {name: len(study.profiles["paper"].seeds) for name, study in studies.items()} == PACKAGED
+    for name, study in studies.items():
+        assert set(study.profiles) == {"smoke", "laptop", "paper"}
+        assert len(study.entries) == 1 or study.baseline in {entry.name for entry in study.entries}
+        if name.startswith("aes-rl"):
+            assert study.profiles["paper"].total_timesteps == 1_000_000
+    assert len(studies["aes-rl-table-2"].entries) == 10
+    assert [entry.name for entry in studies["aes-rl-table-3"].entries] == [
+        "td3@cem-rl", "td3", "sac", "cem", "erl", "cem-rl", "aes-rl",
+    ]  # fmt: skip
+    assert studies["aes-rl-table-3"].not_run == ()
+    assert len(studies["aes-rl-table-3"].profiles["paper"].envs) == 6
+
+
+def entries_of(study):
+    return {entry.name: entry for entry in load_studies()[study].entries}
+
+
+def test_published_lander_rows_are_those_algorithms():
+    """ES and CMA of the document are nevergrad's; pycma's CMA-ES with fresh starts stands beside nothing published."""
+    lander = entries_of("goodai-lander")
+    shown = {entry.published: resolved("goodai-lander", entry.name) for entry in lander.values() if entry.published}
+    assert {name: (values.episodes, values.population) for name, values in shown.items()} == {
+        "CMA 1ep": (1, 20), "CMA 5ep": (5, 20), "ES 1ep": (1, 20), "ES 5ep": (5, 20),
+        "OptimES 1ep pop20": (1, 20), "OptimES 5ep pop20": (5, 20), "OptimES 1ep pop200": (1, 200),
+    }  # fmt: skip
+    assert [shown[name].optimizer for name in ("CMA 1ep", "ES 5ep")] == ["OldCMA", "ES"]
+    assert {name for name, entry in lander.items() if not entry.published} == {"cma-es-1ep", "cma-es-5ep"}
+
+
+def resolved(study, name, env="HalfCheetah-v5"):
+    entry = entries_of(study)[name]
+    settings_type = registry.find(entry.algo).settings_type
+    return resolve(settings_type, env, registry.preset(entry.algo, entry.preset), entry.settings)
+
+
+def test_p_cem_rl_stands_beside_aes_rl_with_the_same_batch():
+    for study in ("aes-rl-table-1", "aes-rl-figure-1", "aes-rl-figure-3"):
+        batches = {name: resolved(study, name).batch_size for name in entries_of(study)}
+        assert batches.pop("cem-rl") == 100
+        assert set(batches.values()) == {256}
+        assert "batch 256" in load_studies()[study].note
+
+
+def test_quoted_columns_are_the_quoted_algorithms():
+    table = entries_of("aes-rl-table-3")
+    assert table["td3@cem-rl"].published == "TD3"
+    assert not table["td3"].published
+    quoted = resolved("aes-rl-table-3", "td3@cem-rl")
+    assert (quoted.hidden, quoted.activation, quoted.batch_size) == ((400, 300), "tanh", 100)
+
+
+def test_erl_has_the_budgets_of_its_paper():
+    study = load_studies()["aes-rl-table-3"]
+    paper, erl = study.profiles["paper"], entries_of("aes-rl-table-3")["erl"]
+    published = {
+        number.env: number.steps
+        for number in load_published()._numbers.values()
+        if (number.source, number.table, number.algorithm) == ("AES-RL paper", "Section 4.3", "ERL")
+    }
+    assert {study.envs_published[env]: paper.timesteps(env, erl) for env in paper.envs} == published
+    assert {paper.timesteps(env, study.entries[0]) for env in paper.envs} == {1_000_000}
+    assert study.profiles["laptop"].timesteps("Hopper-v5@paper", erl) == 22_000
+
+
+def test_the_es_of_esac_normalises_observations():
+    es = resolved("esac-table-1", "openai-es@esac")
+    assert es.normalise_observations
+    assert (es.hidden, es.population, es.sigma) == ((512, 512), 50, 5e-3)
+
+
+def test_studies_run_the_papers_environments():
+    """Where a preset undoes a change of version 5, studies name it; ESAC's paper had MuJoCo 1.50's contact forces."""
+    for study in load_studies().values():
+        for env in {env for profile in study.profiles.values() for env in profile.envs}:
+            row = LISTED[split(env)[0]]
+            if env == "Ant-v4":  # in PyBullet's place
+                continue
+            changed = [name for name, preset in row.presets.items() if preset != Preset()]
+            wanted = changed[-1] if study.source == "ESAC paper" and changed else next(iter(changed), "")
+            assert split(env)[1] == wanted, f"{env} of {study.name}"
+
+
+def test_published_names_are_those_of_the_table():
+    """Each entry on each environment of the profile `paper` finds its number, or the paper has none there."""
+    published = load_published()
+    without = set()
+    for study in load_studies().values():
+        if study.kind in ("scores", "curves"):
+            for env in study.envs_published:
+                for entry in (entry for entry in study.entries if entry.published):
+                    where = (study.source, study.table, study.envs_published[env], entry.published)
+                    if published.find(*where, study.statistic) is None:
+                        without.add((study.name, entry.published, env))
+    pendulum = "erlbench/PartiallyObservablePendulum-v0"
+    assert without == {
+        ("aes-rl-table-3", "CEM", "Humanoid-v5@paper"),
+        ("goodai-pendulum", "ES 5ep", pendulum),  # its runs ended at generation 560
+    }
+
+
+def test_the_tasks_and_budgets_of_esac():
+    study = load_studies()["esac-table-1"]
+    paper = study.profiles["paper"]
+    published = {number.env: number.steps for number in load_published()._numbers.values() if _is_of(number, study)}
+    assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
+    assert len(published) == 15
+
+
+def _is_of(number, study):
+    return (number.source, number.table) == (study.source, study.table)

@@ -1,0 +1,64 @@
+"""docs/studies.md has a row for each study, each item of the documents, and each cell."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from erlbench.cli import COMMANDS
+from erlbench.experiment.studies import load_studies
+
+DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+
+
+def rows_under(heading):
+    """The cells of the table under a heading, row by row, without its header."""
+    section = DOCUMENTATION.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.*) \|$", section, re.MULTILINE)
+    return [[cell.strip() for cell in row.split(" | ")] for row in rows[1:]]
+
+
+def test_the_documentation_has_a_row_for_each_study():
+    listed = DOCUMENTATION.split("\n## ")[0]
+    assert re.findall(r"^\| `([^`]+)`", listed, re.MULTILINE) == list(load_studies())
+
+
+def test_every_cell_says_how_it_differs():
+    rows = rows_under("What differs, cell by cell")
+    cells = [(study, entry.name) for study, found in load_studies().items() for entry in found.entries]
+    assert {len(row) for row in rows} == {5}
+    patterns = [(study.strip("`"), cell.strip("`")) for study, cell, *_ in rows]
+    assert all(all(row) for row in rows)
+    for study, name in cells:
+        matching = [pattern for where, pattern in patterns if where == study and fnmatchcase(name, pattern)]
+        assert matching, f"{name} of {study} has no row"
+        assert name in matching or len(matching) == 1, f"{name} of {study} has several rows: {matching}"
+    for where, pattern in patterns:
+        assert any(where == study and fnmatchcase(name, pattern) for study, name in cells), f"no cell {where} {pattern}"
+
+
+ITEMS = {  # of the documents, in their words
+    "AES-RL paper": "figure 1, figure 2, figure 3, table 1, table 2, table 3, appendices A and C, appendix B, "
+    "appendix D, appendix F",
+    "ESAC paper": "figure 1, figure 2 left, figure 2 center, figure 2 right, figure 3, figure 4, figure 5, "
+    "figure 6 left, figure 6 right, figure 7, figure 8, table 1, appendix D",
+    "OpenAI-ES paper": "table 1, table 2, table 3, figure 1, figure 2",
+    "OpenAI-ES blog": "data efficiency curves, code sample, Humanoid in ten minutes, videos of humanoids, MNIST",
+    "GoodAI blog": "drawing of the parallelisation, plot, seconds per generation on Ant, videos of learned policies",
+}
+
+
+def test_every_item_of_the_documents_has_a_row():
+    rows = rows_under("Every table and figure")
+    for document, items in ITEMS.items():
+        found = [item for where, item, *_ in rows if where == document]
+        for item in items.split(", "):
+            assert any(re.match(rf"{item}\b", one) for one in found), f"{document}: {item}"
+    named = {name for row in rows for name in re.findall(r"--study ([\w-]+)", row[2])}
+    assert named == set(load_studies())
+    for document, item, command, status in rows:
+        assert status, item
+        assert (command == "–") == (not status.startswith(("runs", "plays", "listed", "times", "`train"))), item
+        for words in re.findall(r"`erlbench (\w+)", command):
+            assert words in COMMANDS, f"{document}, {item}: {words}"
