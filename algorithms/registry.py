@@ -33,6 +33,11 @@ class Entry:
     episodes: float = 1.0  # simulated per counted one
     extra: tuple[str, str] | None = None  # of erlbench that it needs, and the module that comes with it
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """What gradient workers import besides torch, which may take seconds."""
+        return (self.extra[1],) if self.extra and self.critic_updates else ()
+
 
 ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
     {

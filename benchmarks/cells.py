@@ -89,7 +89,7 @@ def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:
     directory = RunDirectory(folder)
     directory.hold()
     recorder = Recorder(folder, ENVIRONMENT)
-    options = Options(eval_freq=10**9, eval_episodes=1, final_episodes=1, evaluate_after=True, checkpoint_every=1e9)
+    options = Options(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
     Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
     recorder.close()
     directory.release()

@@ -52,7 +52,9 @@ class RunArguments:
         None, f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]", minimum=1
     )
     evaluate: str | None = setting(
-        None, "evaluate the reported policy during or after the training [default: during]", choices=EVALUATE
+        None,
+        "evaluate the reported policy after the training, or during it on idle cores [default: after]",
+        choices=EVALUATE,
     )
     processes: int | None = setting(
         None, "worker processes, where a study does not pin them; 0: only this one [default: the cores]", minimum=0

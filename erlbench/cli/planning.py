@@ -76,7 +76,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     eval_freq=arguments.eval_freq or 5000,
                     eval_episodes=arguments.eval_episodes or 10,
                     final_episodes=arguments.final_episodes or FINAL_EPISODES,
-                    evaluate=arguments.evaluate or "during",
+                    evaluate=arguments.evaluate or "after",
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,

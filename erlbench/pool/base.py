@@ -32,6 +32,12 @@ class Pool(Protocol):
     def device(self) -> str:
         """The device of gradient tasks, as asked for; `auto` gives way to what was found."""
 
+    def prepare(self, task: Task, workers: int) -> None:
+        """Have so many workers of the kind that `task` needs run it, as far as there are slots; wait for them.
+
+        To be called while the pool has no other task. Raises as `next_result` does.
+        """
+
     def submit(self, tasks: Iterable[Task]) -> None:
         """Take tasks in; their inputs may be `Output`s of tasks submitted now, earlier, or finished."""
 

@@ -7,11 +7,13 @@ once (`chunks.py`).
 
 from __future__ import annotations
 
+import os
 import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import inf
 from types import MappingProxyType
 from typing import Any, Self
@@ -47,7 +49,10 @@ class Slot:
 
 
 class ProcessPool:
-    """Runs tasks in `processes` slots; a task may take `task_timeout` seconds before its worker is killed."""
+    """Runs tasks in `processes` slots; a task may take `task_timeout` seconds before its worker is killed.
+
+    With `idle` the workers get only the time of cores that no other process wants.
+    """
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class ProcessPool:
         store: Store | None = None,
         start_method: str | None = None,
         one_core: bool = False,
+        idle: bool = False,
     ) -> None:
         self.processes = processes
         self.device = device
@@ -67,6 +73,7 @@ class ProcessPool:
         self._slots = [Slot(index) for index in range(processes)]
         self._occupancy = Occupancy(self.store.folder, processes)
         self._one_core = one_core
+        self._idle_time = idle
         self._idle = list(self._slots)
         self._running: dict[int, Task] = {}  # by slot
         self._chunks = Chunks(processes)
@@ -80,6 +87,22 @@ class ProcessPool:
         self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
     # -- the pool's face ------------------------------------------------------------------------------------------
+
+    def prepare(self, task: Task, workers: int) -> None:
+        """Rollout workers are started from the last slot on, as `_start` prefers slots without a gradient worker."""
+        slots = self._slots[:workers] if task.gradient else self._slots[-workers:]
+        while task.gradient and not all(slot.gradient and slot.gradient.ready for slot in slots):
+            if self._broken is not None:
+                raise self._broken
+            self._start_gradient_workers(len(slots), slots)
+            self._wait(inf)
+        for slot in slots:
+            if not task.gradient and slot.rollout is None:
+                slot.rollout = self._new_worker(slot, None)
+            self._queue.add([replace(task, id=-1 - slot.index)])
+            self._assign(slot, slot.gradient if task.gradient else slot.rollout)
+        for _ in slots:
+            self.next_result()
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._queue.add(tasks)
@@ -208,6 +231,9 @@ class ProcessPool:
     def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
         occupancy = None if self._one_core else self._occupancy.path
         worker = WorkerProcess(self._context, self.store.folder, occupancy, slot.index, device)
+        if self._idle_time:
+            with suppress(OSError):  # it has died already, which is noticed elsewhere
+                os.sched_setscheduler(worker.pid, os.SCHED_IDLE, os.sched_param(0))
         self._selector.register(worker.connection, selectors.EVENT_READ, worker)
         self._selector.register(worker.sentinel, selectors.EVENT_READ, worker)
         return worker

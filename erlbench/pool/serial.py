@@ -27,6 +27,10 @@ class SerialPool:
         self._workspace: Workspace | None = None
         self._has_torch = False
 
+    def prepare(self, task: Task, workers: int) -> None:
+        self.submit([task])
+        self.next_result()
+
     def submit(self, tasks: Iterable[Task]) -> None:
         self._queue.add(tasks)
 

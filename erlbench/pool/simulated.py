@@ -65,6 +65,9 @@ class SimulatedPool:
         """The device of the inner pool's gradient tasks."""
         return self.inner.device
 
+    def prepare(self, task: Task, workers: int) -> None:
+        self.inner.prepare(task, workers)
+
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
         self._queue.add(tasks)

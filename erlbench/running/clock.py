@@ -1,24 +1,22 @@
-"""The two clocks of a run: total time, and training time, from which evaluation's share is taken out."""
+"""The two clocks of a run: total time, and training time, which ends with the training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-
-from erlbench.work.tasks import Counts, Task
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 class Clock:
-    """Seconds since the run began, over all its starts; the time between two starts does not count.
+    """Seconds since the training began, over all starts of a run; the time between two starts does not count.
 
-    Training time is the time during which the run was active, less the share of its busy processes that evaluated
-    the reported policy: with one of two busy processes evaluating, half of the interval is taken out.
+    Nothing is ever taken out of the training time. Evaluations cannot make it longer: they run after the training, or
+    beside it in a process that takes only what the training leaves idle.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._origin = self._last = now()
-        self._evaluation = 0.0
-        self._share = 0.0
+        self._trained: float | None = None
 
     @property
     def total(self) -> float:
@@ -27,28 +25,32 @@ class Clock:
 
     @property
     def train(self) -> float:
-        """Seconds of activity less evaluation's share."""
-        return self.total - self._evaluation
+        """Seconds of activity until the training ended."""
+        return self.total if self._trained is None else self._trained
 
     def since_start(self, moment: float) -> float:
-        """A moment of the pool's clock in seconds since the run began."""
+        """A moment of the pool's clock in seconds since the training began."""
         return moment - self._origin
 
-    def tick(self, running: Collection[Task]) -> None:
-        """Account for the time since the last tick; `running` is what the processes do from now on."""
-        now = self._now()
-        self._evaluation += (now - self._last) * self._share
-        self._last = now
-        evaluating = sum(task.counts == Counts.EVALUATION for task in running)
-        self._share = evaluating / len(running) if running else 0.0
+    def start(self) -> None:
+        """The workers are there: the time begins now."""
+        self._origin = self._last = self._now()
 
-    def state(self) -> dict[str, float]:
+    def tick(self) -> None:
+        """Look at the clock."""
+        self._last = self._now()
+
+    def end_training(self) -> None:
+        """The last result of the training has been taken in; the total time goes on."""
+        self.tick()
+        self._trained = self.train
+
+    def state(self) -> dict[str, Any]:
         """What `restore` needs."""
-        return {"total": self.total, "evaluation": self._evaluation}
+        return {"total": self.total, "trained": self._trained}
 
-    def restore(self, state: dict[str, float]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Go on as if no time had passed since `state`."""
         self._last = self._now()
         self._origin = self._last - state["total"]
-        self._evaluation = state["evaluation"]
-        self._share = 0.0
+        self._trained = state["trained"]

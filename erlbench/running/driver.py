@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,14 +43,17 @@ class Options:
     eval_freq: int
     eval_episodes: int
     final_episodes: int
-    evaluate_after: bool = False  # evaluate saved policies when training is over, so that nothing interferes
     checkpoint_every: float = 60.0  # seconds
+    gradient_workers: int = 0  # that the training will need; they are there before the clock starts
+    modules: tuple[str, ...] = ()  # that those import besides torch
 
 
 class Driver:
     """Drives one algorithm on one pool and records what happens.
 
     Results of a synchronous algorithm are delivered in task-id order, whatever the order in which they arrive.
+    Evaluations on the way run in the pool `aside`, one at a time; without one, and what it has not begun when the
+    training is over, in the pool of the training after it.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Driver:
         options: Options,
         stop: threading.Event,
         watch: Callable[[Driver], None] = lambda driver: None,
+        aside: Pool | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool
@@ -78,7 +82,8 @@ class Driver:
         self._arrived: dict[int, Result] = {}  # synchronous: waiting for their turn
         self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
         self._sweep_at = SWEEP_FROM
-        self._evaluating: set[int] = set()  # evaluations in the pool
+        self._aside = aside
+        self._evaluating: int | None = None  # the task that `aside` has
         self._saved = self._flushed = time.monotonic()
         self.warnings: list[str] = []
         self.sums: dict[str, str] = {}  # of the files of a finished run
@@ -95,30 +100,48 @@ class Driver:
             self.pool.reset()
             raise
         except BaseException:
-            self.pool.reset()
+            for pool in self._pools:
+                pool.reset()
             with suppress(OSError):
                 self.recorder.flush()
             raise
 
     def _begin(self) -> None:
-        if not self._resume():
-            self.recorder.start()
-            self._evaluate()
-            self.save()  # before there is a row: a run with rows always has a checkpoint to go on from
+        if self._resume():
+            return
+        self.recorder.start()
+        self._evaluate()
+        self.save()  # before there is a row: a run with rows always has a checkpoint to go on from
+        tasks = self.algorithm.ask()
+        self._prepare(tasks)
+        self.clock.start()
+        self._submit(tasks)
+
+    def _prepare(self, tasks: Sequence[Task]) -> None:
+        """Have the workers there that the first tasks need, and those that will compute gradients."""
+        settings = {"env": self.algorithm.context.problem.env, "modules": self.options.modules}
+        task = Task(-1, "preparation", "erlbench.work.preparation:prepare", (), settings)
+        for gradient, workers in (
+            (True, self.options.gradient_workers),
+            (False, sum(not task.gradient for task in tasks)),
+        ):
+            if workers:
+                self.pool.prepare(replace(task, gradient=gradient), workers)
 
     def _train(self) -> None:
         while True:
-            self._submit(self.algorithm.ask())
+            if not self.evaluator.state.final:
+                self._submit(self.algorithm.ask())
             if not self._outstanding:
                 break
             self._step()
         if not self.evaluator.state.final:
+            self.clock.end_training()
             self._evaluate(final=True)
 
     def _finish(self) -> None:
         """Write the rows of the evaluations that are left."""
-        if self.options.evaluate_after:
-            self._submit_evaluations(self._unevaluated())
+        self.pool.submit(task for task in self._unevaluated() if task.id != self._evaluating)
         while self.evaluator.state.pending:
             self._step()
         self._flush()
@@ -131,12 +154,12 @@ class Driver:
     def _step(self) -> None:
         """Wait for one result and take it in; save from time to time."""
         try:
-            result = self.pool.next_result(PATIENCE)
+            result = self._next_result()
         except CellError:
             self._take_events()  # they tell how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
-        self._tick()
+        self.clock.tick()
         self._take_events()
         if result is not None:
             self._receive(result)
@@ -150,9 +173,18 @@ class Driver:
             self._flush()
         self._watch(self)
 
-    def _tick(self) -> None:
-        """Tell the clock, whenever that may have changed, what the processes do from now on."""
-        self.clock.tick(self.pool.running().values() if self._evaluating else ())
+    @property
+    def _pools(self) -> list[Pool]:
+        return [self.pool] if self._aside is None else [self.pool, self._aside]
+
+    def _next_result(self) -> Result | None:
+        """Of the training as soon as there is one; of the evaluation aside when it is looked at."""
+        if self._aside is not None and self._evaluating is not None:
+            alone = not self._outstanding and len(self._unevaluated()) == 1
+            result = self._aside.next_result(PATIENCE if alone else 0.0)
+            if result is not None:
+                return replace(result, process=self.pool.processes)
+        return self.pool.next_result(PATIENCE)
 
     def _flush(self) -> None:
         self.directory.check()
@@ -161,7 +193,7 @@ class Driver:
         self._flushed = time.monotonic()
 
     def _take_events(self) -> None:
-        for event in self.pool.events():
+        for event in (event for pool in self._pools for event in pool.events()):
             self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
@@ -177,15 +209,16 @@ class Driver:
                     self._known[ref.name] = ref
         if tasks:
             self.pool.submit(tasks)
-            self._tick()
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding:
-            self._evaluating.discard(result.task)
             self.recorder.task(result, "evaluation", 0, self.clock)
             for row in self.evaluator.finish(result):
                 self.recorder.eval.write(row)
                 self.last_return = row["return_mean"]
+            if result.task == self._evaluating:
+                self._evaluating = None
+                self._evaluate_aside()
             self._flush()
             return
         if not self.algorithm.is_synchronous(self.algorithm.settings):
@@ -217,13 +250,16 @@ class Driver:
     def _evaluate(self, final: bool = False) -> None:
         task = self.evaluator.take(self.clock.train, self.clock.total, final)
         self._known.update({ref.name: ref for ref in references(task)})
-        if not self.options.evaluate_after:
-            self._submit_evaluations([task])
+        self._evaluate_aside()
 
-    def _submit_evaluations(self, tasks: list[Task]) -> None:
-        self._evaluating.update(task.id for task in tasks)
-        self.pool.submit(tasks)
-        self._tick()
+    def _evaluate_aside(self) -> None:
+        """Begin the next evaluation beside the training; those at its end are not begun here."""
+        if self._aside is None or self._evaluating is not None or self.evaluator.state.final:
+            return
+        task = next(iter(self._unevaluated()), None)
+        if task is not None:
+            self._evaluating = task.id
+            self._aside.submit([task])
 
     def _unevaluated(self) -> list[Task]:
         return [pending.task for pending in self.evaluator.state.pending if pending.values is None]
@@ -298,12 +334,15 @@ class Driver:
         self.algorithm.restore(payload["algorithm"])
         self.evaluator.state = payload["evaluation"]
         self.pool.restore(payload["pool"])
-        self.clock.restore(payload["clock"])
         self.last_return = payload["last_return"]
         folder = str(self.algorithm.context.replay.folder)
-        self._submit(_relocated(task, folder) for task in payload["outstanding"])
-        if not self.options.evaluate_after:
-            self._submit_evaluations(self._unevaluated())
+        tasks = [_relocated(task, folder) for task in payload["outstanding"]]
+        if not tasks and not self.evaluator.state.final:
+            tasks = self.algorithm.ask()  # of a run that was stopped before its first task
+        self._prepare(tasks)
+        self.clock.restore(payload["clock"])
+        self._submit(tasks)
+        self._evaluate_aside()
 
 
 def _filled(task: Task, result: Result) -> Task:

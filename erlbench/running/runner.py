@@ -20,7 +20,7 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
-from erlbench.pool import Pool, SimulatedPool, create
+from erlbench.pool import Pool, ProcessPool, SimulatedPool, create
 from erlbench.running import machine, progress
 from erlbench.running.driver import Driver, Options
 from erlbench.running.lease import LostLease
@@ -217,6 +217,20 @@ def processes_for(cell: Cell, options: RunOptions) -> int:
     return wanted
 
 
+def _gradient_workers(cell: Cell, processes: int) -> int:
+    """The gradient workers that a cell will need: one for each of its individuals, and one for the critic."""
+    if not registry.entry(cell.algo).critic_updates:
+        return 0
+    return min(max(1, processes), cell.workers + 1)
+
+
+def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
+    """The pool for evaluations beside the training; none in simulated time or without processes."""
+    if cell.evaluate != "during" or cell.simulated_time or not pool.processes:
+        return None
+    return ProcessPool(1, "cpu", options.task_timeout, pool.store, one_core=True, idle=True)
+
+
 class Run:
     """One cell while it runs: its algorithm, driver and files."""
 
@@ -237,10 +251,14 @@ class Run:
             cell.eval_freq,
             cell.eval_episodes,
             cell.final_episodes,
-            cell.evaluate == "after",
             runner.options.checkpoint_every,
+            _gradient_workers(cell, pool.processes),
+            registry.entry(cell.algo).modules,
         )
-        self.driver = Driver(algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch)
+        self.aside = _aside(cell, pool, runner.options)
+        self.driver = Driver(
+            algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch, self.aside
+        )
         self._read = self._written = 0.0
         start = {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -289,6 +307,8 @@ class Run:
 
     def close(self) -> None:
         """Close the files."""
+        if self.aside is not None:
+            self.aside.close()
         self.recorder.close()
         self.replay.close()
 

@@ -1,36 +1,43 @@
-"""The two clocks: evaluation's share is taken out of the training time, interruptions out of both."""
-
-import pytest
+"""The two clocks: nothing is taken out of the training time, and interruptions are in neither."""
 
 from erlbench.running.clock import Clock
-from erlbench.work.tasks import Counts, Task
-
-TRAINING = Task(1, "es", "m:f", (0,), counts=Counts.TRAINING)
-EVALUATION = Task(2, "evaluation", "m:f", (0,), counts=Counts.EVALUATION)
 
 
-def test_evaluation_is_taken_out_by_its_share_of_the_busy_processes():
-    moment = [100.0]
-    clock = Clock(lambda: moment[0])
-    for running, seconds in (([TRAINING, EVALUATION], 4.0), ([EVALUATION], 3.0), ([TRAINING], 2.0), ([], 1.0)):
-        clock.tick(running)
-        moment[0] += seconds
-    clock.tick([])
-    assert clock.total == pytest.approx(10.0)
-    assert clock.train == pytest.approx(2.0 + 0.0 + 2.0 + 1.0)
-    assert clock.since_start(103.5) == pytest.approx(3.5)
+class Moment:
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __call__(self):
+        return self.seconds
+
+
+def test_the_training_time_ends_with_the_training_and_the_total_time_goes_on():
+    moment = Moment(100.0)
+    clock = Clock(moment)
+    moment.seconds = 104.0  # workers start
+    clock.start()
+    moment.seconds += 3.0
+    clock.tick()
+    assert (clock.total, clock.train) == (3.0, 3.0)
+    moment.seconds += 2.0
+    clock.end_training()
+    moment.seconds += 10.0
+    clock.tick()
+    assert (clock.total, clock.train) == (15.0, 5.0)
+    assert clock.since_start(103.5) == -0.5
 
 
 def test_the_time_between_two_starts_does_not_count():
-    moment = [10.0]
-    clock = Clock(lambda: moment[0])
-    clock.tick([EVALUATION])
-    moment[0] += 5.0
-    clock.tick([])
-    saved = clock.state()
-    moment[0] = 1000.0
-    again = Clock(lambda: moment[0])
-    again.restore(saved)
-    moment[0] += 2.0
-    again.tick([])
-    assert (again.total, again.train) == pytest.approx((7.0, 2.0))
+    for trained in (False, True):
+        moment = Moment(10.0)
+        clock = Clock(moment)
+        moment.seconds += 5.0
+        if trained:
+            clock.end_training()
+        clock.tick()
+        moment.seconds = 1000.0
+        again = Clock(moment)
+        again.restore(clock.state())
+        moment.seconds += 2.0
+        again.tick()
+        assert (again.total, again.train) == (7.0, 5.0 if trained else 7.0)

@@ -27,8 +27,11 @@ class Timeline:
 
     @property
     def processes(self) -> list[int]:
-        """The run's processes, ascending, idle ones too; -1 is the driver's own, simulated time has virtual ones."""
-        seen = {int(process) for process in self.process}
+        """The processes of the training, ascending, idle ones too.
+
+        -1 is the driver's own, and simulated time has virtual ones. One that only evaluates is none of them.
+        """
+        seen = {int(process) for process, kind in zip(self.process, self.kind, strict=True) if kind != EVALUATION}
         started = self.run.machine.processes
         if started.isdigit() and not self.run.simulated_time:
             seen |= set(range(int(started)))

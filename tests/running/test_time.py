@@ -1,0 +1,89 @@
+"""Reported times against what a sleeping environment takes at least, and start-up."""
+
+import json
+
+import pytest
+
+from tests.runs import make_cell, rows, run
+
+SECONDS = 0.016  # a step
+STEPS = 50  # an episode
+POPULATION, GENERATIONS = 4, 2
+ATTEMPTS = 4  # on a loaded machine a run may be late; none may ever be early
+SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS}}
+
+
+def trained(cell):
+    """The training time that a finished run reports; eval.csv and status.json agree on it."""
+    with open(cell.directory / "eval.csv") as file:
+        header, *_, last = (line.strip().split(",") for line in file)
+    status = json.loads((cell.directory / "status.json").read_text())
+    assert status["train_time_s"] == float(last[header.index("train_time_s")])
+    assert status["total_time_s"] >= status["train_time_s"]
+    return status["train_time_s"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("evaluate", ["during", "after"])
+@pytest.mark.parametrize("processes", [0, 1, 2, 3, 4])
+def test_the_training_time_is_the_physical_one(evaluate, processes, tmp_path):
+    """CEM's generations of four episodes: never less than their rounds on the processes, and 2 % more at most."""
+    physical = GENERATIONS * -(-POPULATION // max(1, processes)) * STEPS * SECONDS
+    for attempt in range(ATTEMPTS):
+        cell = make_cell(
+            "cem", tmp_path / str(attempt), steps=GENERATIONS * POPULATION * STEPS, evaluate=evaluate, eval_freq=100,
+            eval_episodes=1, final_episodes=1, settings={"population": POPULATION, "elites": 2}, **SLEEPING,
+        )  # fmt: skip
+        assert run(cell, processes=processes) == 0
+        assert len(rows(cell.directory, "eval.csv")) == 1 + GENERATIONS
+        assert trained(cell) >= physical
+        if trained(cell) <= 1.02 * physical:
+            return
+    pytest.fail(f"{trained(cell):.3f} s are reported for {physical:.3f} s")
+
+
+@pytest.mark.slow
+def test_asynchronous_training_is_not_reported_faster_than_its_steps(tmp_path):
+    """Workers are always busy here, so a slot that evaluated would slow the training down, and be subtracted."""
+    cell = make_cell(
+        "aes-rl",
+        tmp_path,
+        steps=600,
+        workers=2,
+        eval_freq=100,
+        eval_episodes=1,
+        settings={"mean_episodes": 1},
+        **SLEEPING,
+    )
+    assert run(cell, processes=2) == 0
+    last = rows(cell.directory, "eval.csv")[-1]
+    slept = (int(last["timesteps"]) + int(last["fitness_timesteps"])) * SECONDS
+    assert trained(cell) >= slept / 2
+    processes = {row["kind"]: row["process"] for row in _tasks(cell) if row["kind"] == "evaluation"}
+    assert processes  # the final one is on a slot of the training, the others on the process beside them
+    training_end = max(float(row["end_s"]) for row in _tasks(cell) if row["kind"] != "evaluation")
+    for row in _tasks(cell):
+        if row["kind"] == "evaluation" and float(row["start_s"]) < training_end:
+            assert row["process"] == "2"
+
+
+@pytest.mark.slow
+def test_start_up_counts_for_no_cell(tmp_path):
+    """Importing PyTorch takes more than a second; TD3's tasks are a chain, so it would stand between two of them."""
+    first, second = (
+        make_cell("td3", tmp_path, steps=600, seed=seed, settings={"start_timesteps": 60}) for seed in (0, 1)
+    )
+    assert run(first, second, processes=2) == 0
+    for cell in (first, second):
+        tasks = sorted(_tasks(cell), key=lambda row: float(row["start_s"]))
+        ends = [0.0, *(float(row["end_s"]) for row in tasks if row["kind"] != "evaluation")]
+        starts = [float(row["start_s"]) for row in tasks if row["kind"] != "evaluation"]
+        assert starts[0] >= 0
+        assert max(start - end for start, end in zip(starts, ends, strict=False)) < 0.7
+    assert not any(row["kind"] == "preparation" for row in _tasks(first))
+
+
+def _tasks(cell):
+    with open(cell.directory / "tasks.csv") as file:
+        header, *lines = (line.strip().split(",") for line in file)
+    return [dict(zip(header, line, strict=True)) for line in lines]
