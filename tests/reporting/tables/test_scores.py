@@ -176,8 +176,8 @@ def test_three_forms_of_a_table(three_seeds):
     assert lines[2].startswith("| Environment | Algorithm | n | Mean | Std | Median | vs CEM-RL | p |")
     assert any("| HalfCheetah-v5 | AES-RL | 3/3 | 250.0 | 135.3 | 240.0 | +25.0 % | – |" in line for line in lines)
     tex = latex.table(table, "x")
-    assert r"& AES-RL & 3/3 & 250.0 & 135.3 & 240.0 & +25.0 \% & -- & 12,550 $\pm$ 187" in tex
-    assert tex.count(r"\midrule") == 2
+    assert r"AES-RL & 3/3 & 250.0 & 135.3 & 240.0 & +25.0 \% & --" in tex
+    assert r"\textit{Walker2d-v5}" in tex
     for rule in (r"\toprule", r"\bottomrule", r"\label{tab:x}"):
         assert rule in tex
     records = list(csv.DictReader(StringIO(to_csv(table))))
