@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Judge": {
         "report": "Write tables and curves from results.",
+        "compare": "Set folders of results side by side, cell by cell.",
     },
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.comparison import check_profile, compare, everything, judged, without_judgement
+from erlbench.reporting.data.comparison import Comparison, check_profile, compare, everything, judged, without_judgement
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import Options
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
+from erlbench.reporting.tables.differences import Pair, differences_table
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
@@ -31,31 +34,66 @@ def build(
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
     """
-    warnings: list[str] = []
-
-    def collect(message: str) -> None:
-        if message not in warnings:
-            warnings.append(message)
-            (warn or _print)(message)
-
-    options = options or Options()
+    report = _Report(out, warn, options or Options())
     check_profile(studies, profile)
-    runs = find_runs(results, collect)
-    if options.baseline and options.baseline not in {run.name for run in runs}:
-        names = sorted({run.name for run in runs})
-        hint = nearest(options.baseline, names) or f"; there are {', '.join(names)}"
-        raise UsageError(f"--baseline {options.baseline}: no run has that name{hint}")
-    comparisons = [page for study in studies.values() for page in compare(study, runs, profile, collect)]
+    runs = find_runs(results, report.collect)
+    _check_baseline(report.options.baseline, runs)
+    comparisons = [page for study in studies.values() for page in compare(study, runs, profile, report.collect)]
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
-    comparisons = [judged(page, options.baseline, options.metric) for page in (*comparisons, everything(runs))]
-    charts = ChartData(options.smooth)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        maker = Maker(out, load_published(), collect, options, charts)
-        return write_index(out, [maker.write(comparison) for comparison in comparisons], runs, warnings, charts)
-    except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error
+    return report.write([*comparisons, everything(runs)], runs)
+
+
+def build_comparison(
+    folders: Sequence[Path], out: Path, warn: Callable[[str], None] | None = None, options: Options | None = None
+) -> tuple[Path, Table[Pair]]:
+    """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
+
+    The first folder is what the others are compared with. Raises `UsageError` as `build` does, and for fewer than two
+    folders.
+    """
+    report = _Report(out, warn, options or Options())
+    sides = read_sides(folders, report.collect)
+    runs = [run for side in sides for run in side.renamed]
+    table = differences_table(sides, report.options.metric)
+    return report.write([everything(runs, "All runs side by side")], runs, table), table
+
+
+class _Report:
+    """What is written where, and the warnings on the way."""
+
+    def __init__(self, out: Path, warn: Callable[[str], None] | None, options: Options) -> None:
+        self.out, self.options = out, options
+        self._warn = warn or _print
+        self._warnings: list[str] = []
+
+    def collect(self, message: str) -> None:
+        """Tell a warning, once."""
+        if message not in self._warnings:
+            self._warnings.append(message)
+            self._warn(message)
+
+    def write(self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any]) -> Path:
+        """Write a page for each comparison, `tables` on the last one, and the index."""
+        charts = ChartData(self.options.smooth)
+        judged_by = self.options.baseline, self.options.metric
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            maker = Maker(self.out, load_published(), self.collect, self.options, charts)
+            pages = [maker.write(judged(one, *judged_by)) for one in comparisons[:-1]]
+            pages.append(maker.write(judged(comparisons[-1], *judged_by), *tables))
+            return write_index(self.out, pages, runs, self._warnings, charts)
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(
+                f"the report cannot be written to {self.out}: {reason}; choose another folder by --out"
+            ) from error
+
+
+def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
+    names = sorted({run.name for run in runs})
+    if baseline and baseline not in names:
+        hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
+        raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
 
 
 def _print(message: str) -> None:

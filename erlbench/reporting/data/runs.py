@@ -93,7 +93,8 @@ def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
             if run.key in runs:
                 if run.path.resolve() != runs[run.key].path.resolve():
                     first = runs[run.key].path
-                    warn(f"{path}: left out, it has the environment, name, seed and budget of {first}")
+                    same = f"has the environment, name, seed and budget of {first}"
+                    warn(f"{path}: {same}; left out here, 'erlbench compare' sets folders side by side")
                 continue
             runs[run.key] = run
     if not runs:

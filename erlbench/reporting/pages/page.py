@@ -56,11 +56,11 @@ class Maker:
     charts: ChartData
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
-    def write(self, comparison: Comparison) -> Page:
-        """Write the folder `out/<name>/` with `index.md`, tables and figures."""
+    def write(self, comparison: Comparison, *first: Table[Any]) -> Page:
+        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures."""
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
-        tables = _tables(comparison, self.published, self.warn, self.options)
+        tables = [*first, *_tables(comparison, self.published, self.warn, self.options)]
         figures = [*self._curves(comparison, folder), *self._others(comparison, folder)]
         for group in comparison.groups:
             name = comparison.slug(group)

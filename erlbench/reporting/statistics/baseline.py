@@ -52,7 +52,7 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
     for group in comparison.groups:
         base = group.cell(comparison.baseline)
         for cell in group.cells:
-            found[group.env, group.total_timesteps, cell.name, cell.exists] = _compared(cell, base)
+            found[group.env, group.total_timesteps, cell.name, cell.exists] = compare_cells(cell, base)
     tests = sum(not np.isnan(compared.p) for compared in found.values())
     adjusted = holm([compared.p for compared in found.values()])
     return {
@@ -61,7 +61,8 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
     }
 
 
-def _compared(cell: Cell, base: Cell | None) -> Compared:
+def compare_cells(cell: Cell, base: Cell | None) -> Compared:
+    """One cell against another; `p` is not corrected, and NaN below `FEWEST_RUNS` runs on a side."""
     none = Compared(float("nan"), float("nan"), None)
     if base is None or cell is base or not (len(base.done) and len(cell.done)):
         return none

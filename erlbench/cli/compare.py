@@ -1,0 +1,47 @@
+"""`erlbench compare`: folders of results side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folders", nargs=-1, metavar="A B [C]...", type=click.Path(path_type=Path))
+@click.option("--out", default="comparison", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
+              help="folder of the report")  # fmt: skip
+@click.option("--metric", default="final", show_default=True, metavar="final|final-10|area",
+              help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
+)  # fmt: skip
+def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
+    """Compare folders of results: two commits, two machines, two people.
+
+    Runs with the same environment, name and budget are one cell. Each cell of the folder A stands beside that of B (and
+    C ...), with the difference, its interval and its test. All runs are kept, also those that both folders have.
+
+    \b
+    Examples:
+      erlbench compare results-before results-after
+      erlbench compare results/mine results/yours --metric area --out mine-and-yours
+    """
+    from erlbench.reporting import build_comparison
+    from erlbench.reporting.options import Options
+
+    def warn(message: str) -> None:
+        click.echo(f"erlbench: {message}", err=True)
+
+    page, table = build_comparison(folders, out, warn, Options(metric=metric))
+    shown = ("Algorithm", "Compared with", table.header[4], "Mean", "Change", "p")
+    places = [table.header.index(name) for name in shown]
+    rows = [list(shown), *([cells[i].text for i in places] for cells in table.cells)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(shown))]
+    before = ""
+    for environment, row in zip(["", *(cells[0].text for cells in table.cells)], rows, strict=True):
+        if environment and environment != before:
+            click.echo(environment)
+        before = environment
+        cells = (text.ljust(width) if i < 2 else text.rjust(width)
+                 for i, (text, width) in enumerate(zip(row, widths, strict=True)))  # fmt: skip
+        click.echo("  " + "  ".join(cells).rstrip())
+    click.echo(page)

@@ -1,0 +1,49 @@
+"""Folders of results side by side: two commits, two machines, two people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from erlbench.errors import UsageError
+from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.runs import Run, find_runs
+
+
+@dataclass(frozen=True)
+class Side:
+    """One folder: its name in tables, and its runs under their own names."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+    @property
+    def renamed(self) -> list[Run]:
+        """The runs with the side in their names, so that those of all sides can stand on one page."""
+        return [replace(run, name=f"{run.name} [{self.name}]") for run in self.runs]
+
+    def cell(self, env: str, total_timesteps: int, name: str, metric: str) -> Cell | None:
+        """The runs of an algorithm in an environment with a budget; None without any."""
+        runs = tuple(run for run in self.runs if run.key[:2] == (env, name) and run.total_timesteps == total_timesteps)
+        return Cell(env, name, name, "", len(runs), runs, metric=metric) if runs else None
+
+
+def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:
+    """The sides of a comparison. Raises `UsageError` for fewer than two folders, the same one twice, or no run."""
+    if len(folders) < 2:
+        raise UsageError("compare takes two folders of results or more: erlbench compare A B")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("compare was given the same folder twice; name folders with different runs")
+    return [Side(name, tuple(find_runs([folder], warn))) for name, folder in zip(_names(folders), folders, strict=True)]
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """As few of the last parts of each path as tell the folders apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(one[-length:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise AssertionError("paths that differ have names that differ")

@@ -1,0 +1,107 @@
+"""The table of folders side by side: every cell of the first folder against the same cell of the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.score import METRICS
+from erlbench.reporting.data.sides import Side
+from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, compare_cells
+from erlbench.reporting.statistics.metrics import minutes_per_million
+from erlbench.reporting.statistics.significance import LEVEL, holm
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One row: a cell of the first folder and the same cell of another one."""
+
+    env: str
+    total_timesteps: int
+    name: str
+    side: str
+    first: Cell | None
+    other: Cell | None
+    compared: Compared
+
+    @property
+    def status(self) -> str:
+        """`done`, or what keeps the two from being compared."""
+        if self.first is None or self.other is None:
+            return f"not in {'the first folder' if self.first is None else self.side}"
+        found = {cell.status for cell in (self.first, self.other)} - {"done"}
+        return "; ".join(sorted(found)) or "done"
+
+
+def differences_table(sides: Sequence[Side], metric: str) -> Table[Pair]:
+    """One row per environment, budget, algorithm and further folder."""
+    first = sides[0].name
+    columns: list[Column[Pair]] = [
+        Column("Environment", lambda row: (row.env, row.total_timesteps), _environment,
+               name=("env", "total_timesteps"), words=True),
+        Column("Algorithm", lambda row: row.name, name="name"),
+        Column("Compared with", lambda row: row.side, name="folder"),
+        Column(f"n {first}", lambda row: _runs(row.first), count, name="n_first"),
+        Column(f"Mean {first}", lambda row: _spread(row.first), plus_minus, name=("mean_first", "std_first"),
+               note="mean ± sample standard deviation of the scores in the first folder."),
+        Column("n", lambda row: _runs(row.other), count),
+        Column("Mean", lambda row: _spread(row.other), plus_minus, name=("mean", "std"),
+               note="the same in the folder that it is compared with."),
+        Column("Difference", _difference, _with_interval, name=("difference", "difference_low", "difference_high"),
+               style=lambda row: row.compared.mark,
+               note=f"other mean minus first, with its 95 % interval (Welch); bold: higher, italic: lower at {LEVEL}."),
+        Column("Change", lambda row: row.compared.improvement, percent, name="change_pct"),
+        Column("p", lambda row: row.compared.p, p_value, name="p_holm",
+               note=f"Welch's two-sided test after Holm's correction over the table; from {FEWEST_RUNS} runs a side."),
+        Column(f"Minutes {first}", lambda row: _minutes(row.first), number, name="minutes_per_million_first"),
+        Column("Minutes", lambda row: _minutes(row.other), number, name="minutes_per_million",
+               note="training minutes per million training steps, mean over runs."),
+        Column("Status", lambda row: row.status),
+    ]  # fmt: skip
+    remarks = (f"{METRICS[metric].words}. Cells are the same when environment, budget and name are.",)
+    names = " and ".join([", ".join(side.name for side in sides[:-1]), sides[-1].name])
+    return Table("differences", f"{names}, cell by cell", columns, _rows(sides, metric), remarks)
+
+
+def _rows(sides: Sequence[Side], metric: str) -> list[Pair]:
+    keys = sorted({(run.env, run.total_timesteps, run.name) for side in sides for run in side.runs})
+    rows = []
+    for key in keys:
+        first = sides[0].cell(*key, metric)
+        for side in sides[1:]:
+            other = side.cell(*key, metric)
+            if first or other:
+                none = Compared(math.nan, math.nan, None)
+                rows.append(Pair(*key, side.name, first, other, compare_cells(other, first) if other else none))
+    adjusted = holm([row.compared.p for row in rows])
+    return [replace(row, compared=replace(row.compared, p=p)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def _environment(env: str, total: int) -> str:
+    return f"{env}, {steps(total)} steps"
+
+
+def _runs(cell: Cell | None) -> float:
+    return len(cell.done) if cell else math.nan
+
+
+def _spread(cell: Cell | None) -> tuple[float, float]:
+    return (estimates.mean(cell.scores), estimates.std(cell.scores)) if cell else (math.nan, math.nan)
+
+
+def _difference(row: Pair) -> tuple[float, float, float]:
+    found = row.compared.difference
+    return (found.difference, *found.interval) if found else (math.nan, math.nan, math.nan)
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return number(value) + ("" if math.isnan(low) else f" [{number(low)}, {number(high)}]")
+
+
+def _minutes(cell: Cell | None) -> float:
+    return estimates.mean([minutes_per_million(run) for run in cell.done]) if cell else math.nan

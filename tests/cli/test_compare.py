@@ -1,0 +1,28 @@
+"""`erlbench compare` at a terminal."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from tests.reporting.make_runs import make_run
+
+
+def test_the_table_and_the_page(tmp_path):
+    for folder, score in (("a", 10), ("b", 12)):
+        for seed in range(5):
+            make_run(tmp_path / folder, "Ant-v5", "td3", seed, [0, score + seed])
+    words = ["compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "out"]
+    result = CliRunner().invoke(cli, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["Algorithm", "Compared", "with", "Mean", "a", "Mean", "Change", "p"]
+    assert lines[1] == "Ant-v5, 1k steps"
+    assert lines[2].split() == ["td3", "b", "12.0", "±", "1.58", "14.0", "±", "1.58", "+16.7", "%", "0.081"]
+    assert lines[-1] == str(tmp_path / "out" / "index.html")
+
+
+def test_one_folder_is_a_mistake(tmp_path):
+    result = CliRunner().invoke(cli, ["compare", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "erlbench compare A B" in result.stderr

@@ -1,0 +1,80 @@
+"""Folders side by side, cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from erlbench.errors import UsageError
+from erlbench.reporting import build_comparison
+from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.options import Options
+from erlbench.reporting.tables.differences import differences_table
+from tests.reporting.make_runs import make_run
+
+BEFORE, AFTER = [100.0, 110.0, 90.0, 105.0, 95.0], [130.0, 120.0, 140.0, 125.0, 150.0]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Two folders with the same cell, and one cell that only the second has."""
+    for folder, scores in (("before", BEFORE), ("after", AFTER)):
+        for seed, score in enumerate(scores):
+            make_run(tmp_path / folder, "Ant-v5", "td3", seed, [0, score], seconds_per_step=0.06)
+    make_run(tmp_path / "after", "Ant-v5", "sac", 0, [0, 7])
+    return [tmp_path / "before", tmp_path / "after"]
+
+
+def test_a_cell_by_hand(folders):
+    table = differences_table(read_sides(folders, pytest.fail), "final")
+    sac, td3 = table.records
+    assert (td3["env"], td3["total_timesteps"], td3["name"], td3["folder"]) == ("Ant-v5", 1000, "td3", "after")
+    assert (td3["n_first"], td3["n"], td3["mean_first"], td3["mean"]) == (5, 5, 100.0, 133.0)
+    assert (td3["difference"], td3["change_pct"], td3["minutes_per_million"]) == (33.0, 33.0, 1000.0)
+    theirs = stats.ttest_ind(AFTER, BEFORE, equal_var=False)
+    interval = theirs.confidence_interval()
+    assert td3["p_holm"] == pytest.approx(theirs.pvalue)
+    assert (td3["difference_low"], td3["difference_high"]) == pytest.approx((interval.low, interval.high))
+    assert table.cells[1][table.header.index("Difference")].style == "bold"
+    assert (sac["n_first"], sac["mean"], sac["difference"], sac["status"]) == (
+        None,
+        7.0,
+        None,
+        "not in the first folder",
+    )
+
+
+def test_three_folders_share_one_correction(folders, tmp_path):
+    for seed, score in enumerate(BEFORE):
+        make_run(tmp_path / "third", "Ant-v5", "td3", seed, [0, score + 1])
+    table = differences_table(read_sides([*folders, tmp_path / "third"], pytest.fail), "final")
+    found = {record["folder"]: record["p_holm"] for record in table.records if record["name"] == "td3"}
+    first = stats.ttest_ind(AFTER, BEFORE, equal_var=False).pvalue
+    assert found["after"] == pytest.approx(2 * first)
+    assert found["third"] == pytest.approx(stats.ttest_ind(np.add(BEFORE, 1), BEFORE, equal_var=False).pvalue)
+
+
+def test_nothing_is_left_out_and_the_page_has_both(folders, tmp_path):
+    warnings = []
+    page, table = build_comparison(folders, tmp_path / "out", warnings.append, Options())
+    assert not [warning for warning in warnings if "left out" in warning]
+    text = page.read_text(encoding="utf-8")
+    assert "td3 [before]" in text
+    assert "td3 [after]" in text
+    assert (tmp_path / "out" / "all-runs" / "differences.csv").read_text().count("\n") == 3
+    assert len(table.rows) == 2
+
+
+def test_names_tell_the_folders_apart(tmp_path):
+    for folder in ("a/results", "b/results"):
+        make_run(tmp_path / folder, "Ant-v5", "td3", 0, [0, 1])
+    sides = read_sides([tmp_path / "a" / "results", tmp_path / "b" / "results"], pytest.fail)
+    assert [side.name for side in sides] == ["a/results", "b/results"]
+
+
+def test_users_mistakes(folders):
+    with pytest.raises(UsageError, match="takes two folders"):
+        read_sides(folders[:1], pytest.fail)
+    with pytest.raises(UsageError, match="same folder twice"):
+        read_sides([folders[0], folders[0]], pytest.fail)
