@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -67,19 +69,53 @@ ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
 )
 
 
+GROUP = "erlbench.algorithms"  # entry points of packages that bring algorithms
+
+
+def names() -> list[str]:
+    """The algorithms of the suite, then those of installed packages."""
+    return [*ALGORITHMS, *(name for name in plugins() if name not in ALGORITHMS)]
+
+
+@cache
+def plugins() -> Mapping[str, Entry]:
+    """The algorithms that installed packages bring by the entry point `erlbench.algorithms`; none is imported."""
+    return MappingProxyType({point.name: Entry(point.value, BOTH) for point in metadata.entry_points(group=GROUP)})
+
+
 def entry(name: str) -> Entry:
-    """The registry's line for `name`; a `UsageError` names the nearest algorithm."""
-    if name not in ALGORITHMS:
-        hint = nearest(name, ALGORITHMS) or f"; there are {', '.join(ALGORITHMS)}"
+    """The line for `name`, or for a class named as `module:Class`; a `UsageError` names the nearest algorithm."""
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    if ":" in name:
+        return Entry(name, BOTH)
+    if name not in plugins():
+        hint = nearest(name, names()) or f"; there are {', '.join(names())}"
         raise UsageError(f"unknown algorithm '{name}'{hint}")
-    return ALGORITHMS[name]
+    return plugins()[name]
 
 
 def find(name: str) -> type[Algorithm]:
-    """The class of the algorithm `name`, imported now."""
-    module, _, attribute = entry(name).where.partition(":")
-    found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
-    return found
+    """The class of the algorithm `name`, imported now; a `UsageError` for a plug-in that is none."""
+    where = entry(name).where
+    module, _, attribute = where.partition(":")
+    if name in ALGORITHMS:
+        found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
+        return found
+    from erlbench.algorithms.base import Algorithm
+
+    try:
+        plugged = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise UsageError(f"algorithm '{name}' cannot be imported ({where}): {type(error).__name__}: {error}") from error
+    if not (isinstance(plugged, type) and issubclass(plugged, Algorithm)):
+        raise UsageError(f"algorithm '{name}' ({where}) is no subclass of erlbench.algorithms.base.Algorithm")
+    return plugged
+
+
+def short_name(name: str) -> str:
+    """The name of results: `ARS` for `my_module:ARS`, any other name as it is."""
+    return name.rpartition(":")[2]
 
 
 def missing(name: str) -> str:
@@ -120,8 +156,9 @@ def check_actions(name: str, discrete: bool, env: str) -> None:
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:
     """All presets of an algorithm: name -> the settings that differ from the defaults."""
+    find(name)  # says what is wrong with a plug-in
     module = importlib.import_module(entry(name).where.partition(":")[0])
-    found: Mapping[str, Mapping[str, Any]] = module.PRESETS
+    found: Mapping[str, Mapping[str, Any]] = getattr(module, "PRESETS", {DEFAULT_PRESET: {}})
     return found
 
 

@@ -116,10 +116,11 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), profile:
 
     `study` restricts it to these studies, `profile` names their budget. Raises `UsageError` when there is no run.
     """
-    from erlbench.experiment.studies import find, load_studies
+    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import find
     from erlbench.reporting import build
 
-    known = load_studies()
+    known = known_studies()
     studies = {name: find(known, name) for name in _tuple(study) or known}
     return build([Path(folder) for folder in folders or ("results",)], Path(out), studies, profile)
 

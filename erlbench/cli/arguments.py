@@ -29,6 +29,7 @@ class RunArguments:
     env: tuple[str, ...] = setting((), "environments, as ID or ID@PRESET; with --study, only these of its environments")
     preset: str | None = setting(None, "preset of the algorithms given without one [default: paper]")
     study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
+    studies: tuple[str, ...] = setting((), "files with studies of your own; studies.toml here is one by itself")
     profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
     seed: int | None = setting(None, "one seed [default: 0]", minimum=0)
     seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")

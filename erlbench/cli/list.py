@@ -2,100 +2,141 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from erlbench.cli.tables import print_table
+from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Profile
+    from erlbench.envs.catalogue import Listed
+    from erlbench.experiment.settings import SettingRow
+    from erlbench.experiment.studies import Profile, Study
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
+@click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-v", "--verbose", is_flag=True, help="also settings, presets, entries and profiles")
-def command(what: str, verbose: bool) -> None:
+def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
     """List the algorithms, environments or studies.
+
+    A WORD keeps those that have it in their name or description. The name of one shows all of it, as -v does.
 
     \b
     Examples:
       erlbench list algos
-      erlbench list algos -v
-      erlbench list envs
-      erlbench list studies
+      erlbench list algos td3
+      erlbench list envs hopper
+      erlbench list studies esac
     """
-    {"algos": _algos, "envs": _envs, "studies": _studies}[what](verbose)
+    {"algos": _algos, "envs": _envs, "studies": _studies}[what](words, verbose)
 
 
-def _algos(verbose: bool) -> None:
+def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
+    """The names whose description has all of `words`, or those that `words` are; a `UsageError` where none is left."""
+    exact = [word for word in words if word in described]
+    if words and len(exact) == len(words):
+        return exact
+    texts = {name: f"{name} {text}".lower() for name, text in described.items()}
+    found = [name for name, text in texts.items() if all(word.lower() in text for word in words)]
+    if not found:
+        raise UsageError(
+            f"no {what} has {' and '.join(words)} in its name or description{nearest(words[0], described)}"
+        )
+    return found
+
+
+def _algos(words: Sequence[str], verbose: bool) -> None:
+    from erlbench.algorithms import registry
+
+    described = {
+        name: registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else "")
+        for name in registry.names()
+    }
+    chosen = _chosen(described, words, "algorithm")
+    print_table("", ("algorithm", "what it is"), [(name, described[name]) for name in chosen])
+    if verbose or chosen == [*words]:
+        for name in chosen:
+            _algo(name)
+    else:
+        click.echo(f"Settings and presets: erlbench list algos {chosen[0]}")
+
+
+def _algo(name: str) -> None:
+    """Actions, workers, presets and settings of one algorithm."""
     from erlbench.algorithms import registry
     from erlbench.experiment.settings import describe, text
 
-    rows = [
-        (
-            name,
-            getattr(registry.find(name), "default_workers", None) or "-",
-            ", ".join(listed.actions),
-            registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else ""),
-            ", ".join(registry.presets(name)),
-        )
-        for name, listed in registry.ALGORITHMS.items()
+    workers = getattr(registry.find(name), "default_workers", None)
+    facts = [("actions", ", ".join(registry.entry(name).actions))]
+    facts += [("workers", f"{workers} (--workers)")] if workers else []
+    click.echo()
+    print_table(name, ("", ""), facts)
+    presets = [
+        (preset, ", ".join(f"{key}={text(value)}" for key, value in values.items()) or "the defaults")
+        for preset, values in registry.presets(name).items()
     ]
-    print_table("", ("algorithm", "workers", "actions", "summary", "presets"), rows)
-    click.echo("The first preset is the default; another one is ALGORITHM@PRESET.")
-    if not verbose:
-        return
-    for name in registry.ALGORITHMS:
-        settings = describe(registry.find(name).settings_type)
-        click.echo()
-        print_table(
-            f"Settings of {name}",
-            [item.name for item in dataclasses.fields(settings[0])],
-            [dataclasses.astuple(row) for row in settings],
-        )
-        presets = [
-            (preset, ", ".join(f"{key}={text(value)}" for key, value in values.items()) or "the defaults")
-            for preset, values in registry.presets(name).items()
-        ]
-        click.echo()
-        print_table(f"Presets of {name}", ("preset", "settings"), presets)
+    click.echo()
+    print_table(f"Presets of {name} (--algo {name}@PRESET)", ("preset", "settings"), presets)
+    settings = describe(registry.find(name).settings_type)
+    click.echo()
+    print_table(
+        f"Settings of {name} (--set SETTING=VALUE)",
+        ("setting", "default", "what it is"),
+        [(row.name, row.default, _explained(row)) for row in settings],
+    )
 
 
-def _envs(verbose: bool) -> None:
+def _explained(row: SettingRow) -> str:
+    """What a setting is, what it may be, other defaults, and the source of all that."""
+    by_env = f"; default by environment: {row.by_env}" if row.by_env else ""
+    return f"{row.help} [{row.allowed}{by_env}] ({row.source})"
+
+
+def _envs(words: Sequence[str], verbose: bool) -> None:
     from erlbench.envs import catalogue
 
+    described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
+    chosen = _chosen(described, words, "environment")
     rows = [
-        (
-            row.id,
-            row.observation,
-            f"{row.action} discrete" if row.discrete else row.action,
-            row.limit,
-            ", ".join(row.presets) or "-",
-            f"{row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}" if row.extra else "-",
-            row.source,
-        )
-        for row in catalogue.LISTED.values()
+        (row.id, row.observation, row.action, row.limit, _remarks(row))
+        for row in (catalogue.LISTED[name] for name in chosen)
     ]
-    print_table("", ("environment", "observation", "action", "time limit", "presets", "extra", "source"), rows)
+    print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
+    if verbose or chosen == [*words]:
+        _env_settings(chosen)
+        return
     click.echo(
-        "The first preset is the default; another one is ID@PRESET. An extra is installed by: pip install "
-        "'erlbench[EXTRA]'.\nAny other Gymnasium id with a flat observation and bounded or discrete actions "
-        "can be run, as can MODULE:ID."
+        "obs: numbers observed. act: dimensions of an action. steps: longest episode.\n"
+        "@NAME is a preset: --env ID@NAME. An extra is installed by:\n"
+        "  pip install 'erlbench[EXTRA]'\n"
+        "Any other Gymnasium id can be run, too, and MODULE:ID, if its observation is a\n"
+        "flat Box and its actions are bounded or discrete."
     )
-    if verbose:
-        _env_settings()
 
 
-def _env_settings() -> None:
-    """The settings of each environment that can be made here."""
+def _remarks(row: Listed) -> str:
+    """`discrete`, the presets but the default one, and the extra that is needed."""
+    from erlbench.envs import catalogue
+
+    words = ["discrete"] if row.discrete else []
+    words += [f"@{preset}" for preset in list(row.presets)[1:]]
+    if row.extra:
+        words.append(f"extra {row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}")
+    return ", ".join(words) or "-"
+
+
+def _env_settings(names: Sequence[str]) -> None:
+    """The settings of those environments that can be made here."""
     from erlbench.envs import catalogue
     from erlbench.envs.options import OWN, parameters
     from erlbench.envs.registry import import_module_of
 
-    for row in catalogue.LISTED.values():
+    for row in (catalogue.LISTED[name] for name in names):
         if row.extra and not catalogue.installed(row.extra):
             continue
         import_module_of(row.id)
@@ -116,37 +157,45 @@ def _budget(profile: Profile) -> str:
     return "; ".join([f"{profile.total_timesteps:,}", *own])
 
 
-def _studies(verbose: bool) -> None:
-    from erlbench.experiment.settings import text
-    from erlbench.experiment.studies import load_studies
+def _studies(words: Sequence[str], verbose: bool) -> None:
+    from erlbench.experiment.own_studies import known_studies
 
-    studies = load_studies()
-    rows = [
-        (name, study.source, study.table, study.kind, ", ".join(study.profiles), study.title)
-        for name, study in studies.items()
-    ]
-    print_table("", ("study", "source", "table", "kind", "profiles", "title"), rows)
-    if not verbose:
-        return
-    for name, study in studies.items():
-        click.echo()
-        print_table(
-            f"Entries of {name}",
-            ("name", "algorithm", "preset", "workers", "label"),
-            [(e.name, e.algo, e.preset, e.workers or "-", e.label) for e in study.entries],
-        )
-        click.echo()
-        print_table(
-            f"Profiles of {name}",
-            ("profile", "seeds", "budget", "environments", "settings"),
-            [
-                (
-                    key,
-                    len(p.seeds),
-                    _budget(p),
-                    ", ".join(p.envs),
-                    ", ".join(f"{setting}={text(value)}" for setting, value in p.settings.items()) or "-",
-                )
-                for key, p in study.profiles.items()
-            ],
-        )
+    studies = known_studies()
+    chosen = _chosen({name: f"{one.source} {one.table} {one.title}" for name, one in studies.items()}, words, "study")
+    print_table(
+        "",
+        ("study", "what it repeats", "title"),
+        [(name, f"{studies[name].source}, {studies[name].table}", studies[name].title) for name in chosen],
+    )
+    if verbose or chosen == [*words]:
+        for name in chosen:
+            _study(studies[name])
+    else:
+        click.echo(f"Entries and budgets: erlbench list studies {chosen[0]}")
+
+
+def _study(study: Study) -> None:
+    """Entries and profiles of one study."""
+    from erlbench.experiment.settings import text
+
+    click.echo()
+    print_table(
+        f"Entries of {study.name}",
+        ("name", "algorithm", "preset", "workers", "label"),
+        [(e.name, e.algo, e.preset, e.workers or "-", e.label) for e in study.entries],
+    )
+    click.echo()
+    print_table(
+        f"Profiles of {study.name} (--profile)",
+        ("profile", "seeds", "budget", "environments", "settings"),
+        [
+            (
+                key,
+                len(p.seeds),
+                _budget(p),
+                ", ".join(p.envs),
+                ", ".join(f"{setting}={text(value)}" for setting, value in p.settings.items()) or "-",
+            )
+            for key, p in study.profiles.items()
+        ],
+    )

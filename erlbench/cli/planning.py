@@ -16,6 +16,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
 from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name
+from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.settings import resolve
 
 RESULTS = Path("results")
@@ -70,7 +71,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     env=env,
                     seed=seed,
                     settings=settings,
-                    name=arguments.name or cell_name(algo, preset, registry.DEFAULT_PRESET),
+                    name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
                     total_timesteps=arguments.total_timesteps or 1_000_000,
                     workers=_workers(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or 5000,
@@ -89,7 +90,7 @@ def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
         if getattr(arguments, option) is not None:
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
-    known = studies.load_studies()
+    known = known_studies(arguments.studies)
     chosen = {name: studies.find(known, name) for name in arguments.study}
     profile_name = arguments.profile or PROFILE
     chosen = {name: _only(study, profile_name) for name, study in chosen.items()}

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import Study, find_profile, load_studies
+from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.studies import Study, find_profile
 
 
 class _Report(click.Command):
@@ -29,6 +30,7 @@ class _Report(click.Command):
     help="folder of the report",
 )
 @click.option("--study", multiple=True, metavar="NAME[,NAME...]", help="only these studies [default: all]")
+@click.option("--studies", multiple=True, metavar="FILE", help="a file with studies of your own")
 @click.option(
     "--profile",
     metavar="NAME",
@@ -82,6 +84,7 @@ def command(
     results: tuple[Path, ...],
     out: Path,
     study: tuple[str, ...],
+    studies: tuple[str, ...],
     profile: str | None,
     columns: str,
     reach: str | None,
@@ -115,7 +118,7 @@ def command(
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
-    known = load_studies()
+    known = known_studies(studies)
     names = [name for part in study for name in part.split(",") if name] or list(known)
     chosen = {name: find(known, name) for name in names}
     if profile is None:

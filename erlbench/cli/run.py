@@ -21,6 +21,7 @@ SECTIONS = {
         "env",
         "preset",
         "study",
+        "studies",
         "profile",
         "seed",
         "seeds",
@@ -43,6 +44,7 @@ METAVARS = {
     "algo": "NAME[,NAME...]",
     "env": "ID[,ID...]",
     "study": "NAME[,NAME...]",
+    "studies": "FILE",
     "seeds": "N|LIST",
     "set": "KEY=VALUE",
     "env_set": "KEY=VALUE",
@@ -57,7 +59,7 @@ METAVARS = {
     "name": "NAME",
     "device": "DEVICE",
 }
-REPEATED = ("algo", "env", "study", "set", "env_set")
+REPEATED = ("algo", "env", "study", "studies", "set", "env_set")
 
 
 class RunCommand(click.Command):

@@ -12,19 +12,25 @@ from erlbench.experiment.settings import text
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print `rows` under `columns`; colours and lines only on a terminal (NO_COLOR is honoured by rich)."""
+    """Print `rows` under `columns`, without borders.
+
+    On a terminal it is as wide as that: later columns are wrapped between words, the first one, the names, is not.
+    Elsewhere each row is one line.
+    """
     texts = [[str(value) for value in row] for row in rows]
     if sys.stdout.isatty():
+        from rich import box
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=title or None, title_justify="left")
-        for column in columns:
-            table.add_column(column, overflow="fold")
+        table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        table.show_edge = table.pad_edge = False
+        for index, column in enumerate(columns):
+            table.add_column(column, no_wrap=index == 0, overflow="fold")
         for row in texts:
             table.add_row(*map(Text, row))
-        Console().print(table)
+        Console(highlight=False).print(table)  # honours NO_COLOR
         return
     if title:
         click.echo(title)

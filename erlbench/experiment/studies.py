@@ -95,6 +95,7 @@ class Study:
     note: str = ""  # how its cells differ from what was published, for captions
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
+    file: Path | None = None  # that it stands in; None for benchmarks.toml
 
 
 def benchmarks_file() -> Path:
@@ -141,14 +142,15 @@ def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
     return {**{name: value for name, value in profile.settings.items() if name in known}, **entry.settings}
 
 
-def validate(studies: Mapping[str, Study], path: Path | None = None) -> None:
-    """Check presets, settings and environments of `studies`, which were loaded from `path`; imports algorithms."""
+def validate(studies: Mapping[str, Study]) -> None:
+    """Check presets, settings and environments of `studies`; imports algorithms."""
     from erlbench.envs.catalogue import canonical
     from erlbench.envs.registry import Problem, problem
 
-    reader = _open(path)
     cache: dict[str, Problem] = {}
+    readers = {path: _open(path) for path in {study.file for study in studies.values()}}
     for study in studies.values():
+        reader = readers[study.file]
         types = {entry.algo: registry.find(entry.algo).settings_type for entry in study.entries}
         known = {item.name for settings_type in types.values() for item in fields(settings_type)}
         for name, profile in study.profiles.items():
@@ -235,6 +237,7 @@ def _study(reader: TomlFile, name: str, raw: Any, shared: Mapping[str, Any]) -> 
         Study,
         {key: value for key, value in raw.items() if key not in ("entries", "profiles", "envs")},
         where,
+        file=reader.path,
         name=name,
         entries=entries,
         profiles=profiles,
@@ -259,7 +262,9 @@ def _entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
     reader.known(raw, [item.name for item in fields(Entry)], where)
     with reader.at((*where, "algo"), where):
         registry.entry(str(raw.get("algo", "")))
-    default = cell_name(raw["algo"], str(raw.get("preset", registry.DEFAULT_PRESET)), registry.DEFAULT_PRESET)
+    default = cell_name(
+        registry.short_name(raw["algo"]), str(raw.get("preset", registry.DEFAULT_PRESET)), registry.DEFAULT_PRESET
+    )
     entry: Entry = reader.build(Entry, {"name": default, "label": raw.get("name", default), **raw}, where)
     with reader.at((*where, "name"), where):
         check_name(entry.name, "an entry's name")

@@ -68,6 +68,7 @@ class TomlFile:
     """A file's data, and errors that name its lines; `name` stands for the path in messages."""
 
     def __init__(self, path: Path, name: str = "") -> None:
+        self.path = path
         self._name = name or str(path)
         try:
             text = path.read_text(encoding="utf-8")

@@ -116,19 +116,41 @@ def test_list_algorithms():
     assert result.exit_code == 0
     rows = {line.split()[0]: line for line in result.stdout.splitlines()}
     assert {"td3", "cem", "cem-rl", "p-cem-rl", "aes-rl"} <= set(rows)
-    assert rows["aes-rl"].split()[1:4] == ["5", "continuous,", "discrete"]
-    verbose = invoke("list", "algos", "-v").stdout
-    assert "Settings of td3" in verbose
-    assert "batch_size" in verbose
-    assert "Presets of aes-rl" in verbose
+    one = [" ".join(line.split()) for line in invoke("list", "algos", "aes-rl").stdout.splitlines()]
+    assert "workers 5 (--workers)" in one
+    assert "actions continuous, discrete" in one
+    assert "Presets of aes-rl (--algo aes-rl@PRESET)" in one
+    assert any(line.startswith("batch_size ") for line in one)
+    assert not any("td3 (--set" in line for line in one)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["algos", "cma-es", "cem"], ["cma-es", "cem"]),
+        (["algos", "CEM-RL"], ["cem-rl", "p-cem-rl", "multi-actor-td3"]),
+        (["envs", "hopper"], ["Hopper-v4", "Hopper-v5"]),
+        (["studies", "table", "aes-rl"], ["aes-rl-table-1", "aes-rl-table-2", "aes-rl-table-3"]),
+    ],
+)
+def test_words_filter_a_list(words, names):
+    lines = invoke("list", *words).stdout.splitlines()
+    assert [name for name in names if any(line.startswith(f"{name} ") for line in lines)] == names
+    assert not any(line.startswith(("td3 ", "Ant-v5 ")) for line in lines)
+
+
+def test_a_word_that_nothing_has():
+    result = invoke("list", "envs", "Hoper-v5")
+    assert result.exit_code == 2
+    assert "no environment has Hoper-v5 in its name or description; did you mean 'Hopper-v5'?" in result.stderr
 
 
 def test_list_environments():
     result = invoke("list", "envs")
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert "Walker2d-v5 17 6 1000 v5, paper - Gymnasium, MuJoCo" in lines
-    assert "erlbench/CyclicMDP-v0 3 3 discrete 2000 - - ESAC paper" in lines
+    assert "Walker2d-v5 17 6 1000 @paper" in lines
+    assert "erlbench/CyclicMDP-v0 3 3 2000 discrete" in lines
     verbose = invoke("list", "envs", "-v").stdout
     assert "Settings of Hopper-v5 (--env-set)" in verbose
     assert "healthy_z_range" in verbose
@@ -138,8 +160,8 @@ def test_a_missing_extra_does_not_keep_environments_from_being_listed(monkeypatc
     monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
     result = invoke("list", "envs", "-v")
     assert result.exit_code == 0
-    assert "box2d (not installed)" in result.stdout
-    assert "dm-control (not installed)" in result.stdout
+    assert "extra box2d (not installed)" in result.stdout
+    assert "extra dm-control (not installed)" in result.stdout
     assert "Settings of dm_control" not in result.stdout
 
 

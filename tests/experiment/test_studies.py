@@ -78,7 +78,7 @@ def test_a_small_file(tmp_path):
     assert isinstance(profile.total_timesteps, int)
     assert studies["two"].profiles["smoke"].seeds == (4,)
     assert one.envs_published == {"Hopper-v5": "Hopper-v2"}
-    validate(studies, tmp_path / "small.toml")
+    validate(studies)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_validation_names_the_line_and_the_nearest_word(tmp_path, monkeypatch, o
     text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
     studies = load(tmp_path, old, new, text)
     with pytest.raises(UsageError) as caught:
-        validate(studies, tmp_path / "small.toml")
+        validate(studies)
     assert f"small.toml, {message}" in str(caught.value)
 
 
