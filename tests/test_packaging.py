@@ -71,6 +71,8 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     web = ("page.css", "page.js", "plotly-basic.min.js", "plotly-basic.LICENSE")
     data |= {f"erlbench/reporting/web/{name}" for name in web}
+    templates = ROOT / "erlbench" / "scaffold" / "templates"
+    data |= {f"erlbench/scaffold/templates/{path.name}" for path in templates.iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == expected | data
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 

@@ -29,6 +29,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "report": "Write tables and curves from results.",
         "compare": "Set folders of results side by side, cell by cell.",
     },
+    "Extend": {
+        "new": "Write a package of your own that brings an algorithm.",
+    },
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
@@ -98,6 +101,7 @@ def cli() -> None:
       erlbench run --algo cem --env Swimmer-v5       # run
       erlbench show results                          # look
       erlbench report results                        # judge
+      erlbench new algorithm my-search               # extend
 
     Exit codes: 0 all done, 1 some cells failed, 2 wrong usage, 130 interrupted (everything is saved).
     """

@@ -1,0 +1,30 @@
+"""`erlbench new`: a package of your own that brings an algorithm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["algorithm"]))
+@click.argument("name")
+@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="folder of the package [default: NAME]")
+def command(what: str, name: str, out: Path | None) -> None:
+    """Write a package that brings the algorithm NAME, with a test of all that the suite expects of it.
+
+    It works as it is; replace the search in it by yours. erlbench itself is not changed.
+
+    \b
+    Example:
+      erlbench new algorithm my-search
+    """
+    from erlbench.algorithms import registry
+    from erlbench.scaffold import write_algorithm
+
+    folder = out or Path(name)
+    written = write_algorithm(name, folder, registry.names())
+    for path in written:
+        click.echo(path)
+    click.echo(f"\nNext: cd {folder}, write {written[2].name}, then: pip install --no-deps -e . && pytest")

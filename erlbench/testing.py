@@ -1,0 +1,111 @@
+"""What every algorithm must do, as one function for the tests of packages that bring some."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from erlbench.algorithms import registry
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.settings import describe, resolve
+from erlbench.running import progress
+from erlbench.running.driver import Driver
+from erlbench.running.runner import Runner
+
+TIMES = {  # columns that differ from run to run
+    "eval.csv": {"train_time_s", "total_time_s"},
+    "episodes.csv": {"t"},
+    "train.csv": {"train_time_s"},
+    "tasks.csv": {"start_s", "end_s", "process"},
+}
+FITNESS = ("mean", "validation")  # kinds of episodes that are counted as fitness_timesteps
+
+
+def check_algorithm(
+    name: str, folder: Path, *, env: str = "InvertedPendulum-v5", timesteps: int = 1000,
+    settings: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Run the algorithm `name` (or `module:Class`) below `folder`, and assert what every algorithm must do.
+
+    It learns to the end of its budget and counts each step once; every setting has a help and a source; other seeds
+    give other numbers. If it is synchronous, two worker processes and a run with interruptions give the same numbers,
+    to the last digit. `settings` make the runs small.
+    """
+    for row in describe(registry.find(name).settings_type):
+        assert row.help, f"setting {row.name} has no help"
+        assert row.source, f"setting {row.name} has no source"
+    cells = {part: _cell(name, folder / part, env, timesteps, settings or {}) for part in ("whole", "two", "parts")}
+    whole = cells["whole"]
+    assert _run(whole, 0) == "done", "a run without worker processes fails"
+    _check_counts(whole.directory, timesteps)
+    other = _cell(name, folder / "seed", env, timesteps, settings or {}, seed=1)
+    assert _run(other, 0) == "done", "a run with another seed fails"
+    returns = [[row["r"] for row in _rows(cell.directory, "episodes.csv")] for cell in (whole, other)]
+    assert returns[0] != returns[1], "seeds 0 and 1 give the same episodes"
+    if not registry.find(name).is_synchronous(whole.settings):
+        return
+    expected = all_rows(whole.directory)
+    assert _run(cells["two"], 2) == "done", "a run with two worker processes fails"
+    _same(all_rows(cells["two"].directory), expected, "two worker processes")
+    for results in (3, 17):
+        _run(cells["parts"], 0, stop_after=results)
+    assert _run(cells["parts"], 0) == "done", "an interrupted run cannot be continued"
+    _same(all_rows(cells["parts"].directory), expected, "an interruption")
+
+
+def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
+    """The rows of all CSV files of a run without the columns of time; tasks.csv in the order of their numbers."""
+    found = {name: _rows(folder, name) for name in TIMES}
+    found["tasks.csv"].sort(key=lambda row: int(row["task"]))
+    return found
+
+
+def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str, Any], seed: int = 0) -> Cell:
+    algorithm = registry.find(name)
+    resolved = resolve(algorithm.settings_type, env, registry.preset(name, registry.DEFAULT_PRESET), settings)
+    return Cell(
+        name, registry.DEFAULT_PRESET, registry.short_name(name), env, seed, timesteps, algorithm.default_workers or 0,
+        eval_freq=250, eval_episodes=2, final_episodes=2, evaluate="during", settings=resolved, out=out,
+    )  # fmt: skip
+
+
+def _run(cell: Cell, processes: int, stop_after: int = 0) -> str:
+    """Run a cell and tell how it ended; with `stop_after`, interrupt it after so many results."""
+    stop = threading.Event()
+    runner = Runner(RunOptions(processes, verbosity=-1, device="cpu"), progress.create(-1), stop)
+    step, seen = Driver._step, 0
+
+    def counted(driver: Driver) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == stop_after:
+            stop.set()
+        step(driver)
+
+    Driver._step = counted  # type: ignore[method-assign, assignment]
+    try:
+        return runner.run(cell)
+    finally:
+        Driver._step = step  # type: ignore[method-assign]
+        runner.close()
+
+
+def _rows(folder: Path, name: str) -> list[dict[str, str]]:
+    with open(folder / name, encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return [{column: value for column, value in row.items() if column not in TIMES[name]} for row in rows]
+
+
+def _check_counts(folder: Path, timesteps: int) -> None:
+    episodes, last = _rows(folder, "episodes.csv"), _rows(folder, "eval.csv")[-1]
+    trained = sum(int(row["l"]) for row in episodes if row["kind"] not in FITNESS)
+    assert trained == int(last["timesteps"]), f"episodes have {trained} steps, eval.csv counts {last['timesteps']}"
+    assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
+
+
+def _same(found: dict[str, Any], expected: dict[str, Any], what: str) -> None:
+    for name, rows in expected.items():
+        assert found[name] == rows, f"{what} changes {name}: results must depend on nothing but seed and settings"
