@@ -8,6 +8,7 @@ import torch
 from click.testing import CliRunner
 
 from benchmarks.__main__ import NAMES, as_json, main, table
+from benchmarks.authors_cem_rl import main as authors_cem_rl
 from benchmarks.cells import Tasks
 from benchmarks.eager import AGENTS, Loop
 from benchmarks.floors import Floors
@@ -19,6 +20,7 @@ from benchmarks.scaling import table as scaling_table
 from benchmarks.scaling_figure import Curve, Panel, draw
 from benchmarks.updates import Bench, random_replay
 from erlbench.envs.registry import problem
+from erlbench.reporting.data.runs import find_runs
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -158,3 +160,20 @@ def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkey
     assert done.exit_code == 0, done.output
     assert "| erlbench --help |" in done.output
     assert '"cpu"' in (tmp_path / "bench.json").read_text()
+
+
+def test_the_log_of_the_authors_cem_rl_becomes_a_run(tmp_path):
+    """Two generations of 10,000 steps without training, as 10,000 is not more than the start; then two with it."""
+    log = tmp_path / "log.csv"
+    rows = [(10_000, -5.0, 8.0, 6.0), (20_000, -4.0, 18.0, 15.0), (30_003, 7.0, 60.0, 57.0), (40_000, 9.0, 99.0, 95.0)]
+    lines = ["total_steps,mu_score,wall_s,start_mu", *(",".join(map(str, row)) for row in rows)]
+    log.write_text("\n".join([*lines, "50000,1.0,120.0,119.0"]))
+    told = CliRunner().invoke(authors_cem_rl, [str(log), "--seeds", "3", "--most", "40000", "--out", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    runs = find_runs([tmp_path], pytest.fail)
+    assert [(run.name, run.seed, run.status, run.timesteps) for run in runs] == [("authors-cem-rl", 3, "done", 40_000)]
+    found = runs[0].evaluations
+    assert found.return_mean.tolist() == [-5.0, -4.0, 7.0, 9.0]
+    assert found.train_time_s.tolist() == [6.0, 13.0, 52.0, 87.0]  # less the evaluations before
+    assert found.critic_updates.tolist() == [0, 0, 10_000, 20_000]
+    assert found.actor_updates.tolist() == [0, 0, 50_000, 100_015]

@@ -1,4 +1,6 @@
+import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,3 +110,15 @@ def test_oldest_goes_one_tenth_of_the_way():
 )
 def test_probability_of_rl(n_rl, n_es, desired, p):
     assert probability_of_rl(n_rl, n_es, desired, 50.0) == pytest.approx(p)
+
+
+def test_the_relative_baseline_gives_what_the_authors_program_logged():
+    """A run of AES-RL's public code on HalfCheetah-v5 (results/reference/authors-aes-rl), f_b = 2000."""
+    path = Path(__file__).parents[3] / "results" / "reference" / "authors-aes-rl" / "scalars.csv"
+    logged = {}
+    for row in csv.DictReader(path.read_text().splitlines()):
+        logged.setdefault(int(row["total_steps"]), {})[row["name"]] = float(row["value"])
+    assert len(logged) == 8
+    for values in logged.values():
+        ours = update_ratio("baseline-relative", values["train/individuals"], values["test/mean"], 2000.0, (1.0, 0.0))
+        assert ours == pytest.approx(values["train/p"], rel=1e-12)
