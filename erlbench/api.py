@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from erlbench.errors import ErlbenchError, Interrupted, UsageError
-from erlbench.experiment.cells import RunOptions
+from erlbench.experiment.cells import HUNG_AFTER, RunOptions
 from erlbench.frames import cell_frame, rows_frame, run_folders
 from erlbench.threads import cores
 
@@ -87,7 +87,8 @@ def run(
             one_core=asked.one_core,
             device=asked.device,
             checkpoint_every=asked.checkpoint_every,
-            task_timeout=asked.task_timeout,
+            task_timeout=asked.task_timeout or HUNG_AFTER,
+            worker_memory=asked.worker_memory and asked.worker_memory << 20,
             force=asked.force,
             verbosity=-1 if quiet else 0,
             command_line=("erlbench.run",),

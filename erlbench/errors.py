@@ -19,6 +19,7 @@ ADVICE: Mapping[int, tuple[str, str]] = MappingProxyType(
         errno.EAGAIN: ("no process can be started", "raise the limit (ulimit -u) or lower --processes"),
         errno.EISDIR: ("a folder stands where a file belongs", "move it away"),
         errno.ENOTDIR: ("a file stands where a folder belongs", "move it away"),
+        errno.EEXIST: ("a file stands where a folder belongs", "move it away"),
         errno.EACCES: ("access is denied", "check the owner and the permissions"),
         errno.EPERM: ("access is denied", "check the owner and the permissions"),
         errno.EROFS: ("the file system is read-only", "choose another folder by --out"),

@@ -1,5 +1,8 @@
 """Environments that misbehave, registered as a user would: `tests.environments:Broken-reward-v0`."""
 
+import time
+import typing
+
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import register
@@ -28,11 +31,46 @@ class Broken(gymnasium.Env):
         bad = self.steps == 5 and type(self).episodes > 2
         if bad and self.how == "raise":
             raise RuntimeError("the motor is on fire")
+        if self.how == "endless":
+            time.sleep(0.001)
         observation = self.np_random.normal(size=2)
         reward = float("nan") if bad and self.how == "reward" else -float(np.square(observation).sum())
         if bad and self.how == "observation":
             observation[0] = np.nan
+        if bad and self.how == "observation-1e39":
+            observation[0] = 1e39
+        if self.how == "reward-1e308":
+            reward = 1e308
+        if self.how == "shape":
+            observation = observation[:1]
+        if self.how == "matrix":
+            observation = observation.reshape(1, 2)
+        if self.how == "complex":
+            observation = observation + 0j
+        if self.how == "list":
+            observation = list(observation)
         return observation, reward, False, False, {}
+
+
+class Leaking(Broken):
+    """Keeps 2 MiB of every step."""
+
+    kept: typing.ClassVar[list] = []
+
+    def __init__(self):
+        super().__init__("none")
+
+    def step(self, action):
+        self.kept.append(np.ones(2**18))
+        return super().step(action)
+
+
+class Matrix(Broken):
+    """Its first observation is a row of a matrix."""
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        return observation.reshape(1, 2), info
 
 
 class Drifting(Broken):
@@ -74,7 +112,11 @@ class Unmakeable(Broken):
         raise RuntimeError("no such robot")
 
 
-for how in ("reward", "observation", "raise"):
-    register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=20, kwargs={"how": how})
-for cls in (Drifting, DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
+for how in (
+    "none", "reward", "observation", "raise", "observation-1e39", "reward-1e308", "shape", "matrix", "complex", "list",
+    "endless",
+):  # fmt: skip
+    limit = 1_000_000 if how == "endless" else 20
+    register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=limit, kwargs={"how": how})
+for cls in (Leaking, Matrix, Drifting, DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

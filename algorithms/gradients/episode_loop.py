@@ -11,7 +11,7 @@ from erlbench.algorithms.gradients.learners import arithmetic
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import ReplayReader
-from erlbench.work.rollout import Episode, reset
+from erlbench.work.rollout import FIRST_STEPS, Episode, check_observation, reset
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
@@ -144,8 +144,12 @@ class _Step:
         try:
             action = self._denormalise(episode.actions[step])
             observation, reward, terminated, truncated, _ = self.env.step(action)
+            if step < FIRST_STEPS:
+                check_observation(observation, self.env, f"of step {step + 1}")
             episode.observations[step + 1] = observation
             episode.rewards[step] = reward
+        except TaskError:
+            raise
         except Exception as error:
             message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
             raise TaskError(message) from error

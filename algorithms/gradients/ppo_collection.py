@@ -7,7 +7,6 @@ state, and those steps are not counted again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from erlbench.algorithms.ppo import EPSILON, OBSERVATION_CLIP, PPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.rollout import reset
+from erlbench.work.rollout import FIRST_STEPS, NOT_FINITE, check_observation, is_finite, reset
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.workspace import Workspace
 
@@ -101,12 +100,14 @@ class Playing:
         except Exception as error:
             message = f"the environment raised {type(error).__name__} at step {len(self.actions) + 1}"
             raise TaskError(f"{message} (reset seed {self.seed}): {error}") from error
+        if len(self.actions) < FIRST_STEPS:
+            check_observation(observation, self.env, f"of step {len(self.actions) + 1}")
         self.observation = np.array(observation)
         self.actions.append(action)
         self.total += float(reward)
         self.ended = bool(self.terminated or truncated or len(self.actions) >= self.limit)
-        if not (math.isfinite(reward) and np.isfinite(observation).all()):
-            raise NumericalError(f"the reward or the observation of step {len(self.actions)} is NaN or infinite")
+        if not (is_finite(reward) and is_finite(observation)):
+            raise NumericalError(f"the reward or the observation of step {len(self.actions)} has a {NOT_FINITE}")
         return float(reward)
 
     def replay(self, actions: np.ndarray, observation: np.ndarray) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, check_name
-from erlbench.experiment.settings import check, setting
+from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
 
 MOST_SEEDS = 10_000
+MOST_EPISODES = 1000  # of one evaluation, which is one task
+MOST_PROCESSES = 1024
 TABLES = {"set": "settings", "env_set": "env_settings"}  # options of KEY=VALUE, and their tables in a file
 
 
@@ -31,13 +33,15 @@ class RunArguments:
     study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
     studies: tuple[str, ...] = setting((), "files with studies of your own; studies.toml here is one by itself")
     profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
-    seed: int | None = setting(None, "one seed [default: 0]", minimum=0)
+    seed: int | None = setting(None, "one seed [default: 0]", minimum=0, maximum=MOST)
     seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
-    total_timesteps: int | None = setting(None, "training steps per cell [default: 1e6]", minimum=1)
+    total_timesteps: int | None = setting(None, "training steps per cell [default: 1e6]", minimum=1, maximum=MOST)
     total_generations: int | None = setting(
-        None, "end after so many generations, if the steps are not used up before", minimum=1
+        None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
     )
-    workers: int | None = setting(None, "individuals in flight [default: the algorithm's]", minimum=1)
+    workers: int | None = setting(
+        None, "individuals in flight [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
+    )
     set: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, metadata={"help": "a hyper-parameter, see `erlbench list algos -v`"}
     )
@@ -47,10 +51,15 @@ class RunArguments:
     )
     config: str | None = setting(None, "TOML file with any of these options and tables [settings], [env_settings]")
     simulated_time: bool = setting(False, "order results by modelled durations: reproducible when asynchronous")
-    eval_freq: int | None = setting(None, "training steps between two evaluations [default: 5000]", minimum=1)
-    eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1)
+    eval_freq: int | None = setting(
+        None, "training steps between two evaluations [default: 5000]", minimum=1, maximum=MOST
+    )
+    eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1, maximum=MOST_EPISODES)
     final_episodes: int | None = setting(
-        None, f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]", minimum=1
+        None,
+        f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]",
+        minimum=1,
+        maximum=MOST_EPISODES,
     )
     evaluate: str | None = setting(
         None,
@@ -58,16 +67,24 @@ class RunArguments:
         choices=EVALUATE,
     )
     processes: int | None = setting(
-        None, "worker processes, where a study does not pin them; 0: only this one [default: the cores]", minimum=0
+        None,
+        "worker processes, where a study does not pin them; 0: only this one [default: the cores]",
+        minimum=0,
+        maximum=MOST_PROCESSES,
     )
-    jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1)
+    jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES)
     one_core: bool = setting(False, "no process uses a second core, not even one that is idle")
     device: str = setting("auto", "where gradients are computed: auto, cpu, cuda, cuda:1 [default: auto]")
-    task_timeout: float = setting(1800.0, "seconds after which a worker counts as hung [default: 1800]", minimum=1)
+    task_timeout: float | None = setting(
+        None, "seconds after which a worker counts as hung [default: 1800]", minimum=1, maximum=1e9
+    )
+    worker_memory: int | None = setting(
+        None, "MiB of memory after which a worker is replaced [default: no limit]", minimum=64, maximum=2**30
+    )
     out: str | None = setting(None, "folder of the results [default: results, or results/PROFILE]")
     shard: Shard | None = setting(None, "run only part I of N parts of the cells; other machines run the others")
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
-    checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0)
+    checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
     force: bool = setting(False, "start anew; what is there is moved aside")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
     quiet: bool = setting(False, "errors only")
@@ -80,6 +97,11 @@ class RunArguments:
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
         if self.name is not None:
             check_name(self.name, "--name")
+        for option in ("task_timeout", "worker_memory"):
+            if self.processes == 0 and getattr(self, option) is not None:
+                raise UsageError(
+                    f"{_option(option)} needs worker processes that can be ended; give --processes 1 or more, not 0"
+                )
 
     @property
     def all_seeds(self) -> tuple[int, ...] | None:
@@ -120,6 +142,8 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
         if match is None:
             raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{value}'")
         first, last = int(match[1]), int(match[2] or match[1])
+        if last > MOST:
+            raise UsageError(f"{what}: a seed must be at most {MOST:g}, not {match[0].strip()}")
         if last < first or last - first >= MOST_SEEDS:
             raise UsageError(f"{what}: '{part}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
         seeds.extend(range(first, last + 1))

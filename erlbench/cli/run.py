@@ -11,7 +11,7 @@ import click
 
 from erlbench.cli.arguments import RunArguments, arguments, option_fields
 from erlbench.experiment import shards
-from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.experiment.shards import Shard
 from erlbench.threads import cores
 
@@ -34,7 +34,7 @@ SECTIONS = {
         "simulated_time",
     ),
     "Evaluation": ("eval_freq", "eval_episodes", "final_episodes", "evaluate"),
-    "This machine": ("processes", "jobs", "one_core", "device", "task_timeout"),
+    "This machine": ("processes", "jobs", "one_core", "device", "task_timeout", "worker_memory"),
     "Other machines": ("shard",),
     "Results": ("out", "name", "checkpoint_every", "force", "dry_run"),
     "Output": ("quiet", "verbose"),
@@ -52,6 +52,7 @@ METAVARS = {
     "out": "DIR",
     "evaluate": "during|after",
     "task_timeout": "SECONDS",
+    "worker_memory": "MIB",
     "checkpoint_every": "SECONDS",
     "preset": "NAME",
     "profile": "NAME",
@@ -117,7 +118,8 @@ def run(**given: Any) -> None:
         one_core=asked.one_core,
         device=asked.device,
         checkpoint_every=asked.checkpoint_every,
-        task_timeout=asked.task_timeout,
+        task_timeout=asked.task_timeout or HUNG_AFTER,
+        worker_memory=asked.worker_memory and asked.worker_memory << 20,
         force=asked.force,
         shard=str(asked.shard or ""),
         plan=part,

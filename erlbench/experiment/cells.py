@@ -11,6 +11,7 @@ from typing import Any
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import plain
 
+HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
 FINAL_EPISODES = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
@@ -78,7 +79,8 @@ class RunOptions:
     one_core: bool = False  # no process uses a second core, not even one that is idle
     device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
     checkpoint_every: float = 60.0  # seconds
-    task_timeout: float = 1800.0  # seconds after which a worker counts as hung
+    task_timeout: float = HUNG_AFTER  # seconds after which a worker counts as hung
+    worker_memory: int | None = None  # bytes after which a worker is replaced
     shard: str = ""  # I/N, where other machines run the other cells of the plan
     plan: str = ""  # the version of that plan
     force: bool = False  # move a directory with other settings aside and start anew

@@ -7,6 +7,7 @@ turns a default, the environment's value, a preset and the user's overrides (lat
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 import types
@@ -17,6 +18,13 @@ from typing import Any
 
 from erlbench.errors import UsageError, nearest
 
+MOST = 10**12  # of anything that is counted over a whole run
+MOST_AT_ONCE = 100_000  # of anything that is held or asked for at one time: individuals, episodes, units, minibatches
+MOST_WEIGHTS = 10**8  # of the hidden layers of a network
+OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stream
+    "budget", "noise_table", "noise_table_seed", "replay_capacity", "replay_size", "start_timesteps", "time_limit_max",
+    "timesteps_per_batch",
+})  # fmt: skip
 _MISSING = object()
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -81,11 +89,20 @@ def resolve(
             value = layer.get(name, value)
         if value is dataclasses.MISSING:
             raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
-        values[name] = check(value, hints[name], f"setting '{name}'{of}", field.metadata)
+        values[name] = check(value, hints[name], f"setting '{name}'{of}", _bounded(name, hints[name], field.metadata))
+        if isinstance(values[name], tuple) and sum(map(math.prod, itertools.pairwise(values[name]))) > MOST_WEIGHTS:
+            raise UsageError(f"setting '{name}'{of} means more than {MOST_WEIGHTS:,} weights")
     try:
         return settings_type(**values)
     except ValueError as error:  # what a settings class checks across its fields
         raise UsageError(f"settings{of}: {error}") from error
+
+
+def _bounded(name: str, kind: Any, limits: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The limits of a setting; an integer without a maximum gets one, so that no number uses up the memory."""
+    if limits.get("maximum") is not None or "int" not in str(kind):
+        return limits
+    return {**limits, "maximum": MOST if name in OVER_A_RUN else MOST_AT_ONCE}
 
 
 def check(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
@@ -145,10 +162,13 @@ def _number(value: Any, kind: type) -> Any:
                 value = float(value)
             except ValueError:
                 return _MISSING
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not isinstance(value, (int, float)) or (isinstance(value, float) and not math.isfinite(value)):
         return _MISSING
     if kind is float:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return _MISSING
     return int(value) if value == int(value) else _MISSING
 
 

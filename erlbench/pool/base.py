@@ -66,6 +66,12 @@ class Pool(Protocol):
     def reset(self) -> None:
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
 
+    def interrupt(self) -> None:
+        """Have a task that runs in this process end without a result; may be called from another thread.
+
+        Where processes run the tasks there is none: `reset` ends them.
+        """
+
     def close(self) -> None:
         """End the workers, and remove the store if the pool made it."""
 

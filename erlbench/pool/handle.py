@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -22,6 +23,11 @@ from erlbench.threads import limit_threads
 from erlbench.work.tasks import Task
 
 PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout"]
+
+OVER_MEMORY = "using more memory than --worker-memory allows"
+SERVER_DIED = "with the fork server"
+STARTS = 12  # attempts to start a worker, over 3 seconds
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which another attempt does not change
 
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
 LOCK = threading.RLock()
@@ -70,30 +76,26 @@ def worker_surroundings() -> Iterator[None]:
 class WorkerProcess:
     """One worker process of `slot`; `device` None: a rollout worker."""
 
-    def __init__(self, context: Any, folder: Path, occupancy: Path | None, slot: int, device: str | None) -> None:
+    def __init__(
+        self,
+        context: Any,
+        folder: Path,
+        occupancy: Path | None,
+        slot: int,
+        device: str | None,
+        memory: int | None = None,
+    ) -> None:
         self.slot = slot
         self.gradient = device is not None
         self.closed = False
+        self.finished = 0  # tasks
         self.ready = device is None  # a gradient worker says so when it has imported torch
-        self.connection, theirs = context.Pipe()
-        self._descriptor = self.connection.fileno()
         self._tasks = messages.TaskWriter()
-        self._process = context.Process(
-            target=worker.main, args=(theirs, str(folder), occupancy and str(occupancy), slot, device), daemon=True
-        )
-        with worker_surroundings():
-            self._start()
-        theirs.close()
+        arguments = (str(folder), occupancy and str(occupancy), slot, device, memory)
+        self.connection, self._process = _started(context, arguments)
+        self._descriptor = self.connection.fileno()
         self.pid: int = self._process.pid
         self.sentinel: int = self._process.sentinel
-
-    def _start(self) -> None:
-        for _ in range(2):
-            try:
-                return self._process.start()
-            except (OSError, EOFError):
-                time.sleep(0.1)  # the fork server is being killed: the next attempt finds it dead and starts another
-        return self._process.start()
 
     def write(self, task: Task) -> bytes:
         """The message of a task, to be sent in turn; raises what pickle raises."""
@@ -132,4 +134,32 @@ class WorkerProcess:
                 self._process.join()
             code: int = self._process.exitcode
             self._process.close()
+        if code == worker.OVER_MEMORY:
+            return OVER_MEMORY
+        if code == 255:  # what the library says when nobody is left who could tell
+            return SERVER_DIED
         return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
+
+
+def _started(context: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The driver's end of a connection and the new process at the other end.
+
+    A fork server that is killed meanwhile is started anew. Each attempt has a connection of its own: the last one may
+    have got as far as a worker, which ends when its connection does.
+    """
+    for attempt in range(STARTS):
+        connection, theirs = context.Pipe()
+        process = context.Process(target=worker.main, args=(theirs, *arguments), daemon=True)
+        try:
+            with worker_surroundings():
+                process.start()
+        except (OSError, EOFError) as error:
+            connection.close()
+            if attempt == STARTS - 1 or (isinstance(error, OSError) and error.errno in SCARCE):
+                raise
+            time.sleep(0.05 * (attempt + 1))  # one that is being killed may still look alive
+        else:
+            return connection, process
+        finally:
+            theirs.close()
+    raise AssertionError

@@ -22,12 +22,13 @@ from erlbench.errors import ErlbenchError, TaskError
 from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.chunks import GRAIN, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
-from erlbench.pool.handle import WorkerProcess, start_context
+from erlbench.pool.handle import OVER_MEMORY, SERVER_DIED, WorkerProcess, start_context
 from erlbench.pool.occupancy import Occupancy
 from erlbench.pool.worker import Ready
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
+LOST_SERVERS = 20  # fork servers that may die before tasks are blamed for it
 KILLS = 3  # workers that a task may kill, and gradient workers that may die while they start
 
 
@@ -63,6 +64,7 @@ class ProcessPool:
         start_method: str | None = None,
         one_core: bool = False,
         idle: bool = False,
+        worker_memory: int | None = None,
     ) -> None:
         self.processes = processes
         self.device = device
@@ -74,6 +76,8 @@ class ProcessPool:
         self._occupancy = Occupancy(self.store.folder, processes)
         self._one_core = one_core
         self._idle_time = idle
+        self._worker_memory = worker_memory  # bytes
+        self._lost_servers = 0
         self._idle = list(self._slots)
         self._running: dict[int, Task] = {}  # by slot
         self._chunks = Chunks(processes)
@@ -144,6 +148,9 @@ class ProcessPool:
         self._finished.clear()
         self._kills.clear()
         self._failed_starts, self._broken = 0, None
+
+    def interrupt(self) -> None:
+        pass
 
     def close(self) -> None:
         self.reset()
@@ -230,7 +237,9 @@ class ProcessPool:
 
     def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
         occupancy = None if self._one_core else self._occupancy.path
-        worker = WorkerProcess(self._context, self.store.folder, occupancy, slot.index, device)
+        worker = WorkerProcess(
+            self._context, self.store.folder, occupancy, slot.index, device, memory=self._worker_memory
+        )
         if self._idle_time:
             with suppress(OSError):  # it has died already, which is noticed elsewhere
                 os.sched_setscheduler(worker.pid, os.SCHED_IDLE, os.sched_param(0))
@@ -291,13 +300,15 @@ class ProcessPool:
 
     def _returned(self, slot: Slot, answer: Result | Failure) -> None:
         """Take in the first of a slot's tasks."""
-        task = slot.tasks.popleft()
+        task, worker = slot.tasks.popleft(), slot.worker
         if slot.tasks:
             self._running[slot.index] = slot.tasks[0]
             slot.deadline = time.monotonic() + GRAIN + self.task_timeout
         else:
             self._release(slot)
         self._kills.pop(task.id, None)
+        if worker is not None:
+            worker.finished += 1
         if isinstance(answer, Failure):
             self._queue.drop(task.id)
             self._finished.append(as_error(name(task), answer))
@@ -320,15 +331,23 @@ class ProcessPool:
         """Replace a worker that is gone, and run its tasks again."""
         busy, pid = slot.worker is worker, worker.pid
         how = self._end(worker)
+        if lost := how == SERVER_DIED:
+            event = "fork server died"
+            self._lost_servers += 1
+            lost = self._lost_servers <= LOST_SERVERS
+        blameless = lost or (how == OVER_MEMORY and worker.finished > 0)  # the tasks before have used it up
         how = reason or how
         where = f"worker process {pid} of slot {slot.index}: {how}"
         if busy:
             tasks = self._release(slot)
             for task in tasks:
-                self._suspect(task, where, how)
+                if blameless:
+                    self._queue.again(task)
+                else:
+                    self._suspect(task, where, how)
             others = f" or one of the {len(tasks) - 1} sent with it" if len(tasks) > 1 else ""
             where = f"{name(tasks[0])}{others}, {where}"
-        elif not worker.ready:
+        elif not worker.ready and not lost:
             self._failed_starts += 1
             if self._failed_starts == KILLS:
                 self._broken = TaskError(f"{KILLS} gradient workers ended while they started, the last by {how}")

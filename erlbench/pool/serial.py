@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
@@ -12,6 +14,10 @@ from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
+
+
+class GivenUp(BaseException):
+    """The run is to stop; the task runs again when it goes on."""
 
 
 class SerialPool:
@@ -26,6 +32,9 @@ class SerialPool:
         self._queue = Queue(lambda task: None)
         self._workspace: Workspace | None = None
         self._has_torch = False
+        self._guard = threading.Lock()
+        self._thread: int | None = None  # that runs a task now
+        self._given_up = False
 
     def prepare(self, task: Task, workers: int) -> None:
         self.submit([task])
@@ -33,6 +42,13 @@ class SerialPool:
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._queue.add(tasks)
+
+    def interrupt(self) -> None:
+        """Raise `GivenUp` in the thread that runs a task; C code is not interrupted before it returns."""
+        with self._guard:
+            if self._thread is not None and not self._given_up:
+                self._given_up = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(GivenUp))
 
     def next_result(self, timeout: float | None = None) -> Result | None:
         if not self._queue.ready(None):
@@ -44,12 +60,37 @@ class SerialPool:
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device)
         try:
-            result = self._workspace.run(task)
+            result = self._run(self._workspace, task)
+        except GivenUp:
+            self._queue.again(task)
+            self._workspace.close()  # what it keeps may be half done
+            self._workspace = None
+            return None
         except (Exception, SystemExit) as error:
             self._queue.drop(task.id)
             raise as_error(name(task), failure(error)) from error
         self._queue.finish(result)
         return result
+
+    def _run(self, workspace: Workspace, task: Task) -> Result:
+        """Run a task, during which, and at no other time, `interrupt` may raise `GivenUp`."""
+        with self._guard:
+            self._thread, self._given_up = threading.get_ident(), False
+        try:
+            result = workspace.run(task)
+        except GivenUp:
+            raise
+        except BaseException:
+            self._end_task()
+            raise
+        self._end_task()
+        return result
+
+    def _end_task(self) -> None:
+        with self._guard:
+            self._thread = None
+        while self._given_up:  # on its way to this thread
+            time.sleep(0.001)
 
     def running(self) -> Mapping[int, Task]:
         """The task that the next call of `next_result` will run."""

@@ -130,6 +130,9 @@ class SimulatedPool:
         self._now = 0.0
         self._free = {ACTORS: list(range(self.workers)), CRITIC: [self.workers]}
 
+    def interrupt(self) -> None:
+        self.inner.interrupt()
+
     def close(self) -> None:
         self.inner.close()
 

@@ -22,6 +22,9 @@ from erlbench.threads import limit_threads
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
+OVER_MEMORY = 75  # exit code of a worker that has used more memory than it may
+LOOK_EVERY = 0.1  # seconds between two looks at the memory
+
 
 @dataclass(frozen=True)
 class Ready:
@@ -30,13 +33,20 @@ class Ready:
     device: str
 
 
-def main(connection: Any, folder: str, occupancy: str | None, slot: int, device: str | None) -> None:
-    """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU."""
+def main(
+    connection: Any, folder: str, occupancy: str | None, slot: int, device: str | None, memory: int | None = None
+) -> None:
+    """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU.
+
+    A process that uses more than `memory` bytes ends itself.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
     limit_threads()
     descriptor = connection.fileno()
     threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
+    if memory is not None:
+        threading.Thread(target=die_over, args=(memory,), daemon=True).start()
     if device is None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     else:
@@ -81,6 +91,17 @@ def die_with_driver(descriptor: int) -> None:
     poll.register(descriptor, 0)  # no event asked for: only a hang-up wakes it
     poll.poll()
     os._exit(0)
+
+
+def die_over(memory: int) -> None:
+    """End this process when its own memory, without what it shares with others, is more than `memory` bytes."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    while True:
+        with open("/proc/self/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        if (resident - shared) * page > memory:
+            os._exit(OVER_MEMORY)
+        time.sleep(LOOK_EVERY)
 
 
 def prepare_torch(device: str, slot: int) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import signal
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
-from types import FrameType
 from typing import Any
 
 from erlbench.algorithms import registry
@@ -21,7 +19,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.pool import Pool, ProcessPool, SimulatedPool, create
-from erlbench.running import machine, progress
+from erlbench.running import machine, progress, signals
 from erlbench.running.driver import Driver, Options
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
@@ -37,15 +35,22 @@ STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.j
 
 def run_cells(cells: Sequence[Cell], options: RunOptions) -> int:
     """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted."""
+    stop = threading.Event()
+    with signals.heeded(stop):
+        return _run_cells(cells, options, stop)
+
+
+def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
     prepare(cells, options)
     jobs = [Job(cell.label, (cell.name, cell.env), cell.total_timesteps) for cell in cells]
-    display, stop = progress.create(options.verbosity, jobs, options.jobs), threading.Event()
+    display = progress.create(options.verbosity, jobs, options.jobs)
     runner = Runner(options, display, stop)
     try:
-        with _signals(stop), ThreadPoolExecutor(options.jobs, thread_name_prefix="job") as executor:
+        with ThreadPoolExecutor(options.jobs, thread_name_prefix="job") as executor:
             futures = [executor.submit(runner.run, cell) for cell in cells]
-            while wait(futures, timeout=0.2).not_done:
-                pass  # wakes up for signals
+            while wait(futures, timeout=0.2).not_done:  # wakes up for signals
+                if stop.is_set():
+                    runner.interrupt()
         outcomes = Counter(future.result() for future in futures)
     finally:
         runner.close()
@@ -113,6 +118,11 @@ class Runner:
             return self._run_held(cell, directory)
         finally:
             directory.release()
+
+    def interrupt(self) -> None:
+        """Have tasks that run in this very process give way; the drivers then see that they are to stop."""
+        for pool in [*self._pools.values()]:
+            pool.interrupt()
 
     def close(self) -> None:
         """End all workers."""
@@ -199,7 +209,13 @@ class Runner:
             if pool is not None:
                 pool.close()
             options = self.options
-            pool = self._pools[thread] = create(wanted, options.device, options.task_timeout, one_core=options.one_core)
+            pool = self._pools[thread] = create(
+                wanted,
+                options.device,
+                options.task_timeout,
+                one_core=options.one_core,
+                worker_memory=options.worker_memory,
+            )
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
@@ -228,7 +244,9 @@ def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
     """The pool for evaluations beside the training; none in simulated time or without processes."""
     if cell.evaluate != "during" or cell.simulated_time or not pool.processes:
         return None
-    return ProcessPool(1, "cpu", options.task_timeout, pool.store, one_core=True, idle=True)
+    return ProcessPool(
+        1, "cpu", options.task_timeout, pool.store, one_core=True, idle=True, worker_memory=options.worker_memory
+    )
 
 
 class Run:
@@ -325,24 +343,3 @@ class Run:
             return_mean=driver.last_return,
             **more,
         )
-
-
-@contextlib.contextmanager
-def _signals(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and a closed terminal set `stop`; a second one acts as usual."""
-    before: dict[signal.Signals, Any] = {}
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        for known, handler in before.items():
-            signal.signal(known, handler)
-
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup and shells without job control set it
-                before[number] = signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for known, handler in before.items():
-            signal.signal(known, handler)

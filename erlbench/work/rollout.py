@@ -19,6 +19,11 @@ from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
+FIRST_STEPS = 2  # of an episode, whose observations' shape is checked
+LARGEST = float(np.finfo(np.float32).max)
+BEYOND = "which float32 cannot hold"
+NOT_FINITE = "NaN, infinite or too large value for float32"
+
 
 class Episode:
     """One episode's observations `(T + 1, observation)`, normalised actions `(T, action)` and rewards `(T,)`.
@@ -35,24 +40,45 @@ class Episode:
         self.terminated = False
 
     def check(self) -> None:
-        """Raise `NumericalError` for the first NaN or infinite value."""
+        """Raise `NumericalError` for the first value that is NaN, infinite or beyond float32, which networks use."""
         length = self.length
-        if np.isfinite(self.rewards[:length]).all() and np.isfinite(self.observations[: length + 1]).all():
+        if is_finite(self.rewards[:length]) and is_finite(self.observations[: length + 1]):
             return
         for step in range(length):
-            if not np.isfinite(self.observations[step]).all():  # first: a reward may be NaN because of it
-                raise NumericalError(f"the observation before step {step + 1} has a NaN or infinite value")
-            if not np.isfinite(self.rewards[step]):
-                raise NumericalError(f"the reward of step {step + 1} is {self.rewards[step]}")
-        raise NumericalError(f"the observation after step {length} has a NaN or infinite value")
+            if not is_finite(self.observations[step]):  # first: a reward may be NaN because of it
+                raise NumericalError(f"the observation before step {step + 1} has a {NOT_FINITE}")
+            if not is_finite(self.rewards[step]):
+                raise NumericalError(f"the reward of step {step + 1} is {self.rewards[step]}, {BEYOND}")
+        raise NumericalError(f"the observation after step {length} has a {NOT_FINITE}")
+
+
+def is_finite(values: Any) -> bool:
+    """Whether all numbers are finite in float32; sums of them are then finite in float64."""
+    return bool((np.abs(values) <= LARGEST).all())
 
 
 def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
     """The first observation; what the environment raises is told apart from our own errors."""
     try:
-        return env.reset(seed=seed)[0]
+        observation = env.reset(seed=seed)[0]
     except Exception as error:
         raise TaskError(f"the environment raised {type(error).__name__} in reset(seed={seed}): {error}") from error
+    check_observation(observation, env, f"of reset(seed={seed})")
+    return observation
+
+
+def check_observation(observation: Any, env: gymnasium.Env[Any, Any], when: str) -> None:
+    """Raise `TaskError` for an observation that is not what the environment's space says; numpy would broadcast it.
+
+    It is called for the first observations of an episode: an environment that errs there errs everywhere.
+    """
+    expected = env.observation_space.shape
+    if not isinstance(observation, np.ndarray) or observation.shape != expected or observation.dtype.kind not in "fiub":
+        found = np.asarray(observation) if not isinstance(observation, np.ndarray) else observation
+        raise TaskError(
+            f"the environment's observation {when} is a {type(observation).__name__} of shape {found.shape} and dtype "
+            f"{found.dtype}; its observation_space says an array of numbers of shape {expected}"
+        )
 
 
 def play(
@@ -95,12 +121,16 @@ def play(
             if spare is None:
                 actions[step] = action
             observation, reward, terminated, truncated, _ = advance(denormalise(action))
+            if step < FIRST_STEPS:
+                check_observation(observation, env, f"of step {step + 1}")
             observations[step + 1] = observation
             rewards[step] = reward
             total += float(reward)
             step += 1
             if terminated or truncated:
                 break
+    except TaskError:
+        raise
     except Exception as error:
         message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
         raise TaskError(message) from error

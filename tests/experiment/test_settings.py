@@ -29,7 +29,7 @@ def resolved(**overrides):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("1e6", 1_000_000), ("1_000", 1000), (256, 256), (2.0, 2), ("7", 7), (1e3, 1000)]
+    ("given", "expected"), [("1e5", 100_000), ("1_000", 1000), (256, 256), (2.0, 2), ("7", 7), (1e3, 1000)]
 )
 def test_an_integer_in_its_forms(given, expected):
     assert resolved(batch_size=given).batch_size == expected

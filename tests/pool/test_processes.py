@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -336,3 +337,67 @@ def test_ctrl_c_goes_to_the_driver_alone():
     assert process.returncode == 0
     assert gone(pids, 1)
     assert not folder.exists()
+
+
+def kill_server(times, pause):
+    """Kill the fork server again and again, in a thread; the pids that were killed."""
+    killed = []
+
+    def act():
+        while len(killed) < times:
+            if (pid := forkserver._forkserver._forkserver_pid) and pid not in killed:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+            time.sleep(pause)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    return killed, thread
+
+
+def test_a_fork_server_that_is_killed_while_workers_start_is_started_anew():
+    killed, thread = kill_server(times=3, pause=0.3)
+    with create(3) as pool:
+        pool.submit(task(number) for number in range(12))
+        assert sorted(results(pool, 12)) == list(range(12))
+        thread.join()
+        pool.submit([task(20)])
+        assert list(results(pool, 1)) == [20]
+    assert len(set(killed)) == 3
+
+
+@pytest.mark.slow
+def test_no_task_is_blamed_for_the_death_of_the_fork_server():
+    with create(1) as pool:
+        one(pool, task(1))
+        pool.submit([task(2, "sleep", {"seconds": 3.0})])
+        killed, thread = kill_server(times=4, pause=1.5)
+        assert list(results(pool, 1)) == [2]
+        thread.join()
+        events = [(event.event, event.message) for event in pool.events()]
+    assert {event for event, _ in events} == {"fork server died"}, events
+    assert len(killed) == 4
+
+
+def test_a_worker_over_its_memory_is_replaced():
+    with create(1, worker_memory=300 << 20) as pool:
+        pool.submit(task(number, "hoard", {"mib": 60, "keep": True}) for number in range(8))
+        assert sorted(results(pool, 8)) == list(range(8))
+        messages = [event.message for event in pool.events()]
+        assert sum("using more memory than --worker-memory allows" in message for message in messages) >= 1
+        pool.submit([task(20, "hoard", {"mib": 600})])
+        with pytest.raises(TaskError, match=r"task 20 .* has ended 3 workers, the last by using more memory than"):
+            results(pool, 1)
+
+
+def test_a_task_of_this_process_gives_way_and_runs_again():
+    with create(0) as pool:
+        pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0})])
+        threading.Timer(0.3, pool.interrupt).start()
+        begun = time.monotonic()
+        assert pool.next_result() is None
+        assert time.monotonic() - begun < 2.0
+        assert [task.id for task in pool.running().values()] == [1]
+        pool.reset()
+        assert one(pool, task(2)).task == 2

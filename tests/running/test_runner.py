@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -12,9 +13,9 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
-from erlbench.running import runner
+from erlbench.running import runner, signals
 from erlbench.running.csv_file import CsvFile
-from erlbench.running.results import RunDirectory
+from erlbench.running.results import POLICY, RunDirectory
 from tests.runs import make_cell, rows, run
 
 
@@ -28,6 +29,12 @@ def status(cell):
         ("reward", r"(es): the reward of step 5 is nan"),
         ("observation", "(es): the observation before step 6 has a NaN"),
         ("raise", "(es): the environment raised RuntimeError at step 5"),
+        ("observation-1e39", "(es): the observation before step 6 has a NaN, infinite or too large value for float32"),
+        ("reward-1e308", "the reward of step 1 is 1e+308, which float32 cannot hold"),
+        ("shape", "the environment's observation of step 1 is a ndarray of shape (1,) and dtype float64"),
+        ("matrix", "the environment's observation of step 1 is a ndarray of shape (1, 2) and dtype float64"),
+        ("complex", "the environment's observation of step 1 is a ndarray of shape (2,) and dtype complex128"),
+        ("list", "the environment's observation of step 1 is a list of shape (2,) and dtype float64"),
     ],
 )
 @pytest.mark.parametrize("processes", [0, 1])
@@ -128,7 +135,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop = threading.Event()
     try:
-        with runner._signals(stop):
+        with signals.heeded(stop):
             os.kill(os.getpid(), signal.SIGHUP)
             assert not stop.is_set()
             assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
@@ -149,3 +156,80 @@ def test_a_run_can_end_after_so_many_generations(tmp_path):
     assert generations == [1, 2, 3]
     assert int(rows(cell.directory, "eval.csv")[-1]["generation"]) == 3
     assert cell.config()["run"]["total_generations"] == 3
+
+
+@pytest.mark.parametrize("algo", ["td3", "ppo"])
+def test_learners_check_observations_too(tmp_path, algo):
+    cell = make_cell(algo, tmp_path, env="tests.environments:Broken-matrix-v0", steps=100)
+    assert run(cell) == 1
+    assert "the environment's observation of step 1 is a ndarray of shape (1" in status(cell)["message"]
+
+
+def test_the_first_observation_is_checked(tmp_path):
+    cell = make_cell("cem", tmp_path, env="tests.environments:Matrix-v0", steps=100)
+    assert run(cell) == 1
+    assert "the environment's observation of reset(seed=" in status(cell)["message"]
+
+
+@pytest.mark.parametrize(("processes", "number"), [(0, signal.SIGTERM), (0, signal.SIGINT), (1, signal.SIGTERM)])
+def test_a_signal_in_the_middle_of_a_long_task_is_answered_at_once(tmp_path, processes, number):
+    cell = make_cell("cem", tmp_path, env="tests.environments:Broken-endless-v0", steps=2_000_000)
+    asked = []
+
+    def ask():
+        time.sleep(5.0 if processes else 2.0)
+        asked.append(time.monotonic())
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=ask).start()
+    assert run(cell, processes=processes) == 130
+    assert time.monotonic() - asked[0] < 3.0  # an episode would take 1000 seconds
+    assert status(cell)["status"] == "interrupted"
+
+
+def test_a_leaking_environment_meets_its_worker_s_limit(tmp_path):
+    cell = make_cell("cem", tmp_path, env="tests.environments:Leaking-v0", steps=2000)
+    assert run(cell, processes=1, worker_memory=500 << 20) == 0
+    events = (cell.directory / "events.csv").read_text()
+    assert events.count("using more memory than --worker-memory allows") >= 4  # 4 GiB in steps of at most 0.5
+    whole = make_cell("cem", tmp_path / "whole", env="tests.environments:Broken-none-v0", steps=2000)
+    assert run(whole) == 0
+    assert rows(cell.directory, "episodes.csv") == rows(whole.directory, "episodes.csv")
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.ENOSPC, "the disk is full ({}); free some space and run the same command again"),
+        (errno.EMFILE, "this process has too many open files ({}); raise the limit (ulimit -n 4096) or lower --jobs"),
+        (errno.EFBIG, "a file would become larger than this shell allows ({}); raise the limit (ulimit -f unlimited)"),
+        (errno.EROFS, "the file system is read-only ({}); choose another folder by --out"),
+    ],
+)
+def test_what_fails_while_the_policy_is_saved_is_explained(tmp_path, monkeypatch, number, message):
+    write, broken = RunDirectory.write, [True]
+
+    def fail(directory, name, data):
+        if name == POLICY and broken[0]:
+            raise OSError(number, os.strerror(number), str(directory.path / name))
+        write(directory, name, data)
+
+    monkeypatch.setattr(RunDirectory, "write", fail)
+    cell = make_cell("cem", tmp_path, steps=200)
+    assert run(cell) == 1
+    assert message.format(cell.directory / POLICY) in status(cell)["message"]
+    broken[0] = False
+    assert run(cell) == 0
+
+
+@pytest.mark.parametrize("name", ["eval.csv", "policy.safetensors", "checkpoint", "replay"])
+def test_a_folder_in_place_of_a_file_and_the_reverse_are_explained(tmp_path, capsys, name):
+    cell = make_cell("cem", tmp_path, steps=200)
+    cell.directory.mkdir(parents=True)
+    path = cell.directory / name
+    path.mkdir() if path.suffix else path.write_text("")
+    assert run(cell) == 1
+    error = capsys.readouterr().err
+    assert str(path) in error
+    assert "stands where a" in error or "move it away" in error
+    assert "Traceback" not in error
