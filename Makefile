@@ -47,7 +47,7 @@ demo: $(STAMP) ## see something learn: figure, film and report in about a minute
 
 reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
 	@status=0; $(BIN)/erlbench run --study $(STUDIES) --profile $(PROFILE) || status=$$?; \
-	if [ $$status -le 1 ]; then $(BIN)/erlbench report results/$(PROFILE); fi; \
+	if [ $$status -le 1 ]; then $(BIN)/erlbench report results/$(PROFILE) --reference results/reference; fi; \
 	exit $$status
 
 test: $(STAMP) ## run all tests; ARGS='-m "not slow"' leaves the slow ones out

@@ -80,6 +80,12 @@ class _Report(click.Command):
     metavar="final|final-10|area",
     help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
 )
+@click.option(
+    "--reference",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="results to open the report with, on a page of their own",
+)
 def command(
     results: tuple[Path, ...],
     out: Path,
@@ -93,6 +99,7 @@ def command(
     band: str,
     baseline: str,
     metric: str,
+    reference: Path | None,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
@@ -128,9 +135,10 @@ def command(
             find_profile(one, profile)
     from erlbench.reporting import build
 
-    click.echo(
-        build(folders, out, chosen, profile, lambda message: click.echo(f"erlbench: {message}", err=True), options)
-    )
+    def warn(message: str) -> None:
+        click.echo(f"erlbench: {message}", err=True)
+
+    click.echo(build(folders, out, chosen, profile, warn, options, reference))
 
 
 def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:

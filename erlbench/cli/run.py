@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from erlbench.experiment import shards
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.experiment.shards import Shard
 from erlbench.threads import cores
+
+if TYPE_CHECKING:
+    from erlbench.experiment.estimate import Estimate
 
 SECTIONS = {
     "What to run": (
@@ -131,6 +134,10 @@ def run(**given: Any) -> None:
         return
     from erlbench.running.runner import run_cells
 
+    if len(cells) > 1 and not asked.quiet:
+        estimates = _estimates(cells, options)
+        click.echo(f"{len(cells)} runs, about {_wall(estimates, options)} on a machine with nothing else to do "
+                   "(an estimate, right within a factor of two or so)", err=True)  # fmt: skip
     click.get_current_context().exit(run_cells(cells, options))
 
 
@@ -148,21 +155,38 @@ def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
     return parts[shard.number - 1]
 
 
-def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
-    """Print resolved settings, time and memory, and write nothing."""
-    from erlbench.cli.tables import duration, print_table, setting_texts, size
+def _estimates(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
+    """Time, memory and disk of each cell."""
     from erlbench.envs.registry import problem
     from erlbench.experiment.estimate import estimate
-    from erlbench.experiment.settings import plain
 
     per_cell = max(1, options.processes // options.jobs)
     problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
-    rows, estimates = [], []
+    return [
+        estimate(cell, problems[cell.env], per_cell if cell.processes is None else cell.processes) for cell in cells
+    ]
+
+
+def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
+    """How long all cells take, `--jobs` at once."""
+    from erlbench.cli.tables import duration
+
+    seconds = [found.seconds for found in estimates]
+    wall = duration(max(sum(seconds) / options.jobs, max(seconds)))
+    return f"{wall} with {options.processes} processes and {options.jobs} at once"
+
+
+def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Print resolved settings, time and memory, and write nothing."""
+    from erlbench.cli.tables import duration, print_table, setting_texts, size
+    from erlbench.experiment.settings import plain
+
+    per_cell = max(1, options.processes // options.jobs)
+    estimates = _estimates(cells, options)
+    rows = []
     groups: dict[tuple[Any, ...], list[str]] = {}  # environments with the same settings
-    for cell in cells:
+    for cell, found in zip(cells, estimates, strict=True):
         processes = per_cell if cell.processes is None else cell.processes
-        found = estimate(cell, problems[cell.env], processes)
-        estimates.append(found)
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
         rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
         of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
@@ -172,13 +196,12 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         click.echo()
     columns = ("directory", "algorithm", "preset", "steps", "workers", "processes", "time")
     print_table(f"{len(cells)} cells", columns, rows)
-    wall = max(sum(found.seconds for found in estimates) / options.jobs, max(found.seconds for found in estimates))
     core_seconds = sum(found.core_seconds for found in estimates)
     memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
     disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
     click.echo(
-        f"\nEstimates, right within a factor of two or so: {duration(wall)} with {options.processes} processes and "
-        f"{options.jobs} at once ({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
+        f"\nEstimates, right within a factor of two or so: {_wall(estimates, options)} "
+        f"({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
         "disk for the replay.\nNothing was run or written."
     )
 

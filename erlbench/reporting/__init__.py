@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import Options
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
-from erlbench.reporting.pages.page import SMOKE, Maker
+from erlbench.reporting.pages.page import REFERENCE, SMOKE, Maker
 from erlbench.reporting.tables.differences import Pair, differences_table
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 
 def build(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
-    warn: Callable[[str], None] | None = None, options: Options | None = None,
+    warn: Callable[[str], None] | None = None, options: Options | None = None, reference: Path | None = None,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
 
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. All runs
-    together stand on the page `all-runs`. `options` add to what is shown.
+    together stand on the page `all-runs`. `options` add to what is shown; the runs below `reference` come first,
+    on a page of their own.
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
     """
@@ -40,7 +42,7 @@ def build(
     _check_baseline(report.options.baseline, runs)
     comparisons = [page for study in studies.values() for page in compare(study, runs, profile, report.collect)]
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
-    return report.write([*comparisons, everything(runs)], runs)
+    return report.write([*comparisons, everything(runs)], runs, reference=reference)
 
 
 def build_comparison(
@@ -72,14 +74,20 @@ class _Report:
             self._warnings.append(message)
             self._warn(message)
 
-    def write(self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any]) -> Path:
-        """Write a page for each comparison, `tables` on the last one, and the index."""
+    def write(
+        self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any], reference: Path | None = None
+    ) -> Path:
+        """Write a page for each comparison, `tables` on the last one, one for the runs below `reference`; the index."""
         charts = ChartData(self.options.smooth)
         judged_by = self.options.baseline, self.options.metric
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
-            pages = [maker.write(judged(one, *judged_by)) for one in comparisons[:-1]]
+            pages = []
+            if reference is not None:  # incomplete as it is kept: what lacks a file is simply not drawn
+                known = replace(everything(find_runs([reference], _ignore), "Reference results"), name=REFERENCE)
+                pages.append(replace(maker, warn=_ignore).write(known))
+            pages += [maker.write(judged(one, *judged_by)) for one in comparisons[:-1]]
             pages.append(maker.write(judged(comparisons[-1], *judged_by), *tables))
             return write_index(self.out, pages, runs, self._warnings, charts)
         except OSError as error:
@@ -94,6 +102,10 @@ def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
     if baseline and baseline not in names:
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
+
+
+def _ignore(message: str) -> None:
+    pass
 
 
 def _print(message: str) -> None:

@@ -183,7 +183,7 @@ def test_list_nothing_known():
 def built(monkeypatch) -> list[tuple]:
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile, warn, options):
+    def build(results, out, studies, profile, warn, options, reference):
         warn("one cell is missing")
         calls.append((tuple(results), out, list(studies), profile, options))
         return out / "index.html"

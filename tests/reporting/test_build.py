@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.experiment.studies import Profile
 from erlbench.reporting import build
+from erlbench.reporting.pages.page import SMOKE_BANNER
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
@@ -63,6 +65,28 @@ def test_every_link_of_a_report_leads_somewhere(tmp_path):
         links = [part.split(")")[0] for part in read(page).split("](")[1:]]
         assert links
         assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []
+
+
+def test_smoke_runs_stand_below_the_reference_results_and_are_not_judged(tmp_path):
+    for seed in range(5):
+        make_run(tmp_path / "kept", "Swimmer-v5", "cem", seed, [0, 300])
+        for name in ("cem-rl", "aes-rl"):
+            make_run(tmp_path / "new", "HalfCheetah-v5", name, seed, [0, 100 + seed + 50 * (name == "aes-rl")])
+    study = make_study(profiles={"smoke": Profile(tuple(range(5)), 1000, ("HalfCheetah-v5",))})
+    out, known = tmp_path / "out", tmp_path / "kept"
+    build([tmp_path / "new"], out, {"study": study}, None, lambda warning: None, reference=known)
+    text = read(out / "index.md")
+    order = [
+        text.index(words) for words in ("## Reference results", "Swimmer-v5", "## New runs", SMOKE_BANNER, "HalfC")
+    ]
+    assert order == sorted(order)
+    page = read(out / "study" / "index.md")
+    assert SMOKE_BANNER in page
+    table = page[page.index("| Environment") : page.index("Files:")]
+    assert "AES-RL" in table
+    assert not [word for word in ("%", "ublished", "**1", "vs ") if word in table]
+    assert read(out / "cells.csv").count("\n") == 11  # the new runs and a header
+    assert "Swimmer-v5" in read(out / "reference" / "scores.md")
 
 
 def test_figures_with_published_lines_and_a_single_point(tmp_path):

@@ -13,7 +13,7 @@ from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.formats import fraction
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
+from erlbench.reporting.pages.page import REFERENCE, SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
 from erlbench.reporting.tables.overview import overview_table
 
@@ -38,10 +38,14 @@ def write_index(
 
 def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[str]) -> Document:
     """The page that leads to all others."""
-    blocks: list[Block] = [Heading("Report", 1), _summary(runs)]
-    if pages and all(page.comparison.profile in (SMOKE, "") for page in pages) and pages[0].comparison.profile:
+    blocks: list[Block] = [Heading("Report", 1)]
+    known = [page.comparison for page in pages if page.comparison.name == REFERENCE]
+    for comparison in known:
+        blocks += [Heading("Reference results"), overview_table(comparison), Heading("New runs")]
+    own = [page.comparison for page in pages if page.comparison.name != REFERENCE]
+    if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
-    blocks += [overview_table(page.comparison) for page in pages if page.comparison.kind == "all"]
+    blocks += [_summary(runs), *(overview_table(one) for one in own if one.kind == "all")]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(warnings)),

@@ -29,6 +29,7 @@ from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.utilisation import utilisation_table
 
 MOST_PANELS = 8  # timelines in a figure
+REFERENCE = "reference"  # the page of the reference results
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 TIMELINES = ("time", "timeline", "all")
