@@ -52,7 +52,7 @@ class _Report(click.Command):
 @click.option(
     "--x",
     default="",
-    metavar="timesteps|all-steps|time|updates|generation|episodes",
+    metavar="timesteps|nominal|all-steps|time|updates|generation|episodes",
     help="what curves are drawn over [default: training steps, learning curves over time, too]",
 )
 @click.option(

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.comparison import Comparison, check_profile, compare, everything, judged, without_judgement
+from erlbench.reporting.data.comparison import (
+    Comparison,
+    check_profile,
+    compare,
+    everything,
+    judged,
+    with_nominal_steps,
+    without_judgement,
+)
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sides import read_sides
@@ -38,7 +46,7 @@ def build(
     """
     report = _Report(out, warn, options or Options())
     check_profile(studies, profile)
-    runs = find_runs(results, report.collect)
+    runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
     comparisons = [page for study in studies.values() for page in compare(study, runs, profile, report.collect)]
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]

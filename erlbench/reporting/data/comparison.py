@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,6 +164,18 @@ def run_status(run: Run) -> str:
     """`running, 12,000 of 20,000 steps`, with the message of a run that failed."""
     of = f" of {run.total_timesteps:,}" if run.total_timesteps else ""
     return f"{run.status}, {run.timesteps:,}{of} steps" + (f" ({run.message})" if run.message else "")
+
+
+def with_nominal_steps(run: Run, studies: Iterable[Study]) -> Run:
+    """The run with the steps that its study counts for a generation, if one does."""
+    plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
+             for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
+    for plan, entry, env in plans:
+        wanted = (env_label(env, plan.env_settings), entry.name, plan.most_timesteps(env, entry))
+        if run.total_generations and (run.env, run.name, run.total_timesteps) == wanted:
+            counted = plan.timesteps(env, entry) / run.total_generations
+            return replace(run, evaluations=replace(run.evaluations, generation_steps=counted))
+    return run
 
 
 def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:

@@ -37,6 +37,12 @@ class Evaluations:
     actor_updates: Array
     evaluation_timesteps: Array
     final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
+    generation_steps: float = 0.0  # that a paper counts for a generation, whatever it plays; 0: it counts steps
+
+    @property
+    def nominal(self) -> Array:
+        """Steps as the paper counts them."""
+        return self.generation * self.generation_steps if self.generation_steps else self.timesteps
 
     def __len__(self) -> int:
         return len(self.timesteps)
@@ -184,7 +190,8 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
     )  # fmt: skip
     columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
     if columns is None:
-        return Evaluations(*(np.empty(0) for _ in (*required, *optional)))
+        nothing: dict[str, Any] = {name: np.empty(0) for name in (*required, *optional)}
+        return Evaluations(**nothing)
     table = np.stack([np.asarray(columns[name], dtype=np.float64) for name in (*required, *optional)])
     later = np.minimum.accumulate(table[0, ::-1])[::-1]  # the smallest number of steps from this row on
     keep = np.append(table[0, :-1] < later[1:], True)[: table.shape[1]]
@@ -194,8 +201,7 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
         warn(f"{path}: no evaluation yet")
     elif problem := _disagreement(float(table[2, -1]), str(columns["returns"][-1])):
         warn(f"{path}: the last row's {problem}")
-    table = table[:, keep]
-    return Evaluations(*table)
+    return Evaluations(**dict(zip((*required, *optional), table[:, keep], strict=True)))
 
 
 def _has_final(evaluations: Evaluations, timesteps: int) -> bool:

@@ -27,6 +27,7 @@ class Axis:
     train_column: str | None  # of train.csv; None when it has none
     note: str  # what it counts
     seconds: bool = False  # its values are seconds, shown in the unit that fits
+    nominal: bool = False  # where a study counts generations, its train.csv is read by them
 
     def evaluations(self, evaluations: Evaluations, smooth: int) -> Series:
         """A run's returns over this axis."""
@@ -39,6 +40,12 @@ class Axis:
         x, y = x[there], moving_average(y[there], smooth)
         last = np.append(x[1:] > x[:-1], True)[: len(x)]
         return x[last], y[last]
+
+    def train(self, evaluations: Evaluations) -> tuple[str | None, float]:
+        """The column of a run's train.csv, and by what its values are multiplied."""
+        if self.nominal and evaluations.generation_steps:
+            return "generation", evaluations.generation_steps
+        return self.train_column, 1.0
 
     def unit(self, largest: float) -> tuple[str, float]:
         """The label with its unit for values up to `largest`, and by what to divide values."""
@@ -68,6 +75,11 @@ AXES = {
     "timesteps": Axis(
         "Training steps", "training steps", lambda e: e.timesteps, "timesteps",
         "Environment steps that the budget counts, the papers' axis.",
+    ),
+    "nominal": Axis(
+        "Nominal steps", "nominal steps", lambda e: e.nominal, "timesteps",
+        "Training steps as the paper counts them: ESAC's count one episode of full length for a generation.",
+        nominal=True,
     ),
     "all-steps": Axis(
         "All simulator steps", "all simulator steps", _all_steps, None,

@@ -50,15 +50,15 @@ def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list
 def _read(cell: Cell, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
     """For each column the (x, values) of each run, without its empty and NaN cells."""
     series: dict[str, list[Series]] = {name: [] for name in names}
-    over = axis.train_column
-    assert over is not None  # `Options` has refused the others
     for run in cell.runs:
+        over, scale = axis.train(run.evaluations)
+        assert over is not None  # `Options` has refused the others
         columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))
         if columns is None:
             continue
         for name in names:
             x, y = (np.asarray(columns[column], np.float64) for column in (over, name))
-            series[name].append(axis.series(x, y, smooth))
+            series[name].append(axis.series(x * scale, y, smooth))
     return series
 
 

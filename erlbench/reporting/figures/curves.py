@@ -13,7 +13,7 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
 from erlbench.reporting.figures.labels import label_ends
-from erlbench.reporting.figures.references import draw_references, reference_label, reference_notes
+from erlbench.reporting.figures.references import draw_references, draw_thresholds, reference_label, reference_notes
 from erlbench.reporting.options import Options
 from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 
@@ -47,6 +47,8 @@ def draw_curves(
                 axes.axhline(value, color=looks[name]["color"], linewidth=1, linestyle=(0, (1, 2)))
             axis.finish(axes, label)
         behind = draw_references(panels[0], cells, looks, published) if chosen[0] is AXES["timesteps"] else {}
+        over_steps = chosen[0] is AXES["timesteps"]
+        points = draw_thresholds(panels[0], comparison, group, published) if over_steps else []
         panels[0].set_ylabel("Evaluation return")
         style.return_axis(panels[0].yaxis)
         figure.suptitle(group.env, fontsize=10)
@@ -54,7 +56,7 @@ def draw_curves(
         if behind:
             figure.legend([*behind], [*map(reference_label, behind.values())], loc="outside lower center")
         style.save(figure, path)
-    notes = [*_published_notes(comparison, group, cells, bool(lines), published), *reference_notes(behind)]
+    notes = [*_published_notes(comparison, group, cells, bool(lines), published), *reference_notes(behind), *points]
     return [*_caption(group, cells, chosen, band, options, bool(lines)), *notes]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.comparability import base_name
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.references import ReferenceRuns
 from erlbench.reporting.statistics.curves import band_kind, band_words, curve
@@ -29,6 +30,23 @@ def draw_references(
         (handle,) = axes.plot(line.x, line.mean, color=colour, linewidth=1, linestyle=(0, (5, 1, 1, 1)), zorder=0.6)
         drawn[handle] = found
     return drawn
+
+
+def draw_thresholds(axes: Any, comparison: Comparison, group: Group, published: Published) -> list[str]:
+    """The points of learning curves that the page's source has in its table; what a caption says of them."""
+    last = max(float(run.evaluations.timesteps[-1]) for c in group.cells for run in c.runs if len(run.evaluations))
+    found = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
+    names = dict.fromkeys(steps.algorithm for one in found for steps in one.steps)
+    drawn = []
+    for name, marker in zip(names, "sDv^", strict=False):
+        points = [(steps.value, one.score.value) for one in found for steps in one.steps if steps.algorithm == name]
+        points = [point for point in points if point[0] <= last]
+        if points:
+            axes.plot(*zip(*points, strict=True), color="0.35", marker=marker, markersize=4, linestyle=":", linewidth=1)
+            drawn.append(f"{name} ({'squares' if marker == 's' else 'diamonds' if marker == 'D' else 'triangles'})")
+    if not drawn:
+        return []
+    return [f"Grey: points of the curves of {' and '.join(drawn)} in {found[0].score.source}, {found[0].score.table}."]
 
 
 def reference_label(reference: ReferenceRuns) -> str:

@@ -87,6 +87,7 @@ def reach_table(
         Reached(group, cell, target)
         for group in comparison.groups for cell in group.cells if cell.exists for target in targets[group.env]
     ]  # fmt: skip
+    references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
     columns: list[Column[Reached]] = [
         *(column for column in identity(comparison) if column.title != "n"),
         Column("Score", lambda row: row.target.score, exact),
@@ -98,9 +99,10 @@ def reach_table(
         Column("Highest", lambda row: float(max(row.finite, default=math.nan)), count, name="steps_max"),
         Column("Mean curve", lambda row: _finite(average_reached(row.cell.done, row.target.score)), count,
                name="steps_average_curve"),
+        *_ratios(references),
         Column("Minutes", lambda row: row.minutes, number, name="minutes_median"),
         Column("Steps", lambda row: " ".join(f"{step:.0f}" for step in row.steps), shown=False),
-        *_published_columns(list(dict.fromkeys(found.algorithm for found in numbers))),
+        *_published_columns(list(dict.fromkeys(found.algorithm for found in numbers)), " or ".join(references)),
         updates(),
         status(),
     ]  # fmt: skip
@@ -108,7 +110,27 @@ def reach_table(
     return Table("reach", comparison.heading("training steps to a score"), columns, rows, remarks) if rows else None
 
 
-def _published_columns(algorithms: Sequence[str]) -> list[Column[Reached]]:
+def _ratios(references: Sequence[str]) -> list[Column[Reached]]:
+    """Steps of the mean curve as multiples of those of whom the scores are, as papers compare data efficiency."""
+    return [
+        Column(f"/ {name}", partial(_ratio, reference=name), number, name=f"ratio_to_{name}",
+               note=f"the mean curve's steps divided by the published steps of {name}.")
+        for name in references
+    ]  # fmt: skip
+
+
+def _ratio(row: Reached, reference: str) -> float:
+    return _finite(average_reached(row.cell.done, row.target.score)) / row.target.published(reference)
+
+
+def _published_ratio(row: Reached, algorithm: str) -> float:
+    """The published steps of an algorithm as multiples of those of whom the score is."""
+    if row.target.threshold is None or row.target.threshold.score.algorithm == algorithm:
+        return math.nan
+    return row.target.published(algorithm) / row.target.published(row.target.threshold.score.algorithm)
+
+
+def _published_columns(algorithms: Sequence[str], reference: str) -> list[Column[Reached]]:
     return [
         Column("Published source", lambda row: row.target.source, shown=False),
         Column("Published environment", lambda row: row.target.env, name="published_env", shown=False),
@@ -116,6 +138,11 @@ def _published_columns(algorithms: Sequence[str]) -> list[Column[Reached]]:
             Column(f"Published {name}", partial(_published_steps, algorithm=name), count,
                    name=f"published_steps_{name}")
             for name in algorithms
+        ),
+        *(
+            Column(f"Published {name} / {reference}", partial(_published_ratio, algorithm=name), number,
+                   name=f"published_ratio_{name}")
+            for name in algorithms if name != reference
         ),
     ]  # fmt: skip
 

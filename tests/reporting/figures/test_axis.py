@@ -7,12 +7,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.errors import UsageError
+from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build
+from erlbench.reporting.data.comparison import compare, with_nominal_steps
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import curves as curve_figure
 from erlbench.reporting.figures.axis import AXES, Axis, moving_average
+from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import Options
 from erlbench.reporting.statistics.curves import band_kind
 from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
 
 
 def no_tasks(warning):
@@ -76,6 +82,35 @@ def test_runs_that_generations_end_say_so(tmp_path, monkeypatch):
     assert "Ant-v5, 1 generations" in text
 
 
+def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):
+    """Two generations of ESAC with 1500 steps each are two episodes of full length, 2000; SAC's steps are steps."""
+    make_run(tmp_path, "HalfCheetah-v5", "esac", 0, [0, 5, 9], steps=[0, 1500, 3000], total=120_000, generations=2)
+    make_run(tmp_path, "HalfCheetah-v5", "sac", 0, [0, 5, 9], total=2000)
+    entries = (Entry("sac", "sac"), Entry("esac", "esac", nominal=60))
+    study = make_study(entries=entries, baseline="sac", profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5",))})
+    esac, sac = (with_nominal_steps(run, [study]) for run in find_runs([tmp_path], pytest.fail))
+    assert_array_equal(AXES["nominal"].of(esac.evaluations), esac.evaluations.generation * 1000)
+    assert_array_equal(AXES["nominal"].of(sac.evaluations), sac.evaluations.timesteps)
+    assert AXES["nominal"].train(esac.evaluations) == ("generation", 1000)
+    assert AXES["nominal"].train(sac.evaluations) == ("timesteps", 1)
+    other = make_study(entries=entries, baseline="sac", profiles={"p": Profile((0,), 3000, ("HalfCheetah-v5",))})
+    assert with_nominal_steps(esac, [other]).evaluations is esac.evaluations
+
+
+def test_published_points_stand_in_the_figure(tmp_path):
+    make_run(tmp_path / "in", "InvertedPendulum-v5@paper", "openai-es", 0, [0, 900], steps=[0, 300_000])
+    study = make_study(
+        kind="curves", source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
+        entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),),
+        profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
+    )  # fmt: skip
+    (page,) = compare(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
+    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", Options())
+    assert caption[-1] == (
+        "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."
+    )
+
+
 def test_bands():
     assert [band_kind([5, 5]), band_kind([5, 4]), band_kind([5, 5], "range"), band_kind([])] == [
         "interval", "range", "range", "range",
@@ -86,7 +121,7 @@ def test_bands():
     ("values", "message"),
     [
         ({"x": "generations"}, "--x generations: no such choice; did you mean 'generation'"),
-        ({"x": "!"}, "there are timesteps, all-steps, time, updates, generation, episodes"),
+        ({"x": "!"}, "there are timesteps, nominal, all-steps, time, updates, generation, episodes"),
         ({"band": "interval"}, "--band interval: no such choice"),
         ({"smooth": 0}, "--smooth 0"),
         ({"x": "episodes", "panels": (("sigma",),)}, "--columns cannot be drawn over episodes"),

@@ -47,7 +47,25 @@ def test_a_row_by_hand(swimmers):
     assert row["Minutes"] == "2.50"
     assert row["Share"] == "25 % of TRPO"
     assert (row["Published TRPO"], row["Published OpenAI-ES"]) == ("1,040,000", "588,000")
+    assert row["Published OpenAI-ES / TRPO"] == "0.57"  # the paper's table 1 has 0.56 of unrounded steps
+    assert row["/ TRPO"] == "–"
     assert row["Status"] == "seed 4 running, 0 of 3,000 steps"
+
+
+def test_the_ratio_to_whom_the_scores_are(tmp_path):
+    make_run(tmp_path, "Swimmer-v5", "cem", 0, [0, 41.97], steps=[0, 520_000])
+    row = rows_of(table_of(tmp_path, ()))["cem", "41.97"]
+    assert (row["Mean curve"], row["/ TRPO"]) == ("520,000", "0.50")
+
+
+@pytest.mark.parametrize("env", ["HalfCheetah", "Hopper", "InvertedDoublePendulum", "InvertedPendulum", "Swimmer"])
+def test_ratios_of_the_published_steps_are_the_published_ratios(env):
+    published = load_published()
+    for threshold in published.thresholds(env):
+        steps = {number.algorithm: number.value for number in threshold.steps}
+        name = f"timestep_ratio_{threshold.percent}pct"
+        printed = published.find("OpenAI-ES paper", "Table 1+3", env, "OpenAI-ES/TRPO", name)
+        assert steps["OpenAI-ES"] / steps["TRPO"] == pytest.approx(printed.value, abs=0.02)
 
 
 def test_the_mean_curve_and_a_median_that_never_came(swimmers):
