@@ -90,6 +90,7 @@ def run(
             task_timeout=asked.task_timeout or HUNG_AFTER,
             worker_memory=asked.worker_memory and asked.worker_memory << 20,
             force=asked.force,
+            force_kernel=asked.force_kernel,
             verbosity=-1 if quiet else 0,
             command_line=("erlbench.run",),
         ),

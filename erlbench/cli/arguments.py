@@ -86,6 +86,7 @@ class RunArguments:
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
     force: bool = setting(False, "start anew; what is there is moved aside")
+    force_kernel: bool = setting(False, "go on with runs that were begun on another kernel of the BLAS")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
     quiet: bool = setting(False, "errors only")
     verbose: bool = setting(False, "more words, and tracebacks")

@@ -39,7 +39,7 @@ SECTIONS = {
     "Evaluation": ("eval_freq", "eval_episodes", "final_episodes", "evaluate"),
     "This machine": ("processes", "jobs", "one_core", "device", "task_timeout", "worker_memory"),
     "Other machines": ("shard",),
-    "Results": ("out", "name", "checkpoint_every", "force", "dry_run"),
+    "Results": ("out", "name", "checkpoint_every", "force", "force_kernel", "dry_run"),
     "Output": ("quiet", "verbose"),
 }
 SHORT = {"quiet": "-q", "verbose": "-v"}
@@ -124,6 +124,7 @@ def run(**given: Any) -> None:
         task_timeout=asked.task_timeout or HUNG_AFTER,
         worker_memory=asked.worker_memory and asked.worker_memory << 20,
         force=asked.force,
+        force_kernel=asked.force_kernel,
         shard=str(asked.shard or ""),
         plan=part,
         verbosity=-1 if asked.quiet else int(asked.verbose),

@@ -84,6 +84,7 @@ class RunOptions:
     shard: str = ""  # I/N, where other machines run the other cells of the plan
     plan: str = ""  # the version of that plan
     force: bool = False  # move a directory with other settings aside and start anew
+    force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import erlbench
+from erlbench.running import kernel
 
 PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 
 
 def describe() -> dict[str, Any]:
-    """CPU, cores, memory (GiB), GPUs, operating system, versions and commit of this machine and installation."""
+    """CPU, cores, memory (GiB), GPUs, system, versions, commit and kernels of this machine and installation."""
     return {
         "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -25,6 +26,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {"erlbench": erlbench.__version__, **{name: version(name) for name in PACKAGES}},
         "commit": commit(),
+        **kernel.describe(),
     }
 
 

@@ -19,7 +19,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.pool import Pool, ProcessPool, SimulatedPool, create
-from erlbench.running import machine, progress, signals
+from erlbench.running import kernel, machine, progress, signals
 from erlbench.running.driver import Driver, Options
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
@@ -82,6 +82,8 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
         directory.hold()
         try:
             saved = None if options.force else directory.config()
+            if not (options.force or options.force_kernel):
+                _check_kernel(directory)
         finally:
             directory.release()
         if saved and (different := differences(saved, cell.config())):
@@ -92,6 +94,19 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
+
+
+def _check_kernel(directory: RunDirectory) -> None:
+    """Refuse to go on with a run on another kernel than that of its last start, as its numbers would be of both."""
+    before = str(directory.meta().get("arithmetic") or "")
+    if directory.status().get("status") == DONE or not before:
+        return
+    if before != (now := kernel.name(kernel.describe())):
+        raise UsageError(
+            f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
+            "numbers; set the variables that choose the kernel as they were, go on by --force-kernel (the report says "
+            "so), or start anew by --force"
+        )
 
 
 class Runner:
@@ -142,7 +157,7 @@ class Runner:
             return FAILED
         run: Run | None = None
         try:
-            run = Run(cell, directory, self._pool(cell), self)
+            run = Run(cell, directory, self.pool(cell), self)
             run.driver.run()
             run.finish()
         except Interrupted:
@@ -200,7 +215,7 @@ class Runner:
                 message += f" (traceback in {directory.path / 'error.txt'})"
         return message
 
-    def _pool(self, cell: Cell) -> Pool:
+    def pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another number of processes."""
         wanted = processes_for(cell, self.options)
         thread = threading.get_ident()
@@ -285,6 +300,7 @@ class Run:
             "one_core": runner.options.one_core,
             "device": runner.options.device,
             "threads_per_process": 1,
+            "arithmetic": kernel.name(runner._machine),
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
             "command_line": shlex.join(runner.options.command_line),
         }

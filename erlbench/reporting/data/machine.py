@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ class Machine:
     command: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     started: tuple[str, ...] = ()  # the time of each start
+    kernels: tuple[str, ...] = ()  # BLAS, kernel and instruction sets, each once
     differ: bool = False  # the starts had different processes, jobs or devices
 
     @property
@@ -38,6 +39,17 @@ class Machine:
         versions = [("Python", self.python)] if self.python else []
         text = ", ".join(f"{name} {version}" for name, version in [*versions, *self.versions])
         return (text or "not recorded") + (f", commit {self.commit[:12]}" if self.commit else "")
+
+
+def mixed_kernels(cells: Iterable[tuple[str, Iterable[Machine]]]) -> Iterator[str]:
+    """A remark on the cells (label, machines of their runs) whose runs were computed by several kernels."""
+    mixed = []
+    for label, machines in cells:
+        kernels = {kernel for machine in machines for kernel in machine.kernels}
+        if len(kernels) > 1:
+            mixed.append(f"{label} ({' | '.join(sorted(kernels))})")
+    if mixed:
+        yield f"MIXED KERNELS: sums round differently on them, so equal seeds part: {'; '.join(dict.fromkeys(mixed))}."
 
 
 def parse_machine(meta: Mapping[str, Any]) -> Machine:
@@ -59,6 +71,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         command=_text(last, "command_line"),
         versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
         started=tuple(time for start in (starts or [last]) if (time := _text(start, "started"))),
+        kernels=tuple(sorted({kernel for start in (starts or [last]) if (kernel := _text(start, "arithmetic"))})),
         differ=len(kinds) > 1,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.references import Pair
 from erlbench.reporting.data.score import METRICS
@@ -128,6 +129,11 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     )
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
+    yield from mixed_kernels(
+        (f"{cell.label} on {group.env}", [run.machine for run in cell.done])
+        for group in comparison.groups
+        for cell in group.cells
+    )
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
 

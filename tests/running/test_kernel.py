@@ -1,0 +1,45 @@
+"""Kernels: what is recorded, and that a run goes on under another one only when asked to."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.reporting.data.machine import mixed_kernels, parse_machine
+from erlbench.running import kernel
+from tests.algorithms.test_conformance import interrupt_after
+from tests.runs import make_cell, run
+
+
+def test_the_kernel_is_that_of_the_library():
+    """In another process, where OpenBLAS is told to take an older processor's kernel."""
+    code = "from erlbench.running import kernel; print(kernel.name(kernel.describe()))"
+    env = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
+    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
+    here = kernel.describe()
+    assert told.strip() != kernel.name(here)
+    assert "OPENBLAS_CORETYPE=Haswell" in told
+    assert "Haswell" in told.split(", ")[1]
+    assert here["kernel"] != "unknown"
+
+
+def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
+    cell = make_cell("cem", tmp_path, steps=600)
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 10)
+        assert run(cell) == 130
+    begun = json.loads((cell.directory / "meta.json").read_text())["arithmetic"]
+    assert begun == kernel.name(kernel.describe())
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    with pytest.raises(UsageError, match="--force-kernel"):
+        run(cell)
+    assert run(cell, force_kernel=True) == 0
+    machine = parse_machine(json.loads((cell.directory / "meta.json").read_text()))
+    assert machine.kernels == tuple(sorted([begun, f"{begun}, OPENBLAS_CORETYPE=Prescott"]))
+    assert run(cell) == 0  # it is done, so nothing is computed any more
+    (remark,) = mixed_kernels([("CEM", [machine]), ("TD3", [])])
+    assert "CEM (" in remark
+    assert "TD3" not in remark
