@@ -42,7 +42,7 @@ def evaluations(log: pd.DataFrame) -> list[dict[str, object]]:
     train_time = before - np.concatenate([[0.0], np.cumsum(after - before)[:-1]])
     return [
         {
-            "evaluation": row, "final": int(row == len(log) - 1), "timesteps": int(steps[row]), "fitness_timesteps": 0,
+            "evaluation": row, "final": 0, "timesteps": int(steps[row]), "fitness_timesteps": 0,
             "evaluation_timesteps": 0, "episodes": 0, "generation": row + 1, "critic_updates": int(critic[row]),
             "actor_updates": int(actor[row]), "train_time_s": float(train_time[row]), "total_time_s": float(after[row]),
             "return_mean": float(log["mu_score"].iloc[row]), "return_std": float("nan"), "returns": [], "lengths": [],
@@ -51,11 +51,12 @@ def evaluations(log: pd.DataFrame) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str) -> Path:
-    """One run directory from one log; its path."""
+def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str, total: int) -> Path:
+    """One run directory from one log, interrupted if it ends before `total` steps; its path."""
     directory = RunDirectory(out / env / NAME / f"seed-{seed:03d}")
     directory.hold()
-    rows, total = evaluations(log), int(log["total_steps"].iloc[-1])
+    rows, reached = evaluations(log), int(log["total_steps"].iloc[-1])
+    rows[-1]["final"] = int(reached >= total)
     run = {"env": env, "algo": NAME, "preset": "paper", "name": NAME, "seed": seed, "workers": 1,
            "total_timesteps": total, "eval_freq": START, "eval_episodes": EPISODES, "final_episodes": EPISODES,
            "evaluate": "during", "simulated_time": False}  # fmt: skip
@@ -69,7 +70,8 @@ def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str) -> Pat
     described["versions"]["CEM-RL"] = commit
     start = {"started": "", "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
     directory.add_start(described, {**start, "command_line": f"python es_grad.py --use_td3 --env {env} --seed {seed}"})
-    directory.write_status(status="done", message="", timesteps=total, total_timesteps=total)
+    status = "done" if reached >= total else "interrupted"
+    directory.write_status(status=status, message="", timesteps=reached, total_timesteps=total)
     directory.release()
     return directory.path
 
@@ -79,16 +81,15 @@ def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str) -> Pat
 @click.option("--seeds", required=True, help="The logs' seeds, separated by commas.")
 @click.option("--env", default="HalfCheetah-v5", show_default=True)
 @click.option("--commit", default="1a45822", show_default=True, help="Of the authors' repository.")
-@click.option("--most", default=80_000, show_default=True, help="Leave out the rows after so many steps.")
+@click.option("--total-timesteps", default=80_000, show_default=True, help="Where the runs were to end.")
 @click.option("--out", required=True, type=click.Path(path_type=Path))
-def main(logs: tuple[Path, ...], seeds: str, env: str, commit: str, most: int, out: Path) -> None:
+def main(logs: tuple[Path, ...], seeds: str, env: str, commit: str, total_timesteps: int, out: Path) -> None:
     """Write the LOGS of the authors' program as runs of one algorithm below OUT."""
     numbers = [int(seed) for seed in seeds.split(",")]
     if len(numbers) != len(logs):
         raise click.UsageError(f"{len(logs)} logs need as many seeds, not {len(numbers)}")
     for path, seed in zip(logs, numbers):
-        log = pd.read_csv(path)
-        print(write(log[log["total_steps"] <= most], out, env, seed, commit))
+        print(write(pd.read_csv(path), out, env, seed, commit, total_timesteps))
 
 
 if __name__ == "__main__":

@@ -167,11 +167,16 @@ def test_the_log_of_the_authors_cem_rl_becomes_a_run(tmp_path):
     log = tmp_path / "log.csv"
     rows = [(10_000, -5.0, 8.0, 6.0), (20_000, -4.0, 18.0, 15.0), (30_003, 7.0, 60.0, 57.0), (40_000, 9.0, 99.0, 95.0)]
     lines = ["total_steps,mu_score,wall_s,start_mu", *(",".join(map(str, row)) for row in rows)]
-    log.write_text("\n".join([*lines, "50000,1.0,120.0,119.0"]))
-    told = CliRunner().invoke(authors_cem_rl, [str(log), "--seeds", "3", "--most", "40000", "--out", str(tmp_path)])
-    assert told.exit_code == 0, told.output
-    runs = find_runs([tmp_path], pytest.fail)
-    assert [(run.name, run.seed, run.status, run.timesteps) for run in runs] == [("authors-cem-rl", 3, "done", 40_000)]
+    log.write_text("\n".join(lines))
+    for total, status in ((40_000, "done"), (80_000, "interrupted")):
+        out = tmp_path / status
+        words = [str(log), "--seeds", "3", "--total-timesteps", str(total), "--out", str(out)]
+        told = CliRunner().invoke(authors_cem_rl, words)
+        assert told.exit_code == 0, told.output
+        runs = find_runs([out], pytest.fail)
+        assert [(run.name, run.seed, run.status, run.timesteps) for run in runs] == [
+            ("authors-cem-rl", 3, status, 40_000)
+        ]
     found = runs[0].evaluations
     assert found.return_mean.tolist() == [-5.0, -4.0, 7.0, 9.0]
     assert found.train_time_s.tolist() == [6.0, 13.0, 52.0, 87.0]  # less the evaluations before
