@@ -7,9 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import erlbench
 from erlbench.errors import ErlbenchError, UsageError
@@ -82,6 +80,9 @@ def test_importing_it_is_light():
 
 @pytest.mark.slow
 def test_the_notebook_runs(tmp_path, monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
@@ -89,4 +90,4 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": os.fspath(tmp_path)}}).execute()
     total = float(notebook.cells[-1].outputs[-1].data["text/plain"].strip("np.float64()"))
     assert total > 50  # the pole stays up longer than without control, which is 10 steps
-    assert (tmp_path / "notebook-report" / "index.md").is_file()
+    assert (tmp_path / "notebook-report" / "index.html").is_file()

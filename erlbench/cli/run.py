@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from erlbench.cli.arguments import RunArguments, arguments, option_fields
+from erlbench.errors import UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.experiment.shards import Shard
@@ -112,6 +113,7 @@ def run(**given: Any) -> None:
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.cli.planning import plan
 
+    _check_device(asked.device)
     cells, part = plan(asked), ""
     if asked.shard is not None:
         cells, part = _shard(cells, asked.shard, asked.quiet), shards.version(cells)
@@ -140,6 +142,18 @@ def run(**given: Any) -> None:
         click.echo(f"{len(cells)} runs, about {_wall(estimates, options)} on a machine with nothing else to do "
                    "(an estimate, right within a factor of two or so)", err=True)  # fmt: skip
     click.get_current_context().exit(run_cells(cells, options))
+
+
+def _check_device(device: str) -> None:
+    """Refuse a GPU that is not there, before anything runs; only then is torch imported here."""
+    if not device.startswith("cuda"):
+        return
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(device.partition(":")[2] or 0) >= count:
+        has = f"PyTorch finds {count} here" if count else "PyTorch finds none here"
+        raise UsageError(f"--device {device}: there is no such GPU, {has}; see `erlbench doctor`, or take --device cpu")
 
 
 def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:

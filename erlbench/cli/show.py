@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import sys
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +16,34 @@ from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
 from erlbench.running.results import RunDirectory
 
+PAUSE = 5.0  # seconds between two looks
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
 
 @click.command()
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("-n", "--last", default=5, show_default=True, type=click.IntRange(min=1), help="evaluations to show")
-def command(run: Path, last: int) -> None:
+@click.option("-f", "--follow", is_flag=True, help="show it again every few seconds, until nothing runs any more")
+def command(run: Path, last: int, follow: bool) -> None:
     """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below it.
 
     \b
     Examples:
       erlbench show results/Walker2d-v5/aes-rl/seed-000
       erlbench show results
+      erlbench show results --follow
     """
-    if (run / "config.toml").is_file():
-        _show_run(run, last)
-        return
+    while True:
+        if follow and sys.stdout.isatty():
+            click.clear()
+        running = _show_run(run, last) if (run / "config.toml").is_file() else _show_all(run)
+        if not (follow and running):
+            return
+        time.sleep(PAUSE)
+
+
+def _show_all(run: Path) -> bool:
+    """One row for each run below the folder `run`; whether any of them runs now."""
     names = ("config.toml", "status.json")
     runs = sorted(path for path in files.folders(run) if all((path / name).is_file() for name in names))
     if not runs:
@@ -48,9 +62,13 @@ def command(run: Path, last: int) -> None:
             )
         )
     print_table("", ("run", "status", "steps", "last score", "message"), rows)
+    counts = Counter(row[1] for row in rows)
+    click.echo(", ".join(f"{count} {status}" for status, count in counts.items()))
+    return "running" in counts
 
 
-def _show_run(run: Path, last: int) -> None:
+def _show_run(run: Path, last: int) -> bool:
+    """Settings, status and evaluations of one run; whether it runs now."""
     config, status, meta = _toml(run / "config.toml"), _status(run), _json(run / "meta.json")
     for table in ("run", "settings", "env_settings"):
         if table == "env_settings" and not config.get(table):
@@ -74,6 +92,7 @@ def _show_run(run: Path, last: int) -> None:
         print_table("Last evaluations", shown, [[_number(row.get(name)) for name in shown] for row in rows])
     else:
         click.echo("No evaluation yet.")
+    return status.get("status") == "running"
 
 
 def _status(run: Path) -> dict[str, Any]:

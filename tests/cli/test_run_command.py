@@ -286,3 +286,14 @@ def test_a_run_is_continued_with_the_same_environment_settings_only(tmp_path):
     )
     assert again.exit_code == 0
     assert "already done" in again.stderr
+
+
+def test_a_gpu_that_is_not_there_is_refused_before_anything_runs(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    for words, code in (("--device cuda", 0), ("--device cuda:1", 2)):
+        result = invoke("--algo", "td3", "--env", "Pendulum-v1", "--dry-run", *words.split())
+        assert result.exit_code == code
+    assert result.stderr.startswith("erlbench: --device cuda:1: there is no such GPU, PyTorch finds 1 here; see")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "PyTorch finds none here" in invoke("--algo", "td3", "--env", "Pendulum-v1", "--device", "cuda").stderr

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench import reporting
-from erlbench.cli import cli
+from erlbench.cli import cli, show
 from erlbench.envs import catalogue
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.options import Options
@@ -248,3 +248,13 @@ def test_report_with_bad_input(built, tmp_path, words, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert built == []
+
+
+def test_show_follows_until_nothing_runs(run, monkeypatch):
+    looks = []
+    monkeypatch.setattr(show, "_status", lambda path: {"status": "running" if len(looks) < 2 else "done"})
+    monkeypatch.setattr(show.time, "sleep", looks.append)
+    result = invoke("show", run.parents[2], "--follow")
+    assert result.exit_code == 0
+    assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 running", "1 done"]
+    assert looks == [show.PAUSE] * 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import stat
 
-import imageio_ffmpeg
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -62,6 +61,8 @@ def test_a_gif_lasts_as_long_as_the_episode(pendulum, tmp_path):
 
 
 def test_an_mp4_of_a_robot(robot, tmp_path):
+    import imageio_ffmpeg
+
     if not any(renderer.working().values()):
         pytest.skip("no OpenGL without a display; Debian's package libosmesa6 (or libegl1) brings it")
     result = invoke(robot, "--video", tmp_path / "a.mp4", "--steps", 24)
