@@ -83,7 +83,7 @@ def _numpy() -> Finding:
 def _torch() -> Finding:
     import torch
 
-    capability = torch.backends.cpu.get_cpu_capability()  # type: ignore[no-untyped-call]
+    capability = torch.backends.cpu.get_cpu_capability()
     library = "MKL" if torch.backends.mkl.is_available() else "OpenBLAS or other"  # type: ignore[no-untyped-call]
     advice = "" if capability != "DEFAULT" else "gradient steps are slow: this processor has no AVX2"
     return Finding("torch", f"{torch.__version__}, {library}, kernels {capability}", advice)
