@@ -17,6 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.algorithms.update_settings import DDPGUpdate
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
@@ -104,12 +105,10 @@ class DDPG(Algorithm):
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
         settings = self.settings
-        values = {
-            **update_values(settings, self._critic),
-            "exploration_noise": settings.exploration_noise,
-            "theta": settings.ou_theta if settings.noise == OU else 1.0,  # white noise forgets all at once
-        }
-        return next_episode(self, "erlbench.algorithms.gradients.ddpg_tasks:train_episode", values)
+        decay = settings.ou_theta if settings.noise == OU else 1.0  # white noise forgets all at once
+        update = update_of(settings, self._policy, self._critic)
+        noise = settings.exploration_noise
+        return next_episode(self, "train_ddpg", update, exploration_noise=noise, noise_decay=decay)
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)
@@ -119,18 +118,18 @@ class DDPG(Algorithm):
         return {"critic_loss": self.state.critic_loss}
 
 
-def update_values(settings: Any, critic: CriticSpec) -> dict[str, Any]:
-    """The task settings that DDPG's updates read, of `DDPGSettings` or others with these fields."""
+def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> DDPGUpdate:
+    """The update of `DDPGSettings`, or of others with their fields."""
     names = (
+        "batch_size",
         "actor_learning_rate",
         "critic_learning_rate",
         "critic_weight_decay",
         "critic_gradient_clip",
-        "batch_size",
         "discount",
         "tau",
     )
-    return {"critic": critic, **{name: getattr(settings, name) for name in names}}
+    return DDPGUpdate(policy, critic, **{name: getattr(settings, name) for name in names})
 
 
 def initial_learner(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.algorithms.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
@@ -28,25 +29,24 @@ class Learning:
         self.critic_loss, self.running = result.values["critic_loss"], False
 
 
-def next_episode(algorithm: Algorithm, function: str, values: dict[str, Any]) -> list[Task]:
+def next_episode(algorithm: Algorithm, function: str, update: Update, **more: Any) -> list[Task]:
     """The `episode_task` of an algorithm with a `Learning`; none while one is under way or when the budget is used."""
     if algorithm.state.running or algorithm.exhausted:
         return []
     algorithm.state.running = True
-    return [episode_task(algorithm, function, algorithm.state.learner, values)]
+    return [episode_task(algorithm, function, algorithm.state.learner, update, **more)]
 
 
-def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, values: dict[str, Any]) -> Task:
+def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:
     """The next episode, which ends with the budget at the latest.
 
-    `function` names the task function (`module:function`), `learner` is its network state, and `values` are its
-    settings beside those that `episode_loop.learn` needs.
+    `function` names a task function of `gradients/episodes.py`, `learner` is its network state, and `more` are the
+    fields of `Episodes` that are not those of every algorithm.
     """
     task_id, settings, context = algorithm.new_id(), algorithm.settings, algorithm.context
     env, counters = context.problem.env, algorithm.counters
     common = {
         "env": env,
-        "policy": algorithm.policy_spec,
         "timesteps": counters.timesteps,
         "limit": min(env.max_episode_steps, context.total_timesteps - counters.timesteps),
         "start_timesteps": settings.start_timesteps,
@@ -58,9 +58,9 @@ def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, values:
     return Task(
         task_id,
         "rl",
-        function,
+        f"erlbench.algorithms.gradients.episodes:{function}",
         algorithm.key(Purpose.EPISODE, task_id),
-        {**common, **values},
+        Episodes(update, **{**common, **more}),
         inputs,
         Priority.CRITIC,
         Counts.TRAINING,

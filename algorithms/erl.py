@@ -15,16 +15,18 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec
-from erlbench.algorithms.ddpg import initial_learner, update_values
+from erlbench.algorithms.ddpg import initial_learner, update_of
 from erlbench.algorithms.generation import Generation
+from erlbench.algorithms.gradient_tasks import update_task
 from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
 from erlbench.algorithms.search.genetic import Genetics
 from erlbench.algorithms.search.search_distribution import ranking
+from erlbench.algorithms.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
 from erlbench.work.seeding import Purpose, generator
-from erlbench.work.tasks import ArrayRef, Input, Output, Priority, Result, Task
+from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
 PAPER, CODE = "ERL", "ERL, public code"
 WARM = 5  # batches in the replay before updates begin
@@ -154,15 +156,12 @@ class ERL(Algorithm):
         updates = int(settings.update_ratio * state.previous_steps)
         tasks = []
         if updates and self.context.replay.length > WARM * settings.batch_size:
-            values = {
-                **update_values(settings, self._critic), "policy": self._policy, "updates": updates,
-                "critic_updates": counters.critic_updates, "actor_updates": counters.actor_updates,
-            }  # fmt: skip
             view = self.context.replay.view(settings.replay_capacity)
             inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
-            number = self.new_id()
-            key, function = self.key(Purpose.MINIBATCH, number), "erlbench.algorithms.gradients.ddpg_tasks:update_ddpg"
-            tasks = [Task(number, "critic", function, key, values, inputs, Priority.CRITIC, gradient=True)]
+            update = update_of(settings, self._policy, self._critic)
+            values = Updates(update, updates, counters.critic_updates, counters.actor_updates)
+            tasks = [update_task(self, "critic", "update_ddpg", values, inputs)]
+            number = tasks[0].id
             state.learner, state.actor = Output(number, "learner"), Output(number, "actor")
         if state.copied_to is not None:
             state.individuals[state.copied_to] = state.actor

@@ -20,7 +20,7 @@ from erlbench.algorithms.episode_tasks import episode_task
 from erlbench.algorithms.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
 from erlbench.algorithms.esac_state import VALIDATED, ESACState, SACPart
 from erlbench.algorithms.individuals import fitness_of, policy_of, start_states
-from erlbench.algorithms.sac import TASK, has_value_network, initial_learner, update_settings
+from erlbench.algorithms.sac import has_value_network, initial_learner, update_of
 from erlbench.algorithms.search.crossover import EXCHANGE, crossover
 from erlbench.algorithms.search.evolution_strategy import centred_ranks, gradient, gradient_tasks
 from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
@@ -143,14 +143,15 @@ class ESAC(Algorithm):
         if not sac.due:
             return []
         limit = self.context.problem.env.max_episode_steps
-        values = update_settings(settings, self._policy, self._critic) | {
+        more = {
             "timesteps": sac.timesteps,
             "episodes": settings.sac_episodes,
             "limit": limit,
             "start_timesteps": sys.maxsize if self.generation * limit < settings.start_timesteps else 0,
             "start_updates": settings.batch_size,
         }
-        task = episode_task(self, TASK, sac.learner, values)
+        update = update_of(settings, self._policy, self._critic)
+        task = episode_task(self, "train_sac", sac.learner, update, **more)
         return [replace(task, priority=Priority.ROLLOUT)]  # the longest starts first
 
     def probability_of_sac(self) -> float:

@@ -1,16 +1,15 @@
 """The gradient tasks of the algorithms that mix evolution with gradients: critic updates, and an actor's training.
 
-The updates themselves are in `gradients/actor_critic.py` (TD3, DDPG) and `gradients/soft_actor_critic.py` (SAC), which
-import torch; this module names them only.
+The task functions are in `gradients/updates.py`, which imports torch; this module names them only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, Update, Updates
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS
 from erlbench.work.seeding import Purpose
@@ -93,54 +92,45 @@ def critic_task(
     Its output `critic` has the shape of its input `critic`.
     """
     settings: ActorCriticSettings = algorithm.settings
-    more = {
-        "discount": settings.discount,
-        "tau": settings.tau,
-        "learning_rate": settings.critic_learning_rate,
-        "target_noise": settings.target_noise if settings.learner == "td3" else 0.0,
-        "noise_clip": settings.noise_clip,
-        "step": step,
-    }
+    update = CriticUpdate(
+        algorithm.policy_spec,
+        critic_of(algorithm),
+        settings.batch_size,
+        settings.critic_learning_rate,
+        settings.discount,
+        settings.tau,
+        settings.target_noise if settings.learner == "td3" else 0.0,
+        settings.noise_clip,
+        settings.temperature,
+    )
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
-    return _gradient_task(algorithm, "critic", "update_critic", updates, more, inputs, Priority.CRITIC, worker)
+    return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, worker)
 
 
 def actor_task(
     algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, worker: int = 0
 ) -> Task:
     """`updates` steps of the actor `parameters` up the critic, with a fresh Adam; output `parameters`."""
-    more = {"learning_rate": algorithm.settings.actor_learning_rate}
+    settings: ActorCriticSettings = algorithm.settings
+    policy, spec, rate = algorithm.policy_spec, critic_of(algorithm), settings.actor_learning_rate
+    update = ActorUpdate(policy, spec, settings.batch_size, rate, settings.temperature)
     inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}
-    return _gradient_task(algorithm, "actor", "train_actor", updates, more, inputs, Priority.ACTOR, worker)
+    return update_task(algorithm, "actor", "train_actor", Updates(update, updates), inputs, worker)
 
 
-def _gradient_task(
-    algorithm: Algorithm,
-    kind: str,
-    function: str,
-    updates: int,
-    more: dict[str, Any],
-    inputs: dict[str, Input],
-    priority: Priority,
-    worker: int,
+def update_task(
+    algorithm: Algorithm, kind: str, function: str, settings: Updates[Update], inputs: dict[str, Input], worker: int = 0
 ) -> Task:
-    task_id, settings = algorithm.new_id(), algorithm.settings
-    common = {
-        "policy": algorithm.policy_spec,
-        "critic": critic_of(algorithm),
-        "updates": updates,
-        "batch_size": settings.batch_size,
-        "temperature": settings.temperature,
-    }
-    module = "soft_actor_critic" if settings.learner == "sac" else "actor_critic"
+    """A task of the kind `critic` or `actor` with the task function `function` of `gradients/updates.py`."""
+    task_id = algorithm.new_id()
     return Task(
         task_id,
         kind,
-        f"erlbench.algorithms.gradients.{module}:{function}",
+        f"erlbench.algorithms.gradients.updates:{function}",
         algorithm.key(Purpose.MINIBATCH, task_id),
-        {**common, **more},
+        settings,
         inputs,
-        priority,
+        Priority.CRITIC if kind == "critic" else Priority.ACTOR,
         gradient=True,
         worker=worker,
     )

@@ -16,14 +16,16 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.gradient_tasks import unscaled
+from erlbench.algorithms.gradient_tasks import unscaled, update_task
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search.search_distribution import ranking
+from erlbench.algorithms.td3 import update_of
+from erlbench.algorithms.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Input, Output, Priority, Result, Task
+from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
 CODE = "CEM-RL, public code"
 # one-update: as many critic updates as environment steps, CEM-RL's ratio
@@ -153,29 +155,12 @@ class MultiActorTD3(Algorithm):
 
     def _block(self, index: int, actor: Actor, critic: Input, updates: int) -> Task:
         """`updates` TD3 updates of one actor and the critic."""
-        task_id, settings = self.new_id(), self.settings
-        names = ("learning_rate", "batch_size", "discount", "tau", "target_noise", "noise_clip", "policy_delay")
-        values = {
-            "policy": self._policy,
-            "critic": self._critic,
-            "updates": updates,
-            "critic_updates": self.state.critic_updates,
-            "actor_updates": actor.updates,
-            **{name: getattr(settings, name) for name in names},
-        }
+        settings, made = self.settings, self.state.critic_updates
+        values = Updates(update_of(settings, self._policy, self._critic), updates, made, actor.updates)
         view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
-        return Task(
-            task_id,
-            "critic",
-            "erlbench.algorithms.gradients.multi_actor_tasks:update_td3",
-            self.key(Purpose.MINIBATCH, task_id),
-            values,
-            {"actor": actor.learner, "critic": critic, "replay": view},
-            Priority.CRITIC,
-            gradient=True,
-            worker=index,
-        )
+        inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}
+        return update_task(self, "critic", "update_td3", values, inputs, worker=index)
 
     def _tell(self, task: Task, result: Result) -> None:
         """The last episode of a round decides how many updates follow it; the last block ends the round."""

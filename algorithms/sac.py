@@ -18,17 +18,16 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.algorithms.update_settings import SACUpdate, learner_parts, value_sizes
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, parameter_count
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.tasks import ArrayRef, Result, Task
 
 V1, V2 = "SAC v1", "SAC v2"
 BOTH = "SAC v1 and v2"
 FIRST_CODE = "SAC v1, authors' code for HalfCheetah and Ant; 1,000 elsewhere"
-
-TASK = "erlbench.algorithms.gradients.sac_episode:train_episodes"
 
 # v1: the first paper with its reward scale of all tasks but Humanoid (20). fixed: v2 with ESAC's fixed temperature.
 # esac: the baseline of ESAC's table 1, as its section 6.1 has it.
@@ -104,8 +103,7 @@ class SAC(Algorithm):
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        values = update_settings(self.settings, self._policy, self._critic) | {"episodes": 1}
-        return next_episode(self, TASK, values)
+        return next_episode(self, "train_sac", update_of(self.settings, self._policy, self._critic))
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)
@@ -122,42 +120,21 @@ def has_value_network(settings: SACSettings) -> bool:
     return settings.critic == "v1"
 
 
-def update_settings(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> dict[str, Any]:
-    """What the updates in a task of `sac_episode.train_episodes` need to know."""
+def update_of(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> SACUpdate:
+    """The update of `SACSettings`."""
     entropy = settings.target_entropy
-    return {
-        "critic": critic,
-        "value_network": has_value_network(settings),
-        "temperature": settings.temperature,
-        "target_entropy": -float(policy.sizes[-1]) if entropy is None else entropy,
-        "reward_scale": settings.reward_scale,
-        "learning_rate": settings.learning_rate,
-        "batch_size": settings.batch_size,
-        "discount": settings.discount,
-        "tau": settings.tau,
-    }
-
-
-def actor_size(policy: PolicySpec) -> int:
-    """Parameters of the stochastic actor: the deterministic `policy`, and behind it the head of log std."""
-    return policy.size + parameter_count(policy.sizes[-2:])
-
-
-def value_sizes(policy: PolicySpec, critic: CriticSpec) -> tuple[int, ...]:
-    """Layer widths of v1's state-value network: the critics' without the action."""
-    return (policy.sizes[0], *critic.sizes[1:])
-
-
-def learner_parts(policy: PolicySpec, critic: CriticSpec, value_network: bool) -> dict[str, tuple[int, int]]:
-    """The shapes that make up a learner's flat vector, in order.
-
-    `actor`: parameters and Adam's two moments. `temperature`: log alpha and its moments. `critic`: the rows of
-    `initial_critic`. `value`, with a value network only: online, target, and moments.
-    """
-    parts = {"actor": (3, actor_size(policy)), "temperature": (3, 1), "critic": critic.shape}
-    if value_network:
-        parts["value"] = (4, parameter_count(value_sizes(policy, critic)))
-    return parts
+    return SACUpdate(
+        policy,
+        critic,
+        settings.batch_size,
+        settings.learning_rate,
+        settings.discount,
+        settings.tau,
+        settings.reward_scale,
+        settings.temperature,
+        -float(policy.sizes[-1]) if entropy is None else entropy,
+        has_value_network(settings),
+    )
 
 
 def initial_learner(policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key) -> np.ndarray:

@@ -17,6 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.episode_tasks import Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
+from erlbench.algorithms.update_settings import TD3Update
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
@@ -91,18 +92,10 @@ class TD3(Algorithm):
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        names = (
-            "learning_rate",
-            "batch_size",
-            "discount",
-            "tau",
-            "exploration_noise",
-            "target_noise",
-            "noise_clip",
-            "policy_delay",
+        noise = self.settings.exploration_noise
+        return next_episode(
+            self, "train_td3", update_of(self.settings, self._policy, self._critic), exploration_noise=noise
         )
-        values = {"critic": self._critic, **{name: getattr(self.settings, name) for name in names}}
-        return next_episode(self, "erlbench.algorithms.gradients.td3_episode:train_episode", values)
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)
@@ -110,6 +103,12 @@ class TD3(Algorithm):
 
     def metrics(self) -> dict[str, float]:
         return {"critic_loss": self.state.critic_loss}
+
+
+def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> TD3Update:
+    """The update of `TD3Settings`, or of others with their fields."""
+    names = ("batch_size", "learning_rate", "discount", "tau", "target_noise", "noise_clip", "policy_delay")
+    return TD3Update(policy, critic, **{name: getattr(settings, name) for name in names})
 
 
 def initial_learner(policy: PolicySpec, critic: CriticSpec, key: Key) -> np.ndarray:

@@ -80,7 +80,7 @@ class Learning:
         (episode,) = algorithm.ask()
         algorithm.tell(episode, self._workspace.run(episode))
         (episode,) = algorithm.ask()
-        self._episode = replace(episode, settings={**episode.settings, "limit": STEPS})
+        self._episode = replace(episode, settings=replace(episode.settings, limit=STEPS))
         replay.close()
 
     def one_thread(self) -> float:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
 from erlbench.algorithms import sac, td3
 from erlbench.algorithms.critic import critic_spec, initial_critic
-from erlbench.algorithms.gradients import sac_episode, td3_episode
-from erlbench.algorithms.gradients.actor_critic import train_actor, update_critic
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.learners import arithmetic
+from erlbench.algorithms.gradients.learners.minibatches import arithmetic
+from erlbench.algorithms.gradients.learners.sac import SAC
+from erlbench.algorithms.gradients.learners.td3 import TD3
+from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.updates import Learner, make_updates, train_actor, update_critic
+from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, SACUpdate, TD3Update, Updates
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -28,8 +30,6 @@ SHAPE = (17, 6)  # observation and action, HalfCheetah's and Walker2d's
 SIZES = (((256, 256), 256), ((400, 300), 100))
 LABELS = {"td3": "TD3 step", "sac": "SAC step", "critic": "critic update", "actor": "actor update"}
 TRANSITIONS, UPDATES, REPEATS = 20_000, 48, 7
-TD3 = {"discount": 0.99, "tau": 0.005, "learning_rate": 1e-3, "target_noise": 0.2, "noise_clip": 0.5}
-SAC = {"discount": 0.99, "tau": 0.005, "learning_rate": 3e-4, "reward_scale": 1.0, "temperature": None}
 
 
 def measure() -> Iterator[Claim]:
@@ -79,48 +79,44 @@ class Bench:
         self._policy = PolicySpec((observation, *hidden, action), "tanh", (-1.0,) * action, (1.0,) * action)
         self._spec = critic_spec(self._policy, hidden, "leaky-relu")
         self._actor, self._critic = initial_parameters(self._policy.sizes, (0,)), initial_critic(self._spec, (1,))
-        self._settings = {**TD3, "policy": self._policy, "critic": self._spec, "batch_size": batch, "step": 0}
+        self._batch = batch
         relu = PolicySpec(self._policy.sizes, "relu", self._policy.action_low, self._policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._td3 = td3_episode.Learner(relu, critic, batch, "cpu")
+        self._td3 = TD3(TD3Update(relu, critic, batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
         self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
-        self._sac = sac_episode.Learner(relu, critic, False, batch, "cpu")
-        self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0, None)
+        self._sac = SAC(SACUpdate(relu, critic, batch, 3e-4, 0.99, 0.005, 1.0, None, -float(action), False), "cpu")
+        self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
 
     def td3(self) -> float:
         """TD3's step with its minibatch and target noise; every second one with actor and targets."""
-        losses, rng = torch.zeros(UPDATES), np.random.default_rng(0)
-
-        def run() -> None:
-            for index in range(UPDATES):
-                with arithmetic():
-                    self._td3.update(self._settings, self._memory, rng, losses[index], index % 2 == 1)
-
-        return cpu_seconds(run) / UPDATES
+        return self._updates(self._td3)
 
     def sac(self) -> float:
         """SAC's step with its minibatch and noise."""
-        rows, rng = torch.zeros(UPDATES, 2), np.random.default_rng(0)
-        settings = {**SAC, "target_entropy": -self._policy.sizes[-1]}
+        return self._updates(self._sac)
+
+    def _updates(self, learner: Learner) -> float:
+        random, executor = np.random.default_rng(0), InTurn()
 
         def run() -> None:
-            for row in rows:
+            for number in range(UPDATES):  # one at a time, as after each step of an episode
                 with arithmetic():
-                    self._sac.update(settings, self._memory, rng, row)
+                    make_updates(learner, self._memory, random, executor, range(number, number + 1))
 
         return cpu_seconds(run) / UPDATES
 
     def critic(self) -> float:
         """The task function of critic updates."""
         inputs = {"critic": self._critic, "target_actor": self._actor, "replay": self._view}
-        return self._task(update_critic, inputs)
+        update = CriticUpdate(self._policy, self._spec, self._batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 0.2)
+        return self._task(update_critic, Updates(update, UPDATES), inputs)
 
     def actor(self) -> float:
         """The task function that trains an actor."""
         inputs = {"critic": self._critic, "parameters": self._actor, "replay": self._view}
-        return self._task(train_actor, inputs)
+        update = ActorUpdate(self._policy, self._spec, self._batch, 1e-3, 0.2)
+        return self._task(train_actor, Updates(update, UPDATES), inputs)
 
-    def _task(self, function: Any, inputs: dict[str, Any]) -> float:
-        settings = {**self._settings, "updates": UPDATES}
+    def _task(self, function: Any, settings: Updates[Any], inputs: dict[str, Any]) -> float:
         return cpu_seconds(lambda: function(settings, inputs, (0,), self._workspace)) / UPDATES

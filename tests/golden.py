@@ -44,7 +44,7 @@ STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need t
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing
 SMALL = {"population": 4, "n_grad": 2, "elites": 2, "critic_block": 40}  # of CEM-RL and its kin
 COLUMNS = {
-    "eval.csv": ("timesteps", "critic_updates", "actor_updates", "returns"),
+    "eval.csv": ("timesteps", "critic_updates", "actor_updates"),
     "episodes.csv": ("r", "l"),
     "train.csv": ("critic_loss", "entropy", "temperature", "fitness_mean", "variance_mean", "f_z"),
 }
@@ -56,7 +56,9 @@ def bits(name: str, folder: Path, processes: int = 0, **options) -> str:
     algo, changes = CELLS[name]
     defaults = SHAPE | ({} if algo in ("erl", "esac") else SMALL)
     settings = {key: value for key, value in defaults.items() if hasattr(registry.find(algo).settings_type, key)}
-    cell = make_cell(algo, folder, env="Pendulum-v1", steps=STEPS.get(algo, 1700), evaluate="after", settings=settings | changes)
+    cell = make_cell(
+        algo, folder, env="Pendulum-v1", steps=STEPS.get(algo, 1700), evaluate="after", settings=settings | changes
+    )
     assert run(cell, processes=processes, **options) == 0
     rows = {file: [[row.get(name) for name in names] for row in all_rows(cell.directory)[file]]
             for file, names in COLUMNS.items()}  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from erlbench.algorithms.gradients.learners import arithmetic
+from erlbench.algorithms.gradients.learners.minibatches import arithmetic
+from erlbench.algorithms.update_settings import Episodes
+from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import ReplayReader
@@ -78,32 +80,21 @@ Act = Callable[[np.ndarray, np.random.Generator, np.ndarray], object]
 Update = Callable[[Memory, np.random.Generator, int], object]
 
 
-def learn(
-    settings: Mapping[str, Any], view: ReplayView, key: Key, workspace: Workspace, act: Act, update: Update
-) -> tuple[Episode, int]:
-    """`learn_episodes` with one episode: the episode and the number of updates."""
-    (episode,), updates = learn_episodes({**settings, "episodes": 1}, view, key, workspace, act, update)
-    return episode, updates
-
-
 def learn_episodes(
-    settings: Mapping[str, Any], view: ReplayView, key: Key, workspace: Workspace, act: Act, update: Update
+    settings: Episodes[Any], view: ReplayView, key: Key, workspace: Workspace, act: Act, update: Update
 ) -> tuple[list[Episode], int]:
-    """Play `episodes` episodes of at most `limit` steps and learn after their steps; they and the number of updates.
+    """Play `settings.episodes` episodes and learn after their steps; they and the number of updates.
 
     Step t of the run (from 0) takes a random action if t < `start_timesteps`, otherwise the learner's. It is
-    followed by an update from the replay's `view` and this task's steps so far, if t >= `start_updates`, which by
-    default is `start_timesteps`. `act(observation, random, action)` writes a normalised action;
-    `update(memory, random, index)` makes the update `index` (from 0) of this task.
-    Settings: `env`, `policy`, `timesteps` (before the task), `episodes`, `limit`, `start_timesteps`,
-    `start_updates`, `replay_capacity`. A NaN or infinite value raises `NumericalError`.
+    followed by an update from the replay's `view` and this task's steps so far, if t >= `start_updates`.
+    `act(observation, random, action)` writes a normalised action; `update(memory, random, index)` makes the update
+    `index` (from 0) of this task. A NaN or infinite value raises `NumericalError`.
     """
-    policy: PolicySpec = settings["policy"]
-    limit, count, steps = settings["limit"], settings["episodes"], settings["timesteps"]
-    start_updates = settings.get("start_updates", settings["start_timesteps"])
-    memory = Memory(view, workspace, limit * count, settings["replay_capacity"], count)
+    policy, limit, count, steps = settings.update.policy, settings.limit, settings.episodes, settings.timesteps
+    start_updates = settings.start_timesteps if settings.start_updates is None else settings.start_updates
+    memory = Memory(view, workspace, limit * count, settings.replay_capacity, count)
     sampling, exploring = generator(*key, int(Purpose.MINIBATCH)), generator(*key, int(Purpose.EXPLORATION))
-    step, episodes, updates = _Step(settings, workspace), [], 0
+    step, episodes, updates = _Step(policy, settings.env, workspace), [], 0
     for index in range(count):
         seed = environment_seed(*key, index)
         episode = Episode(limit, policy.sizes[0], policy.sizes[-1])
@@ -112,7 +103,7 @@ def learn_episodes(
         ended = False
         while episode.length < limit and not ended:
             action = episode.actions[episode.length]
-            if steps >= settings["start_timesteps"]:
+            if steps >= settings.start_timesteps:
                 act(episode.observations[episode.length], exploring, action)
             else:
                 action[:] = exploring.uniform(-1.0, 1.0, len(action))
@@ -131,9 +122,8 @@ def learn_episodes(
 class _Step:
     """Steps the environment with the action that stands in an episode, and records what came of it."""
 
-    def __init__(self, settings: Mapping[str, Any], workspace: Workspace) -> None:
-        policy: PolicySpec = settings["policy"]
-        self.env = workspace.environment(settings["env"])
+    def __init__(self, policy: PolicySpec, env: EnvSpec, workspace: Workspace) -> None:
+        self.env = workspace.environment(env)
         self._denormalise = policy.denormaliser()
 
     def __call__(self, episode: Episode, seed: int) -> bool:

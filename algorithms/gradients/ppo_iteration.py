@@ -19,7 +19,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor
 
-from erlbench.algorithms.gradients.learners import load, saved
+from erlbench.algorithms.gradients.learners.minibatches import load, saved
 from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
 from erlbench.algorithms.ppo import PPOSettings, actor_parameters, reported_parameters
 from erlbench.envs.registry import Problem

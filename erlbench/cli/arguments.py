@@ -74,7 +74,9 @@ class RunArguments:
     )
     jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES)
     one_core: bool = setting(False, "no process uses a second core, not even one that is idle")
-    device: str = setting("auto", "where gradients are computed: auto, cpu, cuda, cuda:1 [default: auto]")
+    device: str = setting(
+        "auto", "where gradients are computed: auto, cpu, cuda, cuda:1; never run on a GPU yet [default: auto]"
+    )
     task_timeout: float | None = setting(
         None, "seconds after which a worker counts as hung [default: 1800]", minimum=1, maximum=1e9
     )

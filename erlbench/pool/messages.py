@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from erlbench.work.tasks import Counts, Priority, Result, Task
@@ -24,7 +24,7 @@ class Form(NamedTuple):
 
     kind: str
     function: str
-    settings: Mapping[str, Any]
+    settings: Any
     priority: Priority
     counts: Counts
     gradient: bool

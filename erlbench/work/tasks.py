@@ -93,7 +93,7 @@ class Task:
     kind: str  # for tasks.csv and episodes.csv: es, rl, random, mean, critic, actor, evaluation, ...
     function: str
     key: Key
-    settings: Mapping[str, Any] = field(default_factory=dict)  # plain values
+    settings: Any = field(default_factory=dict)  # plain values: a dataclass or a dict
     inputs: Mapping[str, Input] = field(default_factory=dict)
     priority: Priority = Priority.ROLLOUT
     counts: Counts = Counts.NOTHING

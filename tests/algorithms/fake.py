@@ -43,10 +43,10 @@ class Fake:
         del self.open[task.id]
         if task.kind == "actor":
             outcome = Outcome(
-                {"actor_updates": task.settings["updates"]}, {"parameters": self.input(task, "parameters") + 1}
+                {"actor_updates": task.settings.updates}, {"parameters": self.input(task, "parameters") + 1}
             )
         elif task.kind == "critic":
-            outcome = Outcome({"critic_updates": task.settings["updates"]}, {"critic": self.input(task, "critic") + 1})
+            outcome = Outcome({"critic_updates": task.settings.updates}, {"critic": self.input(task, "critic") + 1})
         else:
             episodes = task.settings["episodes"]
             values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}

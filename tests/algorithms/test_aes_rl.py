@@ -76,7 +76,7 @@ def test_gradients_start_after_the_warm_up(make):
     tasks = fake.ask()
     critic = tasks[-1]
     assert (critic.kind, critic.priority, critic.gradient, critic.worker) == ("critic", Priority.CRITIC, True, 3)
-    assert (critic.settings["updates"], critic.settings["step"]) == (7, 0)
+    assert (critic.settings.updates, critic.settings.critic_updates) == (7, 0)
     assert critic.inputs["target_actor"] == fake.algorithm.policy()
     assert (critic.inputs["replay"].start, critic.inputs["replay"].stop) == (0, 30)
     assert {task.worker for task in tasks[:-1]} == {0, 1, 2}
@@ -85,7 +85,7 @@ def test_gradients_start_after_the_warm_up(make):
     actors = [task for task in tasks if task.kind == "actor"]
     assert len(actors) == state.n_rl - 1
     for actor in actors:
-        assert (actor.settings["updates"], actor.priority) == (30, Priority.ACTOR)
+        assert (actor.settings.updates, actor.priority) == (30, Priority.ACTOR)
         assert actor.inputs["critic"] == state.critic.parameters
         (rollout,) = [task for task in tasks if task.kind == "rl" and task.worker == actor.worker]
         assert rollout.inputs["parameters"] == Output(actor.id, "parameters")
@@ -101,7 +101,7 @@ def test_critic_makes_one_block_at_a_time_and_never_overtakes_the_timesteps(make
         blocks = [task for task in fake.open.values() if task.kind == "critic"]
         assert len(blocks) <= 1
         for block in blocks:
-            steps.append(block.settings["step"])
+            steps.append(block.settings.critic_updates)
             fake.finish(block)
     assert steps == [0, 7, 14, 21, 28]  # the one that starts at 28 of 30 timesteps is the last
     assert fake.algorithm.counters.critic_updates == 35
@@ -272,7 +272,7 @@ def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
     warm_up(fake)
     for step in (0, 7, 14, 21):
         (block,) = fake.ask()
-        assert (block.kind, block.settings["step"]) == ("critic", step)
+        assert (block.kind, block.settings.critic_updates) == ("critic", step)
         assert fake.ask() == []
         fake.finish(block)
     tasks = fake.ask()  # 28 updates in 30 steps: less than a block behind

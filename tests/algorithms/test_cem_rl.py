@@ -138,7 +138,7 @@ def test_p_cem_rl_of_the_code_trains_after_at_least_the_warm_up(make):
     assert [task.kind for task in fake.ask()] == ["random"] * 10
     for task in list(fake.open.values()):
         fake.finish(task, length=1000)
-    assert [(task.kind, task.settings["updates"]) for task in fake.ask()] == [("critic", 2000)] * 5
+    assert [(task.kind, task.settings.updates) for task in fake.ask()] == [("critic", 2000)] * 5
     with pytest.raises(ValueError, match="warmup_gate 'individual' is cem-rl's"):
         PCEMRLSettings(warmup_gate="individual")
 
@@ -158,7 +158,7 @@ def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(make
         for task in tasks:
             if task.kind in ("critic", "actor"):
                 assert task.inputs["replay"].stop == fake.algorithm.counters.timesteps
-                assert task.settings["updates"] == (2000 if task.kind == "critic" else 10_000)
+                assert task.settings.updates == (2000 if task.kind == "critic" else 10_000)
             fake.finish(task, float(task.worker), length=1000)
     assert asked == [["random"]] * 11 + [["critic", "actor", "rl"]] * 4 + [["es"]] * 5
     state, counters = fake.algorithm.state, fake.algorithm.counters
@@ -177,13 +177,13 @@ def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(make):
     assert block0.inputs["target_actor"] == population[0]
     assert block1.inputs["critic"] == Output(block0.id, "critic")
     assert block1.inputs["target_actor"] == population[1]
-    assert [(b.settings["updates"], b.settings["step"], b.priority) for b in (block0, block1)] == [
+    assert [(b.settings.updates, b.settings.critic_updates, b.priority) for b in (block0, block1)] == [
         (20, 0, Priority.CRITIC), (20, 20, Priority.CRITIC),
     ]  # fmt: skip
     for block, actor, z in ((block0, actor0, population[0]), (block1, actor1, population[1])):
         assert actor.inputs["parameters"] == z
         assert actor.inputs["critic"] == Output(block.id, "critic")
-        assert actor.settings["updates"] == 40
+        assert actor.settings.updates == 40
         assert (actor.inputs["replay"].start, actor.inputs["replay"].stop) == (0, 40)
     assert [task.kind for task in rollouts] == ["rl", "rl", "es", "es"]
     assert [task.inputs["parameters"] for task in rollouts] == [
@@ -262,11 +262,11 @@ def test_p_cem_rl_parallel_critic_learns_all_the_time(make):
     assert [task.kind for task in tasks] == ["actor", "actor", "rl", "rl", "es", "es", "critic"]
     stream = tasks[-1]
     assert stream.inputs["target_actor"] == fake.algorithm.policy()
-    assert (stream.settings["updates"], stream.worker, stream.priority) == (6, 5, Priority.ACTOR)
+    assert (stream.settings.updates, stream.worker, stream.priority) == (6, 5, Priority.ACTOR)
     assert tasks[0].inputs["critic"] == fake.algorithm.state.critic.parameters
     fake.finish(stream)
     (stream,) = fake.ask()
-    assert (stream.kind, stream.settings["step"]) == ("critic", 6)
+    assert (stream.kind, stream.settings.critic_updates) == ("critic", 6)
     for task in list(fake.open.values()):
         fake.finish(task, float(task.worker))
     assert fake.algorithm.counters.generation == 2

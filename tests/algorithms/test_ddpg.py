@@ -12,9 +12,12 @@ import torch
 
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
-from erlbench.algorithms.gradients.ddpg_learner import Learner
-from erlbench.algorithms.gradients.ddpg_tasks import train_episode, update_ddpg
 from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.gradients.episodes import train_ddpg
+from erlbench.algorithms.gradients.learners.ddpg import DDPG as Learner
+from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
+from erlbench.algorithms.update_settings import DDPGUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, layer_slices
@@ -50,18 +53,10 @@ def test_updates_equal_stable_baselines3(decay, clip, context):
         )
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu", 1)
-    mine = Learner(policy, critic, batch, "cpu")
+    mine = Learner(DDPGUpdate(policy, critic, batch, 1e-4, 1e-3, decay, clip, model.gamma, model.tau), "cpu")
     actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
-    settings = {
-        "actor_learning_rate": 1e-4,
-        "critic_learning_rate": 1e-3,
-        "critic_weight_decay": decay,
-        "critic_gradient_clip": clip,
-        "discount": model.gamma,
-        "tau": model.tau,
-    }
     random = np.random.default_rng(0)
     memory = Memory(ReplayView("", 3, 1, 0, 0), Workspace(context.store), 100, 1000)
     memory.observations[:] = random.standard_normal((101, 3))
@@ -88,12 +83,12 @@ def test_updates_equal_stable_baselines3(decay, clip, context):
     model.replay_buffer = Buffer()
     model.logger.record = lambda name, value, **more: theirs.append(value) if "critic" in name else None
     for update in range(updates):
-        mine.update(settings, memory, Recorded(), losses[update])
+        losses[update] = make_updates(mine, memory, Recorded(), InTurn(), range(1))
         model.train(1, batch)
     assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
     assert clip is None or min(norms) < clip < max(norms)  # both cases are met
     expected = [model.actor, model.actor_target, model.critic, model.critic_target]
-    actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critic.state
+    actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critics.state
     for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):
         vector = oracle.vector(module)
         assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
@@ -127,7 +122,7 @@ def test_episodes_are_pure_and_their_noise_is_the_one_asked_for(noise, context):
     for workspace in (Workspace(context.store), used):
         task, result = done[1]
         inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-        outcome = train_episode(task.settings, inputs, task.key, workspace)
+        outcome = train_ddpg(task.settings, inputs, task.key, workspace)
         assert outcome.values == result.values
         for name, ref in result.arrays.items():
             assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
@@ -160,22 +155,20 @@ def test_a_block_is_so_many_updates_from_the_replay(context):
     policy, critic = algorithm.policy_spec, algorithm._critic
     view = context.replay.view(500)
     given = {"learner": context.store.get(algorithm.state.learner).copy(), "replay": view}
-    settings = {**task.settings, "updates": 7, "critic_updates": 400, "actor_updates": 400}
+    settings = Updates(task.settings.update, 7, 400, 400)
     outcome = update_ddpg(settings, given, (1, 2), workspace)
     used = update_ddpg(settings, given, (1, 2), workspace)
     assert outcome.arrays["learner"].tobytes() == used.arrays["learner"].tobytes()
-    mine, random = Learner(policy, critic, 8, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
+    mine, random = Learner(settings.update, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
     mine.load(given["learner"], 400, 400)
-    losses = torch.zeros(7)
     memory = Memory.of(view, workspace)
     assert (memory.start, memory.stop) == (150, 650)
-    for loss in losses:
-        mine.update(settings, memory, random, loss)
+    losses = make_updates(mine, memory, random, InTurn(), range(7))
     assert outcome.arrays["learner"] == pytest.approx(mine.state.numpy(), rel=1e-6, abs=1e-30)
     assert np.array_equal(outcome.arrays["actor"], outcome.arrays["learner"][: policy.size])
     expected = {"critic_updates": 7, "actor_updates": 7, "critic_loss": pytest.approx(losses.mean().item())}
     assert outcome.values == expected
-    nothing = update_ddpg({**settings, "updates": 0}, given, (1, 2), workspace)
+    nothing = update_ddpg(replace(settings, updates=0), given, (1, 2), workspace)
     assert nothing.arrays["learner"].tobytes() == given["learner"].tobytes()
     given["learner"][-3 * critic.size - 1] = np.nan  # the last parameter of the online critic
     with pytest.raises(NumericalError, match="loss of update 401 is nan"):
@@ -191,7 +184,7 @@ def test_not_a_number_is_an_error(context):
     inputs["learner"] = inputs["learner"].copy()
     inputs["learner"][-3 * algorithm._critic.size - 1] = np.inf
     with pytest.raises(NumericalError, match="loss of update 1 is"):
-        train_episode(task.settings, inputs, task.key, Workspace(context.store))
+        train_ddpg(task.settings, inputs, task.key, Workspace(context.store))
 
 
 @pytest.mark.parametrize("final_init", [None, 3e-3])

@@ -1,5 +1,6 @@
 """The settings' tables in docs/algorithms say what the code says."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,13 @@ def test_page_lists_every_setting_and_preset(name):
     assert [line for line in table(registry.find(name).settings_type) if line not in lines] == []
     for preset in registry.presets(name):
         assert any(f"`{preset}`" in line for line in lines), preset
+
+
+def test_the_equations_are_where_the_architecture_says():
+    """`learners/td3.py:153 `smoothed`` names the line where that function begins."""
+    root = PAGES.parents[1]
+    places = re.findall(r"\b((?:learners|programs)/\w+\.py):(\d+) `(\w+)`", (root / "docs/architecture.md").read_text())
+    assert len(places) > 15
+    for path, line, name in places:
+        found = (root / "algorithms/gradients" / path).read_text().splitlines()[int(line) - 1]
+        assert f"def {name}(" in found, f"docs/architecture.md: {path}:{line} is not {name}"

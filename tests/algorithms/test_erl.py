@@ -50,7 +50,7 @@ def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(al
     steps = sum(sum(result.values["lengths"]) for result in results)
     assert algorithm.context.replay.length == steps == algorithm.counters.timesteps
     (update, *rest) = algorithm.ask()
-    assert (update.kind, update.settings["updates"]) == ("critic", steps)
+    assert (update.kind, update.settings.updates) == ("critic", steps)
     assert update.inputs["replay"].stop == steps
     assert [task.kind for task in rest] == ["es"] * 4 + ["rl"]
     assert rest[-1].inputs["parameters"] == Output(update.id, "actor")
@@ -79,7 +79,7 @@ def test_the_learner_starts_and_explores_as_the_public_code_does(algorithm):
     noise = np.array([process.step(random)[0] for _ in range(100_000)])
     assert noise.std() == pytest.approx(0.3 * 0.2 / np.sqrt(1 - 0.85**2), rel=0.02)
     (*_, update) = [task for _ in range(2) for task in generation(algorithm, Workspace(algorithm.context.store))[0][:1]]
-    assert (update.kind, update.settings["critic_gradient_clip"]) == ("critic", 10.0)
+    assert (update.kind, update.settings.update.critic_gradient_clip) == ("critic", 10.0)
 
 
 def test_the_learners_actor_takes_the_place_of_the_worst_every_second_generation(algorithm):

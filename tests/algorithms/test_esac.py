@@ -207,7 +207,7 @@ def test_sac_plays_its_episodes_with_an_update_after_each_step(make):
     assert all(other.id > task.id for other, _ in others), "the longest task starts first"
     assert result.values["lengths"] == [200, 200]
     assert result.values["critic_updates"] == result.values["actor_updates"] == 400 - 8
-    assert task.settings["temperature"] == 0.2
+    assert task.settings.update.temperature == 0.2
     assert algorithm.context.replay.length == 400
     reader = workspace.replay(algorithm.context.replay.view())
     assert reader.transitions[:, 0].std() == pytest.approx(3**-0.5, abs=0.05), "uniform before nominal step 500"
@@ -218,8 +218,8 @@ def test_sac_plays_its_episodes_with_an_update_after_each_step(make):
     )
     generation(algorithm, workspace)
     (later, _), *_ = generation(algorithm, workspace)
-    assert later.settings["start_timesteps"] == 0, "by its policy after nominal step 500"
-    assert later.settings["timesteps"] == later.settings["start_updates"] + 392 == 400
+    assert later.settings.start_timesteps == 0, "by its policy after nominal step 500"
+    assert later.settings.timesteps == later.settings.start_updates + 392 == 400
     assert (state.sac.timesteps, state.sac.intervals, algorithm.context.replay.length) == (800, 2, 800)
     assert algorithm.counters.critic_updates == 392 + 400
     assert algorithm.counters.timesteps == 4 * 10 * 200 + 800

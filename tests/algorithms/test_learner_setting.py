@@ -51,12 +51,11 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
         assert it.policy_spec.size == deterministic + (13 if learner == "sac" else 0)
         assert it.context.store.get(actor).shape == (it.policy_spec.size,)
         assert critic.shape == critic_of(it).shape
-        found[learner] = critic_of(it).count, tasks[0].settings["target_noise"], [task.function for task in tasks]
+        found[learner] = critic_of(it).count, tasks[0].settings.update.target_noise, [task.function for task in tasks]
         (first, *_) = (task for task in it.ask() if task.kind in ("es", "random"))
         assert first.settings["mode"] is True
-    plain = [f"erlbench.algorithms.gradients.actor_critic:{name}" for name in ("update_critic", "train_actor")]
-    soft = [f"erlbench.algorithms.gradients.soft_actor_critic:{name}" for name in ("update_critic", "train_actor")]
-    assert found == {"td3": (2, 0.1, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, soft)}
+    plain = [f"erlbench.algorithms.gradients.updates:{name}" for name in ("update_critic", "train_actor")]
+    assert found == {"td3": (2, 0.1, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, plain)}
     assert isinstance(critic_of(it), CriticSpec)
     drawing = algorithm(name, learner="sac", stochastic=True)
     assert not any(task.settings["mode"] for task in drawing.ask() if task.kind in ("es", "random"))

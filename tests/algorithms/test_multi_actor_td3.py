@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.multi_actor_tasks import update_td3
-from erlbench.algorithms.gradients.td3_episode import Learner
+from erlbench.algorithms.gradients.learners.td3 import TD3 as Learner
+from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.updates import make_updates, update_td3
 from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
@@ -65,8 +65,8 @@ def test_rounds(context):
     assert (algorithm.counters.timesteps, algorithm.counters.generation, context.replay.length) == (600, 0, 600)
     blocks = algorithm.ask()
     assert [(task.kind, task.worker) for task in blocks] == [("critic", 0), ("critic", 1), ("critic", 2)]
-    assert [task.settings["updates"] for task in blocks] == [60, 60, 60]
-    assert [task.settings["critic_updates"] for task in blocks] == [0, 60, 120]
+    assert [task.settings.updates for task in blocks] == [60, 60, 60]
+    assert [task.settings.critic_updates for task in blocks] == [0, 60, 120]
     assert [task.inputs["critic"] for task in blocks[1:]] == [Output(task.id, "critic") for task in blocks[:2]]
     assert {task.inputs["replay"].stop for task in blocks} == {600}
     assert algorithm.ask() == []
@@ -111,27 +111,26 @@ def test_a_round_without_updates_ends_with_its_episodes(ratio, context):
 
 
 def test_blocks_are_td3s_updates_on_a_shared_critic(context):
-    """Two blocks in a row equal `Learner.update` with the second actor on the first one's critic; and are pure."""
+    """Two blocks in a row equal the learner's updates with the second actor on the first one's critic; and are pure."""
     algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
     finish(algorithm, workspace, algorithm.ask())
     blocks = algorithm.ask()
-    policy, critic, store = algorithm.policy_spec, algorithm._critic, context.store
+    store = context.store
     shared = store.get(algorithm.state.critic)
     for task, actor, before in zip(blocks[:2], algorithm.state.actors, (0, 60)):
         given = {"actor": store.get(actor.learner), "critic": shared, "replay": task.inputs["replay"]}
         outcome = update_td3(task.settings, given, task.key, workspace)
-        mine, losses = Learner(policy, critic, 8, "cpu"), torch.zeros(60)
+        mine = Learner(task.settings.update, "cpu")
         mine.load(np.concatenate([given["actor"].ravel(), shared.ravel()]), before, 0)
         random, memory = generator(*task.key, int(Purpose.MINIBATCH)), Memory.of(given["replay"], workspace)
-        for index, loss in enumerate(losses):
-            mine.update(task.settings, memory, random, loss, index % 2 == 0)
+        make_updates(mine, memory, random, InTurn(), range(60))
         found = np.concatenate([outcome.arrays["actor"].ravel(), outcome.arrays["critic"].ravel()])
         assert found == pytest.approx(mine.state.numpy(), rel=1e-5, abs=1e-12)
         assert np.array_equal(outcome.arrays["policy"], outcome.arrays["actor"][0])
         again = update_td3(task.settings, given, task.key, workspace)
         assert again.arrays["critic"].tobytes() == outcome.arrays["critic"].tobytes()
         shared = outcome.arrays["critic"]
-    odd = update_td3({**task.settings, "updates": 5, "policy_delay": 2}, given, task.key, workspace)
+    odd = update_td3(replace(task.settings, updates=5), given, task.key, workspace)
     assert (odd.values["critic_updates"], odd.values["actor_updates"]) == (5, 3)
     wrong = shared.copy()
     wrong[0, 0] = np.nan

@@ -13,12 +13,15 @@ import pytest
 import torch
 
 from erlbench.algorithms.critic import critic_spec
-from erlbench.algorithms.gradients import mlp
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.gaussian_actor import GaussianActor
-from erlbench.algorithms.gradients.sac_episode import Learner, train_episodes
-from erlbench.algorithms.gradients.side_by_side import in_turn
-from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, actor_size, initial_learner, learner_parts
+from erlbench.algorithms.gradients.episodes import train_sac
+from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients.learners.sac import SAC as Learner
+from erlbench.algorithms.gradients.programs import networks, operations
+from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.updates import make_updates
+from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, initial_learner
+from erlbench.algorithms.update_settings import SACUpdate, actor_size, learner_parts
 from erlbench.errors import NumericalError, UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
@@ -70,9 +73,17 @@ class Recorded:
         return observations[rows], torch.from_numpy(self.memory._transitions)[rows], observations[rows + 1]
 
 
-def settings_of(**changes):
+def update_of(policy, critic, batch, **changes):
     values = {name: getattr(SACSettings(), name) for name in ("learning_rate", "discount", "tau", "reward_scale")}
-    return values | {"target_entropy": -2.0, "temperature": None} | changes
+    values |= {"target_entropy": -2.0, "temperature": None, "value_network": False} | changes
+    return SACUpdate(policy, critic, batch, **values)
+
+
+def run_all(*stages):
+    for stage in stages:
+        for lane in stage:
+            for operation in lane:
+                operation()
 
 
 def close(found, expected, relative=1e-5):
@@ -85,7 +96,8 @@ def close(found, expected, relative=1e-5):
 def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monkeypatch):
     """Also where log std is cut at 2 and has no gradient; noise and so actions stay where tanh is not flat."""
     if not numpy_operations:  # what a GPU runs
-        monkeypatch.setattr(mlp, "on_cpu", lambda tensor: False)
+        for module in (networks, operations):
+            monkeypatch.setattr(module, "on_cpu", lambda tensor: False)
     policy = replace(POLICY, activation=activation)
     random = torch.Generator().manual_seed(1)
     parameters = 0.2 * torch.randn(actor_size(policy), generator=random)
@@ -95,8 +107,9 @@ def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monk
     gradients = torch.full_like(parameters, torch.nan)
     actor = GaussianActor(policy, parameters, observations, gradients)
     for _ in range(2):  # the second pass finds used buffers
-        actions, log_probability = actor.sample(noise).clone(), actor.log_probability().clone()
-        actor.backward(torch.tensor([0.3]), weights.clone(), in_turn)
+        run_all([actor.draw(noise)])
+        actions, log_probability = actor.actions.clone(), actor.log_probabilities.clone()
+        run_all(*actor.backward(torch.tensor([0.3]), weights.clone(), 1))
     vector = parameters.clone().double().requires_grad_()
     expected, expected_log = sac_oracle.sample(policy, vector, observations.double(), noise.double())
     (0.3 * expected_log.sum() + (weights * expected).sum()).backward()
@@ -114,14 +127,14 @@ def test_log_probability_by_hand():
     gradients = torch.zeros(actor_size(policy))
     actor = GaussianActor(policy, torch.zeros_like(gradients), torch.zeros(4, 1), gradients)
     u = np.array([0.0, 0.5, -1.5, 12.0])
-    actions = actor.sample(torch.tensor(u, dtype=torch.float32)[:, None])
-    assert actions[:, 0].tolist() == pytest.approx([0.0, 0.4621172, -0.9051483, 1.0], abs=1e-6)
-    found = actor.log_probability()[:, 0].tolist()
+    run_all([actor.draw(torch.tensor(u, dtype=torch.float32)[:, None])])
+    assert actor.actions[:, 0].tolist() == pytest.approx([0.0, 0.4621172, -0.9051483, 1.0], abs=1e-6)
+    found = actor.log_probabilities[:, 0].tolist()
     assert found[0] == pytest.approx(-0.9189395, abs=1e-6)
     assert found[3] == pytest.approx(-72.0 - 0.9189385 + math.log(1e6), rel=1e-6)
     expected = -(u**2) / 2 - math.log(2 * math.pi) / 2 - np.log(1 - np.tanh(u) ** 2 + 1e-6)
     assert found == pytest.approx(expected.tolist(), rel=1e-5)
-    actor.backward(torch.ones(1), torch.zeros(4, 1), in_turn)
+    run_all(*actor.backward(torch.ones(1), torch.zeros(4, 1), 1))
     assert gradients[3].item() == pytest.approx(2 * (0.4621172 - 0.9051483), abs=1e-4)  # d / d mean = sum of 2 a
     assert gradients[5].item() == pytest.approx(2 * (0.2310586 + 1.3577225) - 4, abs=1e-4)  # of 2 a u - 1
 
@@ -131,17 +144,17 @@ def test_updates_equal_autograd(variant, context):
     """Ten updates of every network, target and temperature."""
     changes = dict(VARIANTS[variant])
     value_network = changes.pop("critic") == "v1"
-    settings = settings_of(**changes)
+    settings = update_of(POLICY, CRITIC, 32, value_network=value_network, **changes)
     random = np.random.default_rng(0)
     array = initial_learner(POLICY, CRITIC, value_network, (5,))
-    mine = Learner(POLICY, CRITIC, value_network, 32, "cpu")
-    mine.load(array, 0, 0, settings["temperature"])
-    theirs = sac_oracle.SoftActorCritic(POLICY, CRITIC, value_network, array, settings["learning_rate"])
+    mine = Learner(settings, "cpu")
+    mine.load(array, 0, 0)
+    theirs = sac_oracle.SoftActorCritic(POLICY, CRITIC, value_network, array, settings.learning_rate)
     drawn = Recorded(random, filled_memory(context, random, 2))
     rows, expected = torch.zeros(10, 2), []
     for row in rows:
-        mine.update(settings, drawn.memory, drawn, row)
-        expected.append(theirs.step(drawn.batch(), *drawn.noise, settings))
+        row[:] = make_updates(mine, drawn.memory, drawn, InTurn(), range(1))[0]
+        expected.append(theirs.step(drawn.batch(), *drawn.noise, vars(settings)))
     close(rows, expected)
     shapes, start = learner_parts(POLICY, CRITIC, value_network), 0
     for name, (count, columns) in shapes.items():
@@ -158,7 +171,7 @@ def test_updates_equal_autograd(variant, context):
             assert name == "temperature", "a fixed temperature is not learnt"
             assert not part.any()
     assert mine.alpha.item() == pytest.approx(
-        math.exp(theirs.online["temperature"].item()) if settings["temperature"] is None else settings["temperature"]
+        math.exp(theirs.online["temperature"].item()) if settings.temperature is None else settings.temperature
     )
 
 
@@ -181,10 +194,9 @@ def test_updates_equal_stable_baselines3(context):
     array[: len(actor)] = actor
     start = 3 * len(actor) + 3
     array[start : start + 2 * len(q)] = np.concatenate([q, q])
-    mine = Learner(policy, critic, False, batch, "cpu")
-    mine.load(array, 0, 0, None)
+    mine = Learner(update_of(policy, critic, batch, target_entropy=-1.0), "cpu")
+    mine.load(array, 0, 0)
     assert (model.target_entropy, model.learning_rate, model.gamma, model.tau) == (-1.0, 3e-4, 0.99, 0.005)
-    settings = settings_of(target_entropy=-1.0)
     random = np.random.default_rng(0)
     drawn = Recorded(random, filled_memory(context, random, 1))
     noises, theirs = [], {}
@@ -203,13 +215,13 @@ def test_updates_equal_stable_baselines3(context):
         patch.setattr(torch.distributions.normal, "_standard_normal", lambda *arguments, **more: noises.pop(0))
         for row in rows:
             alpha = mine.alpha.item()
-            mine.update(settings, drawn.memory, drawn, row)
+            row[:] = make_updates(mine, drawn.memory, drawn, InTurn(), range(1))[0]
             noises[:] = drawn.noise.flip(0)  # it samples for the actor first
             model.train(1, batch)
             assert not noises
             assert row[0].item() == pytest.approx(theirs["train/critic_loss"], rel=1e-5)
             assert alpha == pytest.approx(theirs["train/ent_coef"], rel=1e-6)
-            found = [mine._shown.tensor, mine.critic.state[0], mine.critic.state[1]]
+            found = [mine._host.tensor, mine.critics.state[0], mine.critics.state[1]]
             for vector, module in zip(found, (model.actor, model.critic, model.critic_target)):
                 expected = oracle.vector(module)
                 assert np.abs(vector.numpy() - expected).max() <= 1e-5 * np.abs(expected).max()
@@ -257,7 +269,7 @@ def test_episodes_are_pure(variant, context):
     used.run(last)
     for other in (Workspace(context.store), used):
         inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-        outcome = train_episodes(task.settings, inputs, task.key, other)
+        outcome = train_sac(task.settings, inputs, task.key, other)
         assert outcome.values == result.values
         for name, ref in result.arrays.items():
             assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
@@ -291,13 +303,13 @@ def test_two_cores_change_no_bit(variant, context):
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():
     """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
     array = initial_learner(POLICY, CRITIC, False, (4,))
-    learner = Learner(POLICY, CRITIC, False, 8, "cpu")
-    learner.load(array, 0, 0, None)
+    learner = Learner(update_of(POLICY, CRITIC, 8), "cpu")
+    learner.load(array, 0, 0)
     reported, observation = NumpyPolicy(POLICY, array[: POLICY.size]), np.array([0.5, -1.0, 2.0])
 
     class Still:
-        def standard_normal(self, shape, dtype):
-            return np.zeros(shape, dtype)
+        def standard_normal(self, out, dtype):
+            out[:] = 0.0
 
     action = np.empty(2, np.float32)
     learner.act(observation, Still(), action)
@@ -324,7 +336,7 @@ def test_not_a_number_is_an_error(wrong, context):
         inputs["learner"][algorithm.policy_spec.size - 1] = np.nan  # the mean's bias
         message = "the action of step 1 has a NaN"
     with pytest.raises(NumericalError, match=message):
-        train_episodes(task.settings, inputs, task.key, Workspace(context.store))
+        train_sac(task.settings, inputs, task.key, Workspace(context.store))
 
 
 @pytest.mark.parametrize("value_network", [False, True])
@@ -366,7 +378,7 @@ def test_presets_resolve():
 def test_target_entropy(context):
     for given, expected in ((None, -1.0), (-0.5, -0.5)):
         (task,) = SAC(replace(SMALL, target_entropy=given), context).ask()
-        assert task.settings["target_entropy"] == expected
+        assert task.settings.update.target_entropy == expected
 
 
 def test_driver_side_knows_no_torch():

@@ -13,8 +13,12 @@ import torch
 
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.td3_episode import Learner, train_episode
+from erlbench.algorithms.gradients.episodes import train_td3
+from erlbench.algorithms.gradients.learners.td3 import TD3 as Learner
+from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
+from erlbench.algorithms.update_settings import TD3Update
 from erlbench.errors import NumericalError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec
@@ -59,7 +63,7 @@ def test_episodes_are_pure(context):
         used.run(replace(task, id=99, key=(9, 9, 9)))
         for workspace in (Workspace(context.store), used):
             inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-            outcome = train_episode(task.settings, inputs, task.key, workspace)
+            outcome = train_td3(task.settings, inputs, task.key, workspace)
             assert outcome.values == result.values
             for name, ref in result.arrays.items():
                 assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
@@ -103,17 +107,11 @@ def test_updates_equal_stable_baselines3(context):
     model.batch_size = batch
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
-    mine = Learner(policy, critic, batch, "cpu")
+    numbers = model.learning_rate, model.gamma, model.tau, model.target_policy_noise, model.target_noise_clip
+    mine = Learner(TD3Update(policy, critic, batch, *numbers, policy_delay=2), "cpu")
     actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
-    settings = {
-        "learning_rate": model.learning_rate,
-        "discount": model.gamma,
-        "tau": model.tau,
-        "target_noise": model.target_policy_noise,
-        "noise_clip": model.target_noise_clip,
-    }
     random = np.random.default_rng(0)
     memory = Memory(ReplayView("", 3, 1, 0, 0), Workspace(context.store), 100, 1000)
     memory.observations[:] = random.standard_normal((101, 3))
@@ -147,11 +145,11 @@ def test_updates_equal_stable_baselines3(context):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.Tensor, "normal_", noise)
         for update in range(updates):
-            mine.update(settings, memory, Recorded(), losses[update], update % 2 == 1)
+            losses[update] = make_updates(mine, memory, Recorded(), InTurn(), range(update + 1, update + 2))
             model.train(1, batch)
     assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
     expected = [model.actor, model.actor_target, model.critic, model.critic_target]
-    actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critic.state
+    actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critics.state
     for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):
         vector = oracle.vector(module)
         assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
@@ -188,7 +186,7 @@ def test_not_a_number_is_an_error(context):
     inputs["learner"] = inputs["learner"].copy()
     inputs["learner"][-3 * algorithm._critic.size * 2 - 1] = np.inf  # the last parameter of the online Q2
     with pytest.raises(NumericalError, match="loss of update 1 is"):
-        train_episode(task.settings, inputs, task.key, Workspace(context.store))
+        train_td3(task.settings, inputs, task.key, Workspace(context.store))
 
 
 def test_initial_learner():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from erlbench.algorithms.gradients.episode_loop import Memory, learn, learn_episodes
+from erlbench.algorithms.critic import critic_spec
+from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes
+from erlbench.algorithms.update_settings import Episodes, Update
 from erlbench.envs.registry import problem
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
@@ -21,12 +25,10 @@ def cell(tmp_path):
     spec = PolicySpec((task.observation_size, 4, 1), "relu", task.action_low, task.action_high)
     replay = Replay(tmp_path / "replay", task.observation_size, 1)
     store = Store.create()
-    settings = {
-        "env": task.env, "policy": spec, "timesteps": 0, "limit": 30, "episodes": 5, "start_timesteps": 10,
-        "start_updates": 0, "replay_capacity": 1000,
-    }  # fmt: skip
+    update = Update(spec, critic_spec(spec, (4,), "relu"), 8)
+    settings = Episodes(update, task.env, 0, 30, 10, 1000, 0, 0, episodes=5, start_updates=0)
     workspace = Workspace(store)
-    past, _ = learn_episodes({**settings, "episodes": 2}, replay.view(), (1,), workspace, still, lambda *_: None)
+    past, _ = learn_episodes(replace(settings, episodes=2), replay.view(), (1,), workspace, still, lambda *_: None)
     replay.append(**transitions(past), lengths=[episode.length for episode in past])
     yield settings, workspace, replay
     workspace.close()
@@ -74,7 +76,8 @@ def test_every_update_sees_the_past_and_all_steps_so_far(cell):
 def test_one_episode_is_the_first_of_several(cell):
     settings, workspace, replay = cell
     seeds = []
-    first, updates = learn(settings, replay.view(), (3,), workspace, still, lambda *_: seeds.append(0))
+    one = replace(settings, episodes=1)
+    (first,), updates = learn_episodes(one, replay.view(), (3,), workspace, still, lambda *_: seeds.append(0))
     several, _ = learn_episodes(settings, replay.view(), (3,), workspace, still, lambda *_: None)
     assert updates == len(seeds) == first.length
     np.testing.assert_array_equal(first.observations[: first.length + 1], several[0].observations[: first.length + 1])
@@ -83,8 +86,9 @@ def test_one_episode_is_the_first_of_several(cell):
 
 def test_updates_begin_with_the_actions_unless_told_otherwise(cell):
     settings, workspace, replay = cell
-    del settings["start_updates"]
-    episodes, updates = learn_episodes(settings, replay.view(), (2,), workspace, still, lambda *_: None)
+    episodes, updates = learn_episodes(
+        replace(settings, start_updates=None), replay.view(), (2,), workspace, still, lambda *_: None
+    )
     assert updates == sum(episode.length for episode in episodes) - 10
 
 

@@ -1,4 +1,4 @@
-"""Works shared with a second process: they overlap, see the same memory, and neither process outlives the other."""
+"""Lanes shared with a second process: they overlap, see the same memory, and neither process outlives the other."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import weakref
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.learners import arithmetic
-from erlbench.algorithms.gradients.side_by_side import SharedMemory, TwoProcesses, in_turn
+from erlbench.algorithms.gradients.learners.minibatches import arithmetic
+from erlbench.algorithms.gradients.programs.program import InTurn, Program, alone
+from erlbench.algorithms.gradients.programs.two_processes import SharedMemory, TwoProcesses
 
 
 def shared(*shape):
@@ -30,10 +31,25 @@ def alive(pid):
     return True
 
 
+def shared_stage(first, second):
+    """A program of one stage with two lanes."""
+    return Program.build(lambda cores: [[[first], [second]]])
+
+
 def test_in_turn_keeps_the_order():
     done = []
-    in_turn([lambda: done.append(1), lambda: done.append(2)])
-    assert done == [1, 2]
+    stages = [alone(lambda: done.append(0)), [[lambda: done.append(1)], [lambda: done.append(2)]]]
+    InTurn().run(Program(stages, []))
+    assert done == [0, 1, 2]
+
+
+def test_stages_with_one_lane_run_here():
+    found, here = shared(1), [0]
+    program = Program([], [alone(lambda: here.append(1)), [[lambda: here.append(2)], [lambda: found.add_(1)]]])
+    two = TwoProcesses([program], arithmetic())
+    two.run(program)
+    assert (here, found.item()) == ([0, 1, 2], 1)
+    two.close()
 
 
 def test_both_work_at_the_same_time_again_and_again():
@@ -46,22 +62,22 @@ def test_both_work_at_the_same_time_again_and_again():
             pass
         assert other >= mine
 
-    works = [lambda: meet(here, there), lambda: meet(there, here)]
-    together = TwoProcesses(works[1:], arithmetic())
+    program = shared_stage(lambda: meet(here, there), lambda: meet(there, here))
+    two = TwoProcesses([program], arithmetic())
     for _ in range(50):
-        together(works)
+        two.run(program)
     assert (here.item(), there.item()) == (50, 50)
-    together.close()
+    two.close()
 
 
 def test_the_other_sleeps_and_wakes():
     found = shared(1)
-    works = [lambda: None, lambda: found.add_(1)]
-    together = TwoProcesses(works[1:], arithmetic())
+    program = shared_stage(lambda: None, lambda: found.add_(1))
+    two = TwoProcesses([program], arithmetic())
     time.sleep(0.3)
-    together(works)
+    two.run(program)
     assert found.item() == 1
-    together.close()
+    two.close()
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -77,13 +93,14 @@ def test_an_error_comes_back_when_both_have_ended(place):
 
     good = [lambda: one(0), lambda: one(1)]
     bad = [fail if index == place else good[index] for index in range(2)]
-    together = TwoProcesses([good[1], bad[1]], arithmetic())
+    good, bad = shared_stage(*good), shared_stage(*bad)
+    two = TwoProcesses([good, bad], arithmetic())
     with pytest.raises(error, match="no such luck"):
-        together(bad)
+        two.run(bad)
     assert done.tolist() == [float(place == 1), float(place == 0)]
-    together(good)
+    two.run(good)
     assert done.sum().item() == 3
-    together.close()
+    two.close()
 
 
 def test_the_other_process_has_the_arithmetic_of_this_one():
@@ -92,20 +109,21 @@ def test_the_other_process_has_the_arithmetic_of_this_one():
     works = [
         lambda place=place: found[place].copy_((torch.full((64,), 1.2e-38) * 0.5).count_nonzero()) for place in (0, 1)
     ]
-    together = TwoProcesses(works[1:], arithmetic())
+    program = shared_stage(*works)
+    two = TwoProcesses([program], arithmetic())
     with arithmetic():
-        together(works)
+        two.run(program)
     assert found.tolist() == [0, 0]
-    together(works)
+    two.run(program)
     assert found.tolist() == [64, 0]
-    together.close()
+    two.close()
 
 
 def test_it_ends_with_its_object():
-    together = TwoProcesses([], arithmetic())
-    pid, gone = together.pid, weakref.ref(together)
+    two = TwoProcesses([], arithmetic())
+    pid, gone = two.pid, weakref.ref(two)
     assert alive(pid)
-    del together
+    del two
     gc.collect()
     assert gone() is None
     assert not alive(pid)
@@ -113,12 +131,13 @@ def test_it_ends_with_its_object():
 
 PROGRAM = """
 import os, signal, time
-from erlbench.algorithms.gradients.learners import arithmetic
-from erlbench.algorithms.gradients.side_by_side import TwoProcesses
-works = [lambda: time.sleep(1), lambda: {work}]
-together = TwoProcesses(works[1:], arithmetic())
-print(together.pid, flush=True)
-together(works)
+from erlbench.algorithms.gradients.learners.minibatches import arithmetic
+from erlbench.algorithms.gradients.programs.program import Program
+from erlbench.algorithms.gradients.programs.two_processes import TwoProcesses
+program = Program([], [[[lambda: time.sleep(1)], [lambda: {work}]]])
+two = TwoProcesses([program], arithmetic())
+print(two.pid, flush=True)
+two.run(program)
 time.sleep(60)
 """
 

@@ -1,7 +1,7 @@
-"""Works that do not depend on each other, in this process or shared with a second one: the outcome is the same.
+"""The executors that share the lanes of a stage with a second process: the outcome is the same in every bit.
 
 Python's lock would have two threads wait for each other between any two operations. So the second is a process, forked
-from this one, that knows the works from before the fork; the tensors that they use lie in memory which both share.
+from this one, that knows the programs from before the fork; the tensors that they use lie in memory which both share.
 """
 
 from __future__ import annotations
@@ -12,43 +12,23 @@ import signal
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Any, Protocol
+from typing import Any
 
 import multiprocess
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-Work = Callable[[], object]
+from erlbench.algorithms.gradients.programs.program import InTurn, Lane, Program
+from erlbench.work.workspace import Core
+
+Surroundings = AbstractContextManager[object]
 SPINS = 20_000  # looks, about a millisecond, before a process that waits goes to sleep
 PAUSE = 0.1  # seconds between two looks of one that sleeps at whether the other still lives
 MESSAGE = 1 << 16  # bytes of an error's traceback
 MAKERS = torch.zeros, torch.zeros_like, torch.ones_like, torch.Tensor.new_zeros
-
-
-class Together(Protocol):
-    """Runs one work or two that do not depend on each other, and returns when they have ended."""
-
-    @property
-    def processes(self) -> int:
-        """1 or 2."""
-
-    def __call__(self, works: Sequence[Work]) -> None: ...
-
-
-class InTurn:
-    """One after the other, in this process."""
-
-    processes = 1
-
-    def __call__(self, works: Sequence[Work]) -> None:
-        for work in works:
-            work()
-
-
-in_turn = InTurn()
 
 
 class SharedMemory(TorchFunctionMode):
@@ -65,25 +45,23 @@ class SharedMemory(TorchFunctionMode):
 
 
 class TwoProcesses:
-    """The first of two works runs here and meanwhile the second in another process, which lives until `close`.
+    """Runs the first lane of a stage here and meanwhile the second in another process, which lives until `close`.
 
     Two semaphores hand over; who waits for one looks again and again for a while, as waking up is slow.
     """
 
-    processes = 2
-
-    def __init__(self, works: Sequence[Work], surroundings: AbstractContextManager[object]) -> None:
-        """`works`: all second ones, which read and write tensors of `SharedMemory` only.
+    def __init__(self, programs: Iterable[Program], surroundings: Surroundings) -> None:
+        """`programs`: all that will run; their lanes read and write tensors of `SharedMemory` only.
 
         What else they change stays in the other process, and what else changes here is unknown there. The other
-        process lives within `surroundings`. What a work raises there is raised here as a `RuntimeError`. If the
+        process lives within `surroundings`. What an operation raises there is raised here as a `RuntimeError`. If the
         process dies, this one does, too: a pool then runs the task again.
         """
         context = multiprocess.get_context("fork")
         self._go, self._done = context.Semaphore(0), context.Semaphore(0)
-        self._works = works
-        self._places = {id(work): place for place, work in enumerate(works)}
-        self._next = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), np.int64)  # the work's place; -1: the end
+        self._lanes = [stage[1] for program in programs for stage in program.two if len(stage) > 1]
+        self._places = {id(lane): place for place, lane in enumerate(self._lanes)}
+        self._next = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), np.int64)  # the lane's place; -1: the end
         self._error = mmap.mmap(-1, MESSAGE)
         parent = os.getpid()
         with warnings.catch_warnings():
@@ -96,12 +74,21 @@ class TwoProcesses:
                 os._exit(1)
         self.close = weakref.finalize(self, _stop, self.pid, self._next, self._go)
 
-    def __call__(self, works: Sequence[Work]) -> None:
-        first, second = works
+    def run(self, program: Program) -> None:
+        """Run the stages for two cores."""
+        for first, *others in program.two:
+            if others:
+                self._share(first, others[0])
+            else:
+                for operation in first:
+                    operation()
+
+    def _share(self, first: Lane, second: Lane) -> None:
         self._next[0] = self._places[id(second)]
         self._go.release()
         try:
-            first()
+            for operation in first:
+                operation()
         finally:
             _await(self._done, self._check)
         if self._error[0]:
@@ -114,7 +101,7 @@ class TwoProcesses:
         if os.waitpid(self.pid, os.WNOHANG)[0]:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def _serve(self, surroundings: AbstractContextManager[object], parent: int) -> None:
+    def _serve(self, surroundings: Surroundings, parent: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # or whoever waits for the parent's end would wait for this one's
 
@@ -128,11 +115,41 @@ class TwoProcesses:
                 if self._next[0] < 0:
                     os._exit(0)
                 try:
-                    self._works[self._next[0]]()
+                    for operation in self._lanes[self._next[0]]:
+                        operation()
                 except BaseException:
                     text = traceback.format_exc().encode()[-MESSAGE:]
                     self._error[:] = text.ljust(MESSAGE, b"\0")
                 self._done.release()
+
+
+class WhereIdle:
+    """Runs each program in two processes if a core is idle when it starts, else one operation after another."""
+
+    core: Core  # set before `run`
+
+    def __init__(self, programs: Sequence[Program], surroundings: Callable[[], Surroundings]) -> None:
+        self._programs, self._surroundings = programs, surroundings
+        self._shared = {id(program) for program in programs if any(len(stage) > 1 for stage in program.two)}
+        self._alone = InTurn()
+        self._pair: TwoProcesses | None = None
+
+    def run(self, program: Program) -> None:
+        """Run all stages."""
+        if id(program) not in self._shared or not self.core.take():
+            self._alone.run(program)
+            return
+        try:
+            if self._pair is None:
+                self._pair = TwoProcesses(self._programs, self._surroundings())
+            self._pair.run(program)
+        finally:
+            self.core.give_back()
+
+    def close(self) -> None:
+        """End the second process."""
+        if self._pair is not None:
+            self._pair.close()
 
 
 def _stop(pid: int, place: np.ndarray, go: Any) -> None:

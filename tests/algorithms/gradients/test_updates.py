@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from erlbench.algorithms.critic import critic_spec, initial_critic
-from erlbench.algorithms.gradients.actor_critic import BLOCK, train_actor, update_critic
+from erlbench.algorithms.gradients.learners.blocks import BLOCK
+from erlbench.algorithms.gradients.updates import KEPT, train_actor, update_critic
+from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
@@ -17,7 +20,7 @@ from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 from tests.algorithms import oracle
-from tests.algorithms.cores import with_and_without
+from tests.algorithms.cores import IdleCore, with_and_without
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
 
@@ -50,20 +53,13 @@ def workspace(tmp_path):
     return Workspace(Store(tmp_path))
 
 
-def settings(policy, critic, **more):
-    return {
-        "policy": policy,
-        "critic": critic,
-        "updates": 30,
-        "batch_size": 32,
-        "discount": 0.99,
-        "tau": 0.005,
-        "learning_rate": 1e-3,
-        "target_noise": 0.2,
-        "noise_clip": 0.5,
-        "step": 0,
-        **more,
-    }
+def settings_of(task, policy, critic, updates=30, critic_updates=0, **changes):
+    """The settings of a task function of `gradients.updates`; the temperature is SAC's."""
+    values = {"batch_size": 32, "learning_rate": 1e-3, "temperature": 0.3}
+    if task is train_actor:
+        return Updates(ActorUpdate(policy, critic, **(values | changes)), updates)
+    values |= {"discount": 0.99, "tau": 0.005, "target_noise": 0.2, "noise_clip": 0.5}
+    return Updates(CriticUpdate(policy, critic, **(values | changes)), updates, critic_updates)
 
 
 def inputs(policy, critic, replay):
@@ -104,7 +100,7 @@ def test_critic_updates_equal_autograd(activation, replay, workspace):
             action = (actor(batch[2]) + (0.2 * noise).clamp(-0.5, 0.5)).clamp(-1, 1)
         losses.append(oracle.critic_step(online, target, optimiser, batch, action, 0.99))
         oracle.soft_update(target, online, 0.005)
-    outcome = update_critic(settings(policy, critic), given, KEY, workspace)
+    outcome = update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
     rows = outcome.arrays["critic"]
     close(rows[0], oracle.vector(online))
@@ -131,7 +127,7 @@ def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
         optimiser.step()
         losses.append(loss.item())
         oracle.soft_update(target, online, 0.005)
-    outcome = update_critic(settings(policy, critic, target_noise=0.0), given, KEY, workspace)
+    outcome = update_critic(settings_of(update_critic, policy, critic, target_noise=0.0), given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
     assert outcome.arrays["critic"].shape == (4, critic.size)
     close(outcome.arrays["critic"][0], oracle.vector(online))
@@ -146,7 +142,7 @@ def test_actor_updates_equal_autograd(activation, replay, workspace):
     optimiser = torch.optim.Adam(actor.parameters(), lr=1e-3)
     for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
         oracle.actor_step(actor, q1, optimiser, batch[0])
-    outcome = train_actor(settings(policy, critic), given, KEY, workspace)
+    outcome = train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
     close(outcome.arrays["parameters"], oracle.vector(actor))
 
@@ -163,7 +159,9 @@ def test_updates_in_two_tasks_continue_adam(replay, workspace):
     for step in range(2):
         oracle.critic_step(online, target, optimiser, batch, action, 0.99)
         oracle.soft_update(target, online, 0.005)
-        outcome = update_critic(settings(policy, critic, updates=1, step=step), given, KEY, workspace)
+        outcome = update_critic(
+            settings_of(update_critic, policy, critic, updates=1, critic_updates=step), given, KEY, workspace
+        )
         given["critic"] = outcome.arrays["critic"]
     close(given["critic"][0], oracle.vector(online))
 
@@ -178,9 +176,9 @@ def test_tasks_are_pure(task, replay, workspace, tmp_path):
     for run in (Workspace(Store(tmp_path)), workspace, workspace):
         if run is workspace:
             other = specs("relu", (8, 8))
-            task(settings(*other, batch_size=16), inputs(*other, replay), (9,), workspace)
-            task(settings(policy, critic, step=99), inputs(policy, critic, replay), (10,), workspace)
-        results.append(task(settings(policy, critic), given, KEY, run))
+            task(settings_of(task, *other, batch_size=16), inputs(*other, replay), (9,), workspace)
+            task(settings_of(task, policy, critic, critic_updates=99), inputs(policy, critic, replay), (10,), workspace)
+        results.append(task(settings_of(task, policy, critic), given, KEY, run))
     for result in results[1:]:
         assert result.values == results[0].values
         for name, array in result.arrays.items():
@@ -193,9 +191,9 @@ def test_tasks_are_pure(task, replay, workspace, tmp_path):
 def test_no_updates_change_nothing(replay, workspace):
     policy, critic = specs()
     given = inputs(policy, critic, replay)
-    outcome = update_critic(settings(policy, critic, updates=0), given, KEY, workspace)
+    outcome = update_critic(settings_of(update_critic, policy, critic, updates=0), given, KEY, workspace)
     assert np.array_equal(outcome.arrays["critic"], given["critic"])
-    outcome = train_actor(settings(policy, critic, updates=0), given, KEY, workspace)
+    outcome = train_actor(settings_of(train_actor, policy, critic, updates=0), given, KEY, workspace)
     assert np.array_equal(outcome.arrays["parameters"], given["parameters"])
 
 
@@ -204,13 +202,13 @@ def test_not_a_number_is_an_error(replay, workspace):
     given = inputs(policy, critic, replay)
     given["critic"][0, 3] = np.nan
     with pytest.raises(NumericalError, match="loss of update 1 is nan"):
-        update_critic(settings(policy, critic), given, KEY, workspace)
+        update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     with pytest.raises(NumericalError, match="critic has a NaN"):
-        train_actor(settings(policy, critic), given, KEY, workspace)
+        train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
     given = inputs(policy, critic, replay)
     given["parameters"][0] = np.inf
     with pytest.raises(NumericalError, match="actor has a NaN"):
-        train_actor(settings(policy, critic), given, KEY, workspace)
+        train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -232,8 +230,24 @@ def test_two_cores_change_no_bit(task, replay, workspace):
         given = inputs(policy, critic, replay)
 
         def run(workspace):
-            outcome = task(settings(policy, critic, batch_size=batch_size), given, KEY, workspace)  # noqa: B023
+            outcome = task(settings_of(task, policy, critic, batch_size=batch_size), given, KEY, workspace)  # noqa: B023
             return outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}
 
         found = with_and_without(workspace.store, run, shares=batch_size == 64)
         assert found == found[:1] * 4
+
+
+def test_a_worker_keeps_the_learners_used_last(replay, workspace):
+    """As many as `KEPT`; the second process of one that goes ends."""
+    workspace.second_core = IdleCore()
+    pids = []
+    for rate in range(KEPT + 1):
+        settings = settings_of(train_actor, *specs("relu", (64, 48)), batch_size=64, learning_rate=1e-4 * (1 + rate))
+        train_actor(settings, inputs(settings.update.policy, settings.update.critic, replay), KEY, workspace)
+        kept = next(iter(workspace.scratch.values()))
+        pids.append(next(reversed(kept._learners.values()))[1]._pair.pid)
+        assert len(kept._learners) == min(rate + 1, KEPT)
+    assert not Path(f"/proc/{pids[0]}").exists()
+    assert all(Path(f"/proc/{pid}").exists() for pid in pids[1:])
+    workspace.close()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)

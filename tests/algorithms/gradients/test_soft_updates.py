@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from erlbench.algorithms.critic import critic_spec, initial_critic
-from erlbench.algorithms.gradients.gaussian_actor import GaussianActor, joined, separated
-from erlbench.algorithms.gradients.soft_actor_critic import train_actor, update_critic
+from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
+from erlbench.algorithms.gradients.updates import train_actor, update_critic
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.replay import Replay
@@ -20,7 +20,7 @@ from erlbench.work.workspace import Workspace
 from tests.algorithms import sac_oracle
 from tests.algorithms.cores import with_and_without
 
-from .test_actor_critic import ACTION, KEY, OBSERVATION, close, minibatches
+from .test_updates import ACTION, KEY, OBSERVATION, close, minibatches, settings_of
 
 TEMPERATURE = 0.3
 
@@ -48,11 +48,6 @@ def workspace(tmp_path):
     return Workspace(Store(tmp_path))
 
 
-def settings(policy, critic, **more):
-    values = {"updates": 30, "batch_size": 32, "discount": 0.99, "tau": 0.005, "learning_rate": 1e-3, "step": 0}
-    return {"policy": policy, "critic": critic, "temperature": TEMPERATURE, **values, **more}
-
-
 def inputs(policy, critic, replay):
     return {
         "critic": initial_critic(critic, (1,)),
@@ -71,12 +66,18 @@ def test_a_stochastic_policys_vector_and_the_gaussian_actors():
     observation = np.arange(OBSERVATION, dtype=np.float32) / 3
     parameters = torch.from_numpy(separated(policy, vector))
     actor = GaussianActor(replace(policy, stochastic=False), parameters, torch.from_numpy(observation)[None])
-    mode = actor.sample(torch.zeros(1, ACTION)).numpy()[0].copy()
+
+    def sampled(noise):
+        for operation in actor.sample(noise):
+            operation()
+        return actor.actions.numpy()[0].copy()
+
+    mode = sampled(torch.zeros(1, ACTION))
     plain = NumpyPolicy(policy, vector)
     assert plain.normalised(observation) == pytest.approx(mode, abs=1e-6)
     random, noise = np.random.default_rng(7), np.random.default_rng(7).standard_normal((1, ACTION), dtype=np.float32)
     plain.reset(random)
-    expected = actor.sample(torch.from_numpy(noise)).numpy()[0]
+    expected = sampled(torch.from_numpy(noise))
     assert plain.normalised(observation) == pytest.approx(expected, abs=1e-6)
     assert np.abs(expected - mode).max() > 0.1
 
@@ -105,7 +106,7 @@ def test_critic_updates_equal_autograd(activation, replay, workspace):
         losses.append(loss.item())
         with torch.no_grad():
             theirs.target["critic"] += 0.005 * (theirs.online["critic"] - theirs.target["critic"])
-    outcome = update_critic(settings(policy, critic), given, KEY, workspace)
+    outcome = update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
     close(outcome.arrays["critic"][0], theirs.online["critic"].detach().numpy())
     close(outcome.arrays["critic"][1], theirs.target["critic"].numpy())
@@ -120,7 +121,7 @@ def test_actor_updates_equal_autograd(activation, replay, workspace):
         action, log_probability = sac_oracle.sample(theirs.policy, theirs.online["actor"], observation, noise)
         smaller = torch.min(theirs.q(theirs.online["critic"], observation, action), 0)[0]
         theirs.descend("actor", (TEMPERATURE * log_probability - smaller).mean())
-    outcome = train_actor(settings(policy, critic), given, KEY, workspace)
+    outcome = train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
     close(separated(policy, outcome.arrays["parameters"]), theirs.online["actor"].detach().numpy())
     biases = slice(-2 * ACTION, None)  # the mean's, then those of log std
@@ -133,15 +134,20 @@ def test_tasks_are_pure(task, replay, workspace, tmp_path):
     policy, critic = specs()
     given = inputs(policy, critic, replay)
     before = copy.deepcopy(given)
-    results = [task(settings(policy, critic), given, KEY, Workspace(Store(tmp_path)))]
-    task(settings(policy, critic, step=99, temperature=0.0), inputs(policy, critic, replay), (10,), workspace)
-    results.append(task(settings(policy, critic), given, KEY, workspace))
+    results = [task(settings_of(task, policy, critic), given, KEY, Workspace(Store(tmp_path)))]
+    task(
+        settings_of(task, policy, critic, critic_updates=99, temperature=0.0),
+        inputs(policy, critic, replay),
+        (10,),
+        workspace,
+    )
+    results.append(task(settings_of(task, policy, critic), given, KEY, workspace))
     assert results[0].values == results[1].values
     for name, array in results[0].arrays.items():
         assert array.tobytes() == results[1].arrays[name].tobytes()
     for name in ("critic", "target_actor", "parameters"):
         assert np.array_equal(given[name], before[name])
-    nothing = task(settings(policy, critic, updates=0), given, KEY, workspace)
+    nothing = task(settings_of(task, policy, critic, updates=0), given, KEY, workspace)
     for name, array in nothing.arrays.items():
         assert np.array_equal(array, given[name])
 
@@ -151,13 +157,13 @@ def test_not_a_number_is_an_error(replay, workspace):
     given = inputs(policy, critic, replay)
     given["critic"][0, 3] = np.nan
     with pytest.raises(NumericalError, match="loss of update 1 is nan"):
-        update_critic(settings(policy, critic), given, KEY, workspace)
+        update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     with pytest.raises(NumericalError, match="critic has a NaN"):
-        train_actor(settings(policy, critic), given, KEY, workspace)
+        train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
     given = inputs(policy, critic, replay)
     given["parameters"][0] = np.inf
     with pytest.raises(NumericalError, match="actor has a NaN"):
-        train_actor(settings(policy, critic), given, KEY, workspace)
+        train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
@@ -166,7 +172,7 @@ def test_two_cores_change_no_bit(task, replay, workspace):
     given = inputs(policy, critic, replay)
 
     def run(workspace):
-        outcome = task(settings(policy, critic, batch_size=64), given, KEY, workspace)
+        outcome = task(settings_of(task, policy, critic, batch_size=64), given, KEY, workspace)
         return outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}
 
     found = with_and_without(workspace.store, run)

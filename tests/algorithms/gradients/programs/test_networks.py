@@ -7,12 +7,19 @@ import pytest
 import torch
 from torch import nn
 
-from erlbench.algorithms.gradients import mlp
-from erlbench.algorithms.gradients.mlp import Adam, Mlp
+from erlbench.algorithms.gradients.programs import networks as passes
+from erlbench.algorithms.gradients.programs import operations
+from erlbench.algorithms.gradients.programs.networks import Adam, Network, Part, polyak_update
 from erlbench.policy import ACTIVATIONS, parameter_count
 from tests.algorithms import oracle
 
 SIZES, BATCH = (7, 20, 12, 3), 9
+
+
+def run(*lanes):
+    for lane in lanes:
+        for operation in lane:
+            operation()
 
 
 @pytest.mark.parametrize("numpy_operations", [True, False], ids=["numpy", "torch"])
@@ -21,17 +28,19 @@ SIZES, BATCH = (7, 20, 12, 3), 9
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_passes_equal_autograd(activation, output, networks, numpy_operations, monkeypatch):
     if not numpy_operations:  # what a GPU runs
-        monkeypatch.setattr(mlp, "on_cpu", lambda tensor: False)
+        for place in (passes, operations):
+            monkeypatch.setattr(place, "on_cpu", lambda tensor: False)
     random = torch.Generator().manual_seed(1)
     parameters = 0.4 * torch.randn(networks, parameter_count(SIZES), generator=random)
     inputs = torch.randn(BATCH, SIZES[0], generator=random)
     gradients = torch.full_like(parameters, torch.nan)
-    network = Mlp(SIZES, activation, output, parameters, inputs, gradients, slice(4, 7))
+    network = Network(SIZES, activation, output, parameters, inputs, gradients, slice(4, 7))
     weights = torch.randn(networks, BATCH, SIZES[-1], generator=random)  # of the outputs in the loss
     for _ in range(2):  # the second pass finds used buffers
-        outputs = network.forward().clone()
+        run(network.forward())
+        outputs = network.outputs.clone()
         network.output_gradient.copy_(weights)
-        network.backward()
+        run(network.backward(), network.gradients())
     modules = [
         oracle.network(SIZES, activation, row.numpy(), nn.Tanh() if output == "tanh" else None) for row in parameters
     ]
@@ -47,28 +56,56 @@ def test_passes_equal_autograd(activation, output, networks, numpy_operations, m
 
 def test_a_lane_touches_nothing_of_the_others():
     parameters, gradients = torch.randn(2, parameter_count(SIZES)), torch.zeros(2, parameter_count(SIZES))
-    network = Mlp(SIZES, "relu", "linear", parameters, torch.randn(BATCH, SIZES[0]), gradients)
-    expected = network.forward().clone()
+    network = Network(SIZES, "relu", "linear", parameters, torch.randn(BATCH, SIZES[0]), gradients)
+    run(network.forward())
+    expected = network.outputs.clone()
     network.outputs.zero_()
-    network.forward_lane(1)
+    first, second = network.lanes
+    run(network.forward(second))
     assert not network.outputs[0].any()
     assert torch.equal(network.outputs[1], expected[1])
-    network.forward_lane(0)
+    run(network.forward(first))
     network.output_gradient.fill_(1.0)
-    network.backward_lane(0)
+    run(network.backward(first), network.gradients(first))
     assert gradients[0].any()
     assert not gradients[1].any()
 
 
-def test_adams_lanes_step_by_themselves():
+@pytest.mark.parametrize("layer", [0, 1, 2])
+def test_two_parts_are_all_gradients_once(layer):
+    sizes, split = SIZES, 2
+    parameters, gradients = torch.randn(1, parameter_count(sizes)), torch.zeros(1, parameter_count(sizes))
+    network = Network(sizes, "tanh", "linear", parameters, torch.randn(BATCH, sizes[0]), gradients)
+    run(network.forward())
+    network.output_gradient.fill_(1.0)
+    run(network.backward(), network.gradients())
+    expected, found = gradients.clone(), []
+    for first in (True, False):
+        gradients.fill_(torch.nan)
+        run(network.gradients(part=Part(layer, split, first)))
+        found.append(gradients.clone())
+    written = [~torch.isnan(tensor) for tensor in found]
+    assert torch.equal(written[0], ~written[1])
+    assert 0 < written[0].sum() < gradients.numel()
+    assert torch.allclose(torch.where(written[0], *found), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_adams_parts_step_by_themselves():
     whole, parts, gradients = torch.ones(10), torch.ones(10), torch.linspace(-1, 1, 10)
-    Adam(whole, gradients, torch.zeros(10), torch.zeros(10)).step(1e-2)
-    lanes = Adam(parts, gradients, torch.zeros(10), torch.zeros(10), [5])
-    lanes.step_lane(1, 1e-2)
+    run(Adam(whole, gradients, torch.zeros(2, 10), 1e-2).step())
+    adam = Adam(parts, gradients, torch.zeros(2, 10), 1e-2, [5])
+    run(adam.step(1))
     assert torch.equal(parts[:5], torch.ones(5))
     assert parts[5:].tolist() == pytest.approx(whole[5:].tolist(), rel=1e-6)
-    lanes.step_lane(0, 1e-2)
+    run(adam.step(0))
     assert parts.tolist() == pytest.approx(whole.tolist(), rel=1e-6)
+
+
+def test_targets_follow():
+    target, online = torch.tensor([1.0, -2.0]), torch.tensor([3.0, 2.0])
+    polyak_update(target, online, 0.25)()
+    assert target.tolist() == [1.5, -1.0]
+    assert online.tolist() == [3.0, 2.0]
 
 
 def test_adam_equals_torch():
@@ -76,24 +113,26 @@ def test_adam_equals_torch():
     parameters, gradients = torch.randn(1000, generator=random), torch.zeros(1000)
     expected = nn.Parameter(parameters.clone())
     theirs = torch.optim.Adam([expected], lr=1e-2)
-    mine = Adam(parameters, gradients, torch.zeros(1000), torch.zeros(1000))
+    mine = Adam(parameters, gradients, torch.zeros(2, 1000), 1e-2).step()
     for step in range(50):
         gradients.copy_(torch.randn(1000, generator=random) * 10.0 ** (step % 5 - 3))
         expected.grad = gradients.clone()
         theirs.step()
-        mine.step(1e-2)
+        run(mine)
     assert (parameters - expected).abs().max() < 1e-5
 
 
 def test_unknown_activation_is_an_error():
     with pytest.raises(ValueError, match="unknown activation 'selu'"):
-        Mlp(SIZES, "selu", "linear", torch.zeros(1, parameter_count(SIZES)), torch.zeros(BATCH, SIZES[0]))
+        Network(SIZES, "selu", "linear", torch.zeros(1, parameter_count(SIZES)), torch.zeros(BATCH, SIZES[0])).forward()
 
 
 def test_numpy_works_on_the_same_memory():
     """A change of the flat vector is seen by the next forward pass."""
     parameters, inputs = torch.zeros(1, parameter_count(SIZES)), torch.ones(BATCH, SIZES[0])
-    network = Mlp(SIZES, "tanh", "linear", parameters, inputs)
-    assert not network.forward().any()
+    network = Network(SIZES, "tanh", "linear", parameters, inputs)
+    run(network.forward())
+    assert not network.outputs.any()
     parameters[0, -3:] = torch.arange(3.0)
-    assert np.array_equal(network.forward()[0, 4].numpy(), [0, 1, 2])
+    run(network.forward())
+    assert np.array_equal(network.outputs[0, 4].numpy(), [0, 1, 2])

@@ -1,0 +1,76 @@
+"""DDPG: one joint update of its networks (Lillicrap et al. 2016, algorithm 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Source, load
+from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
+from erlbench.algorithms.gradients.programs.cuts import cut
+from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
+from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
+from erlbench.algorithms.update_settings import DDPGUpdate
+from erlbench.policy import NumpyPolicy
+
+
+class DDPG:
+    """DDPG's networks and its update on one minibatch; `state` is the flat vector of `ddpg.initial_learner`."""
+
+    block = 1  # minibatches drawn at once
+
+    def __init__(self, settings: DDPGUpdate, device: str) -> None:
+        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
+        if critic.count != 1:
+            raise ValueError(f"DDPG has one critic, not {critic.count}")
+        self._tau = settings.tau
+        self.state = torch.zeros(4 * policy.size + 4 * critic.size, device=device)
+        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
+        self._minibatches = Minibatches(policy, batch_size, 1, device)
+        self._batch = batch = self._minibatches[0]
+        self.critics = Critics(
+            critic,
+            batch_size,
+            self.state[4 * policy.size :].view(critic.shape),
+            settings.critic_learning_rate,
+            settings.discount,
+            weight_decay=settings.critic_weight_decay,
+            gradient_clip=settings.critic_gradient_clip,
+        )
+        online, target, *moments = self._actors
+        q, rate = self.critics.state[0], settings.actor_learning_rate
+        self.actor = Actor(policy, critic, batch.observations, [online, *moments], q, rate)
+        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], batch.next_observations)
+        self._host = HostCopy(online)
+        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
+        self.report = self.critics.loss[None]
+        self.programs = [Program.build(self._stages)]
+
+    def _stages(self, cores: int) -> list[Stage]:
+        """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
+        critics = self.critics
+        return [
+            [self._target.forward(rows=rows) for rows in cut(cores, self._target).rows],
+            alone(*critics.read(self._batch, self._target.outputs[0])),
+            critics.target_values(),
+            critics.smallest(),
+            *critics.fit(),
+            *self.actor.step(cores),
+            critics.polyak_update(self._tau),
+            alone(polyak_update(self._actors[1], self._actors[0], self._tau), *self._host.copy()),
+        ]
+
+    def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
+        """Take over a learner that has made so many updates."""
+        load(self.state, array)
+        self.critics.adam.reset(critic_updates)
+        self.actor.adam.reset(actor_updates)
+        self._host.renew()
+
+    def draw(self, source: Source, random: np.random.Generator) -> None:
+        """A fresh minibatch."""
+        self._minibatches.draw(source, random)
+
+    def update(self, number: int) -> list[Program]:
+        """The programs of the update `number`."""
+        return self.programs

@@ -1,0 +1,231 @@
+"""SAC: one update of its networks (Haarnoja et al. 2018, arXiv:1812.05905: v2), and of v1's value network (ICML 2018).
+
+Equation numbers are v2's where nothing else is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatch, Minibatches, Noise, Source, load
+from erlbench.algorithms.gradients.learners.td3 import Critics
+from erlbench.algorithms.gradients.programs.networks import Adam, Network, polyak_update
+from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
+from erlbench.algorithms.update_settings import SACUpdate, learner_parts, value_sizes
+from erlbench.policy import PolicySpec
+
+
+class SoftActor:
+    """The stochastic actor pi and Adam, climbing min_k Q_k(s, a) - alpha log pi(a|s); the critics are only read."""
+
+    def __init__(
+        self, policy: PolicySpec, critic: CriticSpec, state: Sequence[Tensor], observations: Tensor, critics: Tensor,
+        learning_rate: float,
+    ) -> None:  # fmt: skip
+        """`state`: parameters and Adam's two moments, rows of `actor_size(policy)`; all are used in place.
+
+        `policy` is the deterministic one, tanh(mean); `observations` `(batch, observation)`, `critics` `(2 * n,)`.
+        """
+        parameters, *moments = state
+        gradient = torch.zeros_like(parameters)
+        self.pi = GaussianActor(policy, parameters, observations, gradient)
+        self.adam = Adam(parameters, gradient, moments, learning_rate)
+        self._observations, self._split, columns = observations, policy.sizes[0], slice(policy.sizes[0], None)
+        self._inputs = parameters.new_zeros(len(observations), critic.sizes[0])
+        networks = critics.view(critic.count, -1)
+        self.q = Network(critic.sizes, critic.activation, "linear", networks, self._inputs, input_columns=columns)
+        self._smaller = torch.zeros(self.q.outputs.shape, dtype=torch.bool, device=parameters.device)
+        self._slope = torch.zeros_like(self.pi.actions)
+
+    def slope(self) -> list[Stage]:
+        """Q_k(s, a) of the actions that `pi` has drawn, and d(-mean min_k Q_k) / da."""
+        q, smaller = self.q, self._smaller
+        first, second = q.outputs
+        share: Lane = [partial(torch.le, first, second, out=smaller[0]),
+                       partial(torch.logical_not, smaller[0], out=smaller[1])]  # fmt: skip
+        share += [partial(q.output_gradient.copy_, smaller), partial(q.output_gradient.div_, -len(self._inputs))]
+        return [
+            alone(
+                partial(self._inputs[:, : self._split].copy_, self._observations),
+                partial(self._inputs[:, self._split :].copy_, self.pi.actions),
+            ),
+            [q.forward(lane) for lane in q.lanes],
+            [share],
+            [q.backward(lane) for lane in q.lanes],
+        ]
+
+    def step(self, weight: Tensor, cores: int) -> list[Stage]:
+        """After `slope`, eq. 7: one Adam step on mean(alpha log pi(a|s) - min_k Q_k(s, a)); `weight`: alpha / batch."""
+        slope = alone(partial(torch.sum, self.q.input_gradient, 0, out=self._slope))
+        return [slope, *self.pi.backward(weight, self._slope, cores), [self.adam.step()]]
+
+
+class SAC:
+    """SAC's networks and its update on one minibatch; `state` is the flat vector of `sac.initial_learner`."""
+
+    block = 1  # minibatches drawn at once
+
+    def __init__(self, settings: SACUpdate, device: str) -> None:
+        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
+        self._settings = settings
+        shapes = learner_parts(policy, critic, settings.value_network)
+        sizes = [rows * columns for rows, columns in shapes.values()]
+        self.state = torch.zeros(sum(sizes), device=device)
+        parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
+        self._minibatches = Minibatches(policy, batch_size, 1, device)
+        self._batch = batch = self._minibatches[0]
+        self._noise = Noise((2, batch_size, policy.sizes[-1]), device)  # of the next actions, and of the actor's
+        rate = settings.learning_rate
+        self.critics = Critics(critic, batch_size, parts["critic"], rate, settings.discount, 0.5)
+        critics = self.critics.state[0]
+        self.actor = SoftActor(policy, critic, list(parts["actor"]), batch.observations, critics, rate)
+        self._next_actor = GaussianActor(policy, parts["actor"][0], batch.next_observations)
+        self._temperature = Temperature(parts["temperature"], rate, settings.temperature, settings.target_entropy)
+        self.alpha, self._weight = self._temperature.alpha, self.state.new_zeros(1)
+        self._value = Value(settings, parts["value"], batch) if settings.value_network else None
+        self._host = HostCopy(parts["actor"][0])
+        self._observation = torch.zeros(1, policy.sizes[0])
+        self._acting_noise = torch.zeros(1, policy.sizes[-1])
+        self._acting = GaussianActor(policy, self._host.tensor, self._observation)
+        self._act = self._acting.sample(self._acting_noise)
+        self.report = torch.zeros(2, device=device)  # the critics' loss, and the mean log probability of the actions
+        self.programs = [Program.build(self._stages)]
+
+    def _stages(self, cores: int) -> list[Stage]:
+        """One gradient step of critics, actor, temperature and targets (v2, algorithm 1)."""
+        log_probability = partial(torch.mean, self.actor.pi.log_probabilities, dim=(0, 1), out=self.report[1])
+        value = self._value.polyak_update(self._settings.tau) if self._value else []
+        return [
+            *self._critic_step(),
+            alone(partial(self.report[0].copy_, self.critics.loss)),
+            *self._actor_step(cores),
+            alone(log_probability, *self._temperature.step(self.report[1]), *value, *self._host.copy()),
+        ]
+
+    def _critic_step(self) -> list[Stage]:
+        """Eq. 5 with V(s') of eq. 3: y = r + discount * (min_k Q'_k(s', a') - alpha log pi(a'|s')), a' ~ pi(s').
+
+        With a value network V is its target (v1, eq. 8). Beside it the actor draws its own actions.
+        """
+        critics, following = self.critics, self._next_actor
+        next_noise, noise = self._noise.values
+        y, split = critics.next_values, self._batch.observations.shape[1]
+        scale = partial(torch.mul, self._batch.rewards, self._settings.reward_scale, out=critics.rewards)
+        read: Lane = [*critics.read(self._batch), scale]
+        actor = self.actor.pi.draw(noise)
+        if self._value is not None:
+            value = partial(y.copy_, self._value.target.outputs[0])
+            return [[read], [self._value.target.forward(), actor], alone(value), *critics.fit()]
+        return [
+            [read],
+            [following.draw(next_noise), actor],
+            alone(partial(critics.next_inputs[:, split:].copy_, following.actions)),
+            critics.target_values(),
+            critics.smallest(),
+            alone(partial(y.addcmul_, following.log_probabilities, self.alpha, value=-1.0)),
+            *critics.fit(),
+        ]
+
+    def _actor_step(self, cores: int) -> list[Stage]:
+        """The actor's step (eq. 7). v2: the target critics follow; v1: V steps towards the same term, negated."""
+        value: list[Stage] = []
+        if self._value is not None:
+            value = [self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)]
+        weight = alone(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
+        stages = [*self.actor.slope(), *value, weight, *self.actor.step(self._weight, cores)]
+        return stages if self._value is not None else [*stages, self.critics.polyak_update(self._settings.tau)]
+
+    def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
+        """Take over a learner that has made so many updates."""
+        load(self.state, array)
+        self.critics.adam.reset(critic_updates)
+        self.actor.adam.reset(actor_updates)
+        self._temperature.reset(actor_updates)
+        if self._value is not None:
+            self._value.adam.reset(critic_updates)
+        self._host.renew()
+
+    def act(self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
+        """Write a sample of the policy into `action`."""
+        self._observation.numpy()[0] = observation
+        random.standard_normal(out=self._acting_noise.numpy(), dtype=np.float32)
+        for operation in self._act:
+            operation()
+        action[:] = self._acting.actions.numpy()[0]
+
+    def draw(self, source: Source, random: np.random.Generator) -> None:
+        """A fresh minibatch, and the noise of both actions."""
+        self._minibatches.draw(source, random)
+        self._noise.draw(random)
+
+    def update(self, number: int) -> list[Program]:
+        """The programs of the update `number`."""
+        return self.programs
+
+
+class Temperature:
+    """The temperature alpha, a fixed number or exp of a parameter."""
+
+    def __init__(self, state: Tensor, learning_rate: float, fixed: float | None, target_entropy: float) -> None:
+        """`state` `(3, 1)`: log alpha and Adam's moments, used in place; `fixed` None: it is learnt."""
+        self._log, *moments = state
+        self._gradient = torch.zeros_like(self._log)
+        self._adam = Adam(self._log, self._gradient, moments, learning_rate)
+        self._fixed, self._target = fixed, target_entropy
+        self.alpha = torch.ones_like(self._log)
+
+    def reset(self, steps: int) -> None:
+        """Go on after so many steps."""
+        self._adam.reset(steps)
+        if self._fixed is None:
+            torch.exp(self._log, out=self.alpha)
+        else:
+            self.alpha.fill_(self._fixed)
+
+    def step(self, log_probability: Tensor) -> Lane:
+        """One Adam step on -log(alpha) * (mean log probability + target entropy); eq. 18 with log alpha for alpha."""
+        if self._fixed is not None:
+            return []
+        gradient = self._gradient[0]
+        slope: Lane = [partial(torch.add, log_probability, self._target, out=gradient), gradient.neg_]
+        return [*slope, *self._adam.step(), partial(torch.exp, self._log, out=self.alpha)]
+
+
+class Value:
+    """v1's state-value network V with its target."""
+
+    def __init__(self, settings: SACUpdate, state: Tensor, batch: Minibatch) -> None:
+        """`state`: online, target, Adam's moments, `(4, n)`, used in place."""
+        sizes, activation = value_sizes(settings.policy, settings.critic), settings.critic.activation
+        self._parameters, self._target, *moments = state
+        gradient = torch.zeros_like(self._parameters)
+        online, observations = self._parameters[None], batch.observations
+        self._online = Network(sizes, activation, "linear", online, observations, gradient[None])
+        self.target = Network(sizes, activation, "linear", self._target[None], batch.next_observations)
+        self.adam = Adam(self._parameters, gradient, moments, settings.learning_rate)
+        self._values = torch.zeros_like(self._online.outputs[0])
+
+    def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Stage:
+        """One Adam step on half the mean squared error to min_k Q_k(s, a) - alpha log pi(a|s); v1, eq. 5."""
+        online, values, error = self._online, self._values, self._online.output_gradient[0]
+        return alone(
+            partial(torch.minimum, *q, out=values),
+            partial(values.addcmul_, log_probability, alpha, value=-1.0),
+            *online.forward(),
+            partial(torch.sub, online.outputs[0], values, out=error),
+            partial(error.div_, len(values)),
+            *online.backward(),
+            *online.gradients(),
+            *self.adam.step(),
+        )
+
+    def polyak_update(self, tau: float) -> Lane:
+        """The target follows."""
+        return [polyak_update(self._target, self._parameters, tau)]

@@ -1,0 +1,1 @@
+"""What an update is made of: operations, networks, programs, and the executors that run them."""

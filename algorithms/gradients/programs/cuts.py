@@ -1,0 +1,126 @@
+"""Where a network's passes can be cut in two, so that two processes share them: no bit of the outcome changes.
+
+Rows of a minibatch have nothing to do with each other, forward or backward; the gradients of the parameters, which sum
+over rows, are cut by parameters. Products of a part can differ in the last bit from those of the whole, depending on
+the BLAS and its kernels, unless the cut is where the kernels cut anyway. So cuts are at multiples of their block, and
+it is tried for each shape whether they change a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.gradients.programs.networks import ALL, Network, Part
+from erlbench.algorithms.gradients.programs.operations import on_cpu
+from erlbench.algorithms.gradients.programs.program import Lane
+from erlbench.policy import layer_slices, parameter_count
+
+BLOCK = 12  # rows that OpenBLAS's AVX2 kernels take together; those for AVX-512 take fewer
+VECTOR = 16  # floats; optimisers treat what is left over at the end of a vector otherwise
+
+
+class Cut(NamedTuple):
+    """Lanes of one network, or of several with the same minibatch: `rows` of it, and `parts` of the parameters."""
+
+    rows: list[slice]
+    parts: list[Part | None]
+
+    @property
+    def adam(self) -> list[int | None]:
+        """The part of `Adam` that belongs to each of `parts`."""
+        return [None] if len(self.parts) == 1 else [0, 1]
+
+
+WHOLE = Cut([ALL], [None])
+
+
+def cut(cores: int, *networks: Network) -> Cut:
+    """For one core the whole; for two halves, where all the networks can be cut without a change."""
+    parted = networks[0]
+    rows, place = _rows(len(parted.inputs)), _place(parted.sizes)
+    if cores == 1 or rows is None or place is None or not all(_is_exact(network) for network in networks):
+        return WHOLE
+    return Cut(list(rows), [Part(*place, first) for first in (True, False)])
+
+
+def second_part(sizes: Sequence[int]) -> list[int]:
+    """Where the second part of the flat parameters begins, for `Adam`; nothing where they cannot be cut."""
+    place = _place(tuple(sizes))
+    if place is None:
+        return []
+    layer, outputs = place
+    return [layer_slices(sizes)[layer][0].start + outputs * sizes[layer]]
+
+
+def _rows(batch: int) -> tuple[slice, slice] | None:
+    middle = round(batch / 2 / BLOCK) * BLOCK
+    return (slice(0, middle), slice(middle, batch)) if 0 < middle < batch else None
+
+
+def _place(sizes: tuple[int, ...]) -> tuple[int, int] | None:
+    """The cut of the largest layer that brings the halves' work closest together; the second has the biases, too."""
+    work = [inputs * outputs for inputs, outputs in zip(sizes, sizes[1:])]
+    layer = max(range(len(work)), key=work.__getitem__)
+    start, inputs = layer_slices(sizes)[layer][0].start, sizes[layer]
+    possible = [n for n in range(BLOCK, sizes[layer + 1], BLOCK) if (start + n * inputs) % VECTOR == 0]
+    before, half = sum(work[:layer]), sum(work) / 2
+    return (layer, min(possible, key=lambda n: abs(before + n * inputs - half))) if possible else None
+
+
+def _is_exact(network: Network) -> bool:
+    if len(network.outputs) > 1 or not on_cpu(network.inputs):
+        return False
+    columns = network.input_columns
+    wanted = (columns.start, columns.stop) if columns else None
+    return _tried(network.sizes, tuple(network.activations), len(network.inputs), network.learns, wanted)
+
+
+@cache
+def _tried(
+    sizes: tuple[int, ...], activations: tuple[str, ...], batch: int, learns: bool, columns: tuple[int, int] | None
+) -> bool:
+    """Whether halves give the bits of the whole, tried on random numbers."""
+    random = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=random)
+
+    rows, place = _rows(batch), _place(sizes)
+    if rows is None or place is None:
+        return False
+    parameters = 0.1 * normal(1, parameter_count(sizes))
+    gradients = torch.zeros_like(parameters) if learns else None
+    wanted = slice(*columns) if columns else None
+    network = Network(sizes, activations[0], activations[-1], parameters, normal(batch, sizes[0]), gradients, wanted)
+    slope = normal(batch, sizes[-1])
+    parts: list[Part | None] = [Part(*place, first) for first in (True, False)]
+    return _results(network, WHOLE, slope, gradients) == _results(network, Cut(list(rows), parts), slope, gradients)
+
+
+def _results(network: Network, cut: Cut, slope: Tensor, gradients: Tensor | None) -> list[bytes]:
+    """The bytes of what passes in these lanes give."""
+    deltas = network.deltas if network.learns or network.input_columns else []
+    for tensor in chain(network.layers, deltas, () if gradients is None else (gradients,)):
+        tensor.zero_()
+    _run(*(network.forward(rows=rows) for rows in cut.rows))
+    results = [network.outputs]
+    if deltas:
+        network.output_gradient.copy_(slope)
+        _run(*(network.backward(rows=rows) for rows in cut.rows))
+    if gradients is not None:
+        _run(*(network.gradients(part=part) for part in cut.parts))
+        results.append(gradients)
+    if network.input_columns is not None:
+        results.append(network.input_gradient)
+    return [tensor.numpy().tobytes() for tensor in results]
+
+
+def _run(*lanes: Lane) -> None:
+    for operation in chain(*lanes):
+        operation()

@@ -1,0 +1,194 @@
+"""The task functions of updates from the replay: critics alone, an actor alone, or TD3's and DDPG's joint updates.
+
+One loop makes all updates: draw minibatches, run the program, note the loss. The learners are in `learners/`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
+from erlbench.algorithms.gradients.learners.ddpg import DDPG
+from erlbench.algorithms.gradients.learners.minibatches import Source, arithmetic, saved
+from erlbench.algorithms.gradients.learners.td3 import TD3
+from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
+from erlbench.algorithms.gradients.programs.two_processes import SharedMemory, WhereIdle
+from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, TD3Update, Update, Updates
+from erlbench.errors import NumericalError
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Outcome
+from erlbench.work.workspace import Workspace
+
+KEPT = 4  # learners that a worker keeps between tasks, those used last
+NUMBERS = "the critic's loss", "the actions' mean log probability"  # of an update, in the order of `report`
+
+
+class Learner(Protocol):
+    """Networks, optimisers and buffers, and the programs of their updates."""
+
+    block: int  # minibatches that one `draw` reads
+    report: Tensor  # numbers of the last update: as many of `NUMBERS` as there are
+    programs: list[Program]  # all
+
+    def draw(self, source: Source, random: np.random.Generator) -> None:
+        """Read minibatches, and draw the noise that goes with them."""
+
+    def update(self, number: int) -> list[Program]:
+        """The programs of the update `number`, the first of a block after `draw`."""
+
+
+L = TypeVar("L", bound=Learner)
+
+
+def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Update) -> tuple[L, Executor]:
+    """The workspace's learner with these settings, and what runs its programs; its contents never outlive a task."""
+    kept: _Kept = workspace.scratch.setdefault(_Kept, _Kept())
+    return kept.find(workspace, kind, settings)
+
+
+class _Kept:
+    """The learners that were used last, with the executors that share a second core."""
+
+    def __init__(self) -> None:
+        self._learners: OrderedDict[Any, tuple[Any, WhereIdle | None]] = OrderedDict()
+
+    def find(self, workspace: Workspace, kind: Callable[[Any, str], Any], settings: Update) -> tuple[Any, Executor]:
+        name, on_cpu, core = (kind, settings), workspace.device == "cpu", workspace.second_core
+        if name not in self._learners:
+            with SharedMemory() if on_cpu else nullcontext():
+                self._learners[name] = kind(settings, workspace.device), None
+            if len(self._learners) > KEPT:
+                self._close(next(iter(self._learners)))
+        self._learners.move_to_end(name)
+        learner, shared = self._learners[name]
+        if core is None or not on_cpu:
+            return learner, InTurn()
+        if shared is None:
+            shared = WhereIdle(learner.programs, arithmetic)
+            self._learners[name] = learner, shared
+        shared.core = core
+        return learner, shared
+
+    def close(self) -> None:
+        """End what executors have started."""
+        for name in list(self._learners):
+            self._close(name)
+
+    def _close(self, name: Any) -> None:
+        _, shared = self._learners.pop(name)
+        if shared is not None:
+            shared.close()
+
+
+def make_updates(
+    learner: Learner, source: Source, random: np.random.Generator, executor: Executor, numbers: range
+) -> Tensor:
+    """Make the updates `numbers`, `len(numbers)` rows of `report`; a minibatch is drawn from all of `source`."""
+    if source.stop <= source.start:
+        raise ValueError(f"the replay holds no transitions from {source.start} to {source.stop}")
+    reports = learner.report.new_zeros(len(numbers), len(learner.report))
+    for report, number in zip(reports, numbers):
+        if number % learner.block == 0:
+            learner.draw(source, random)
+        for program in learner.update(number):
+            executor.run(program)
+        report.copy_(learner.report)
+    return reports
+
+
+def check(reports: Tensor, before: int) -> list[float]:
+    """The means of the columns; a NaN or infinite number raises `NumericalError` with the update's number."""
+    values = reports.double().cpu().numpy()
+    for row, column in np.argwhere(~np.isfinite(values))[:1]:
+        raise NumericalError(f"{NUMBERS[column]} of update {before + row + 1} is {values[row, column]:g}")
+    return values.mean(0).tolist() if len(values) else [0.0] * values.shape[1]
+
+
+def update_critic(
+    settings: Updates[CriticUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
+) -> Outcome:
+    """Task function: updates of the critics towards a frozen target actor; the target critics follow each.
+
+    Inputs: `critic` as in `algorithms.critic`, `target_actor` `(policy.size,)`, `replay` (a view).
+    Values: `critic_updates`, `critic_loss` (mean over the updates). Arrays: `critic`.
+    A NaN or infinite loss or parameter raises `NumericalError`.
+    """
+    soft = settings.update.policy.stochastic
+    kind: Callable[[CriticUpdate, str], SoftCriticBlock | CriticBlock] = SoftCriticBlock if soft else CriticBlock
+    learner, executor = learner_of(workspace, kind, settings.update)
+    learner.load(inputs["critic"], inputs["target_actor"], settings.critic_updates)
+    loss = _from_replay(learner, settings, inputs, key, workspace, executor)
+    critic = saved(learner.critics.state, "the critic")
+    return Outcome({"critic_updates": settings.updates, "critic_loss": loss}, {"critic": critic})
+
+
+def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: Adam steps, from zero moments, of one actor up a frozen critic.
+
+    Inputs: `parameters` `(policy.size,)`, `critic`, `replay` (a view). Values: `actor_updates`. Arrays: `parameters`.
+    A NaN or infinite parameter raises `NumericalError`.
+    """
+    if not np.isfinite(inputs["critic"][0]).all():
+        raise NumericalError("the critic has a NaN or infinite value")
+    soft = settings.update.policy.stochastic
+    kind: Callable[[ActorUpdate, str], SoftActorBlock | ActorBlock] = SoftActorBlock if soft else ActorBlock
+    learner, executor = learner_of(workspace, kind, settings.update)
+    learner.load(inputs["parameters"], inputs["critic"])
+    _from_replay(learner, settings, inputs, key, workspace, executor)
+    return Outcome({"actor_updates": settings.updates}, {"parameters": learner.parameters()})
+
+
+def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: TD3 updates of one actor and critics, for multi-actor TD3.
+
+    The first of every `policy_delay` updates also moves the actor. Inputs: `actor` `(4, policy.size)` (online, target,
+    Adam's moments), `critic` as in `algorithms.critic`, `replay` (a view, not empty). Values: `critic_updates`,
+    `actor_updates`, `critic_loss` (mean). Arrays: `actor`, `critic`, `policy` (the online actor). A NaN or infinite
+    value raises `NumericalError`.
+    """
+    update = settings.update
+    learner, executor = learner_of(workspace, TD3, update)
+    state = np.concatenate([inputs["actor"].ravel(), inputs["critic"].ravel()])
+    learner.load(state, settings.critic_updates, settings.actor_updates)
+    loss = _from_replay(learner, settings, inputs, key, workspace, executor)
+    values = {
+        "critic_updates": settings.updates,
+        "actor_updates": -(-settings.updates // update.policy_delay),
+        "critic_loss": loss,
+    }
+    split, state = 4 * update.policy.size, saved(learner.state, "the learner")
+    actor = state[:split].reshape(4, -1)
+    return Outcome(values, {"actor": actor, "critic": state[split:].reshape(update.critic.shape), "policy": actor[0]})
+
+
+def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: joint updates of critic, actor and targets, for ERL.
+
+    Inputs: `learner` (`ddpg.initial_learner`), `replay` (a view, not empty). Values: `critic_updates`,
+    `actor_updates`, `critic_loss` (mean). Arrays: `learner`, `actor`. A NaN or infinite loss or parameter raises
+    `NumericalError`.
+    """
+    learner, executor = learner_of(workspace, DDPG, settings.update)
+    learner.load(inputs["learner"], settings.critic_updates, settings.actor_updates)
+    loss = _from_replay(learner, settings, inputs, key, workspace, executor)
+    values = {"critic_updates": settings.updates, "actor_updates": settings.updates, "critic_loss": loss}
+    state = saved(learner.state, "the learner")
+    return Outcome(values, {"learner": state, "actor": state[: settings.update.policy.size]})
+
+
+def _from_replay(
+    learner: Learner, settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace,
+    executor: Executor,
+) -> float:  # fmt: skip
+    """Make a task's updates; the critics' mean loss, or 0 where there is none."""
+    memory, random = Memory.of(inputs["replay"], workspace), generator(*key, int(Purpose.MINIBATCH))
+    with arithmetic():
+        reports = make_updates(learner, memory, random, executor, range(settings.updates))
+    return (check(reports, settings.critic_updates) or [0.0])[0]

@@ -1,0 +1,118 @@
+"""Passes cut in two: the bits of the whole, or no cut."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from erlbench.algorithms.gradients.programs import cuts as module
+from erlbench.algorithms.gradients.programs import operations
+from erlbench.algorithms.gradients.programs.cuts import WHOLE, Cut, cut, second_part
+from erlbench.algorithms.gradients.programs.networks import Adam, Network, Part
+from erlbench.policy import parameter_count
+
+
+def network(sizes, batch, activation="relu", output="linear", gradients=True, columns=None):
+    random = torch.Generator().manual_seed(5)
+    parameters = 0.1 * torch.randn(1, parameter_count(sizes), generator=random)
+    inputs = torch.randn(batch, sizes[0], generator=random)
+    found = torch.zeros_like(parameters) if gradients else None
+    return Network(sizes, activation, output, parameters, inputs, found, columns), found
+
+
+def run(*lanes):
+    for lane in lanes:
+        for operation in lane:
+            operation()
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "leaky-relu"])
+@pytest.mark.parametrize(
+    ("sizes", "batch"), [((17, 256, 256, 6), 256), ((11, 400, 300, 3), 100), ((23, 256, 256, 1), 256), ((5, 64, 2), 64)]
+)
+def test_a_network_is_cut_exactly_where_they_have_the_bits_of_the_whole(sizes, batch, activation):
+    """Which depends on the BLAS and its kernels."""
+    whole, expected = network(sizes, batch, activation, "tanh", columns=slice(2, 5))
+    other, found = network(sizes, batch, activation, "tanh", columns=slice(2, 5))
+    lanes = Cut(list(module._rows(batch)), [Part(*module._place(sizes), first) for first in (True, False)])
+    run(whole.forward())
+    run(*(other.forward(rows=rows) for rows in reversed(lanes.rows)))
+    whole.output_gradient.copy_(whole.outputs + 1.0)
+    other.output_gradient.copy_(whole.output_gradient)
+    run(whole.backward(), whole.gradients())
+    run(*(other.backward(rows=rows) for rows in reversed(lanes.rows)))
+    run(*(other.gradients(part=part) for part in reversed(lanes.parts)))
+    pairs = [(other.outputs, whole.outputs), (other.input_gradient, whole.input_gradient), (found, expected)]
+    for a, b in pairs:
+        assert b.any()
+        assert torch.allclose(a, b, rtol=1e-4, atol=1e-4 * b.abs().max().item())
+    exact = all(torch.equal(a, b) for a, b in pairs)
+    assert cut(2, other) == (lanes if exact else WHOLE)
+    assert cut(1, other) == WHOLE
+
+
+def test_a_half_touches_nothing_of_the_other():
+    sizes = (5, 64, 2)
+    net, found = network(sizes, 64)
+    lanes, (place,) = cut(2, net), second_part(sizes)
+    first, second = lanes.rows
+    run(net.forward(rows=second))
+    assert not net.outputs[0, first].any()
+    assert net.outputs[0, second].any()
+    run(net.forward(rows=first))
+    net.output_gradient.fill_(1.0)
+    run(net.backward(rows=first))
+    assert not net.deltas[0][0, second].any()
+    run(net.backward(rows=second), net.gradients(part=lanes.parts[0]))
+    assert found[0, :place].any()
+    assert not found[0, place:].any()
+
+
+def test_several_networks_are_cut_only_if_each_can_be(monkeypatch):
+    wide, narrow = network((5, 64, 2), 64)[0], network((5, 64, 2), 64, gradients=False)[0]
+    assert len(cut(2, wide, narrow).rows) == 2
+    monkeypatch.setattr(module, "_is_exact", lambda other: other is wide)
+    assert cut(2, wide) != WHOLE
+    assert cut(2, wide, narrow) == WHOLE
+
+
+def test_no_cut_where_bits_would_change(monkeypatch):
+    """As with a BLAS whose kernels cut elsewhere: this one rounds once for every two rows that it is given."""
+
+    def product(a, b, out):
+        return [lambda: out.copy_(a @ b).add_(1e-3 * (len(a[0]) // 2))]
+
+    monkeypatch.setattr(operations, "product", product)
+    monkeypatch.setattr("erlbench.algorithms.gradients.programs.networks.product", product)
+    module._tried.cache_clear()
+    net, _ = network((5, 64, 2), 64)
+    assert cut(2, net) == WHOLE
+    monkeypatch.undo()
+    module._tried.cache_clear()
+    assert cut(2, net) != WHOLE
+
+
+@pytest.mark.parametrize(("sizes", "batch"), [((5, 64, 2), 12), ((5, 12, 1), 64), ((3, 2), 64)])
+def test_no_cut_of_what_is_too_small(sizes, batch):
+    assert cut(2, network(sizes, batch)[0]) == WHOLE
+
+
+def test_no_cut_of_twins_or_off_the_cpu(monkeypatch):
+    parameters = torch.zeros(2, parameter_count((5, 64, 2)))
+    assert cut(2, Network((5, 64, 2), "relu", "linear", parameters, torch.zeros(64, 5))) == WHOLE
+    monkeypatch.setattr(module, "on_cpu", lambda tensor: False)
+    assert cut(2, network((5, 64, 2), 64)[0]) == WHOLE
+
+
+@pytest.mark.parametrize("sizes", [(17, 256, 256, 6), (11, 400, 300, 3), (376, 256, 256, 17), (376, 64, 64, 17)])
+def test_the_cut_is_near_the_middle_and_changes_no_bit_of_a_step(sizes):
+    (place,), size = second_part(sizes), parameter_count(sizes)
+    assert 0.35 < place / size < 0.65
+    random = torch.Generator().manual_seed(3)
+    start, gradients = torch.randn(size, generator=random), torch.randn(size, generator=random)
+    found = []
+    for cuts in ([], [place]):
+        parameters = start.clone()
+        run(*[Adam(parameters, gradients, torch.zeros(2, size), 1e-3, cuts).step()] * 3)
+        found.append(parameters)
+    assert torch.equal(*found)

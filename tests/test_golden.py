@@ -1,0 +1,41 @@
+"""The bits of every learner's runs: those that were kept for this machine's kernels, in one process and in two.
+
+On a machine with other kernels there is nothing to compare with but the executors: the first core alone, and two.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.golden import ASYNCHRONOUS, CELLS, FILE, arithmetic, bits
+
+
+@pytest.fixture(scope="module")
+def known():
+    """The hashes for this machine's kernels, if there are any."""
+    entry = json.loads(FILE.read_text()).get(arithmetic(), {"hashes": {}})
+    return entry["hashes"]
+
+
+def test_hashes_are_of_all_cells():
+    for entry in json.loads(FILE.read_text()).values():
+        assert entry["machine"]
+        assert list(entry["hashes"]) == list(CELLS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CELLS)
+def test_bits(name, known, tmp_path):
+    expected = known.get(name) or bits(name, tmp_path / "first")
+    assert bits(name, tmp_path / "here") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["td3", "sac", "cem-rl, ddpg"])
+def test_two_processes_and_two_cores_give_the_same_bits(name, known, tmp_path):
+    """Their other combinations are those of the conformance test, and of each learner's test with a second core."""
+    assert name not in ASYNCHRONOUS
+    expected = known.get(name) or bits(name, tmp_path / "one")
+    assert bits(name, tmp_path / "two", processes=2) == expected
