@@ -1,0 +1,80 @@
+"""`erlbench verify`: recomputes what can be recomputed of finished runs, and compares two runs bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from erlbench.cli.tables import print_table
+from erlbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from erlbench.verification import Check
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option(
+    "--same-as", metavar="RUN", type=click.Path(path_type=Path), help="compare with this run instead, bit by bit"
+)
+@click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
+def command(runs: tuple[Path, ...], same_as: Path | None, verbose: bool) -> None:
+    """Check the runs in the folders RUN, or all runs below them.
+
+    Rows are computed again from the raw files, files are compared with their checksums, and the saved policy plays
+    the final evaluation again: every return must be equal to the last bit. What cannot be verified is named with the
+    reason. Exit code 1 when something differs.
+
+    \b
+    Examples:
+      erlbench verify results/Walker2d-v5/td3/seed-000
+      erlbench verify results -v
+      erlbench verify results/Walker2d-v5/td3/seed-000 --same-as again/Walker2d-v5/td3/seed-000
+    """
+    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+    from erlbench.verification.same import same
+
+    if same_as is not None:
+        if len(runs) > 1:
+            raise UsageError("--same-as compares one run with another; give one RUN")
+        checks = list(same(load_files(runs[0]), load_files(same_as)))
+        print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
+        _exit(any(check.outcome == DIFFERS for check in checks))
+        return
+    found = {path: verify(path) for folder in runs for path in _runs(folder)}
+    differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
+    if len(found) > 1:
+        rows = [
+            (path, *(_names(checks, outcome) for outcome in (AGREES, DIFFERS, UNKNOWN)))
+            for path, checks in found.items()
+        ]
+        print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
+    for path in [*found] if verbose or len(found) == 1 else differing:
+        title = str(path) if len(found) > 1 else ""
+        print_table(title, ("check", "result", "what"), [(c.name, c.outcome, c.text) for c in found[path]])
+    if len(found) > 1:
+        click.echo(f"{len(found)} runs, {len(differing)} with differences")
+    _exit(bool(differing))
+
+
+def _names(checks: Sequence[Check], outcome: str) -> str:
+    named = [check.name for check in checks if check.outcome == outcome]
+    return str(len(named)) if outcome == "agrees" else ", ".join(named) or "-"
+
+
+def _runs(folder: Path) -> list[Path]:
+    if (folder / "config.toml").is_file():
+        return [folder]
+    runs = sorted(path.parent for path in folder.rglob("config.toml") if (path.parent / "status.json").is_file())
+    if not runs:
+        reason = "holds no runs" if folder.is_dir() else "does not exist"
+        raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+    return runs
+
+
+def _exit(failed: bool) -> None:
+    if failed:
+        click.get_current_context().exit(1)

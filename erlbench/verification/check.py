@@ -1,0 +1,76 @@
+"""What a check says, and the files of a run that checks read."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from erlbench import files
+from erlbench.errors import UsageError
+
+AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome of one check: `AGREES`, `DIFFERS` or `UNKNOWN`, and what was compared, or why it could not be."""
+
+    name: str
+    outcome: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Files:
+    """A run's files as they are; rows are None where a file is missing or cannot be read."""
+
+    path: Path
+    config: dict[str, Any]
+    status: dict[str, Any]
+    meta: dict[str, Any]
+    evaluations: list[Row] | None
+    episodes: list[Row] | None
+    tasks: list[Row] | None
+    train: list[Row] | None
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """The table [run] of config.toml."""
+        found = self.config.get("run")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def last(self) -> Row:
+        """The last row of eval.csv; empty without one."""
+        return self.evaluations[-1] if self.evaluations else {}
+
+
+def load_files(path: Path) -> Files:
+    """The files of a run; raises `UsageError` when there is no run."""
+    try:
+        config = files.read_toml(path / "config.toml")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path / 'config.toml'} cannot be read: {files.reason(error)}; give a run's folder"
+        ) from error
+    rows = (_rows(path / f"{name}.csv") for name in ("eval", "episodes", "tasks", "train"))
+    return Files(path, config, _json(path / "status.json"), _json(path / "meta.json"), *rows)
+
+
+def _rows(path: Path) -> list[Row] | None:
+    try:
+        lines = files.read_text(path, files.LARGE).splitlines()
+    except (OSError, ValueError):
+        return None
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = files.read_json(path)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

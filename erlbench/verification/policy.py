@@ -1,0 +1,56 @@
+"""Whether the saved policy gives the reported returns: it plays the final evaluation again, episode by episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from erlbench.envs.registry import build, problem
+from erlbench.errors import ErlbenchError
+from erlbench.policy import NumpyPolicy
+from erlbench.policy.file import load_policy
+from erlbench.running.evaluation import start_states
+from erlbench.running.results import POLICY
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
+from erlbench.work.rollout import play
+
+NAME = "policy"
+
+
+def check_policy(run: Files, software: Check) -> Iterator[Check]:
+    """Play the saved policy from the start states of the final evaluation and compare each return to the last bit."""
+    if not (run.path / POLICY).is_file():
+        yield Check(NAME, UNKNOWN, f"{POLICY} is not there: only the score that was written down remains")
+        return
+    if run.last.get("final") != "1":
+        yield Check(NAME, UNKNOWN, "eval.csv has no final evaluation with start states of its own")
+        return
+    try:
+        yield _compare(run, load_policy(run.path / POLICY), software)
+    except (ErlbenchError, KeyError, TypeError, ValueError) as error:
+        yield Check(NAME, DIFFERS, f"cannot be played: {error}")
+
+
+def _compare(run: Files, policy: NumpyPolicy, software: Check) -> Check:
+    reported = list(map(float, run.last["returns"].split()))
+    lengths = list(map(int, run.last["lengths"].split()))
+    settings = run.config.get("env_settings")
+    task = problem(str(run.run["env"]), settings if isinstance(settings, dict) else {}).env
+    env = build(task)
+    try:
+        seeds = start_states(int(run.run["seed"]), None, len(reported))
+        episodes = [play(env, policy, task.max_episode_steps, seed, mode=True) for seed in seeds]
+        played = [(episode.total, episode.length) for episode in episodes]
+    finally:
+        env.close()
+    wrong = [i for i, pair in enumerate(zip(reported, lengths, strict=True)) if played[i] != pair]
+    if not wrong:
+        return Check(NAME, AGREES, f"all {len(reported)} returns of the final evaluation are equal to the last bit")
+    first = wrong[0]
+    apart = float(np.max(np.abs(np.array([total for total, _ in played]) - reported)))
+    text = (
+        f"{len(wrong)} of {len(reported)} returns differ, by {apart:.3g} at most; episode {first}: "
+        f"{played[first][0]!r} in {played[first][1]} steps, reported {reported[first]!r} in {lengths[first]}"
+    )
+    return Check(NAME, DIFFERS if software.outcome == AGREES else UNKNOWN, text)

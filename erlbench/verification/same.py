@@ -1,0 +1,66 @@
+"""Whether two runs are the same to the last bit, apart from what a clock measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from erlbench import files
+from erlbench.running.results import POLICY
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
+
+# What differs between two equal runs: times, and which process had a task.
+MEASURED = frozenset({"train_time_s", "total_time_s", "t", "start_s", "end_s", "process"})
+
+
+def same(run: Files, other: Files) -> Iterator[Check]:
+    """Compare configuration, rows and saved policy of two runs."""
+    yield _configuration(run, other)
+    pairs = {
+        "eval.csv": (run.evaluations, other.evaluations), "episodes.csv": (run.episodes, other.episodes),
+        "train.csv": (run.train, other.train), "tasks.csv": (_by_id(run.tasks), _by_id(other.tasks)),
+    }  # fmt: skip
+    for name, (ours, theirs) in pairs.items():
+        yield _rows(name, ours, theirs)
+    yield _policies(run, other)
+
+
+def _configuration(run: Files, other: Files) -> Check:
+    tables = sorted(run.config.keys() | other.config.keys())
+    differing = [
+        f"{table}.{key}"
+        for table in tables
+        for key in sorted({*run.config.get(table, {}), *other.config.get(table, {})})
+        if run.config.get(table, {}).get(key) != other.config.get(table, {}).get(key)
+    ]
+    text = ", ".join(differing) or "all settings are equal"
+    return Check("config.toml", DIFFERS if differing else AGREES, text)
+
+
+def _rows(name: str, ours: list[Row] | None, theirs: list[Row] | None) -> Check:
+    if ours is None or theirs is None:
+        return Check(name, UNKNOWN, "missing in one of the runs")
+    for index, (one, two) in enumerate(zip(ours, theirs)):
+        for column in one:
+            if column not in MEASURED and one[column] != two.get(column):
+                return Check(name, DIFFERS, f"row {index}, {column}: {_short(one[column])}, {_short(two.get(column))}")
+    if len(ours) != len(theirs):
+        return Check(name, DIFFERS, f"{len(ours):,} rows and {len(theirs):,}; the first ones are equal")
+    return Check(name, AGREES, f"{len(ours):,} rows, all columns but times")
+
+
+def _policies(run: Files, other: Files) -> Check:
+    try:
+        equal = files.read_bytes(run.path / POLICY) == files.read_bytes(other.path / POLICY)
+    except (OSError, ValueError):
+        return Check(POLICY, UNKNOWN, "missing in one of the runs")
+    return Check(POLICY, AGREES if equal else DIFFERS, "equal to the last bit" if equal else "other parameters")
+
+
+def _by_id(rows: list[Row] | None) -> list[Row] | None:
+    """Tasks finish in any order."""
+    return None if rows is None else sorted(rows, key=lambda row: int(row["task"]))
+
+
+def _short(value: str | None) -> str:
+    text = str(value)
+    return text if len(text) <= 24 else f"{text[:24]}..."

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.running import machine
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+from erlbench.verification.same import same
+from tests.runs import make_cell, run
+
+REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A finished run of a gradient algorithm, the same run once more, and one with another seed."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("first", "again", "other")]
+    cells = [make_cell("p-cem-rl", folder, seed=seed) for folder, seed in zip(folders, (0, 0, 1), strict=True)]
+    assert [run(cell) for cell in cells] == [0, 0, 0]
+    return [cell.directory for cell in cells]
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    """A copy of the run that a test may damage."""
+    return Path(shutil.copytree(made[0], tmp_path / "seed-000"))
+
+
+def outcomes(checks):
+    return {check.name: check.outcome for check in checks}
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def forget_sums(folder: Path) -> None:
+    status = json.loads((folder / "status.json").read_text())
+    del status["files"]
+    (folder / "status.json").write_text(json.dumps(status))
+
+
+def test_everything_of_a_fresh_run_agrees(folder):
+    checks = verify(folder)
+    assert outcomes(checks) == dict.fromkeys(
+        ("status", "checksums", "evaluations", "episodes", "tasks", "scores", "software", "policy"), AGREES
+    )
+    assert checks[-1].text == "all 3 returns of the final evaluation are equal to the last bit"
+
+
+def test_a_changed_return_is_found_three_times(folder):
+    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
+    first = row[-2].split()[0]
+    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    found = outcomes(verify(folder))
+    assert {name for name, outcome in found.items() if outcome == DIFFERS} == {"checksums", "evaluations", "policy"}
+
+
+def test_another_policy_differs_by_its_returns(made, folder):
+    forget_sums(folder)
+    shutil.copy(made[2] / "policy.safetensors", folder)
+    found = {check.name: check for check in verify(folder)}
+    assert found["checksums"].outcome == UNKNOWN
+    assert found["policy"].outcome == DIFFERS
+    assert "returns differ" in found["policy"].text
+
+
+def test_lost_rows_are_found(folder):
+    forget_sums(folder)
+    for name in ("episodes.csv", "tasks.csv"):
+        lines = (folder / name).read_text().splitlines(keepends=True)
+        (folder / name).write_text("".join(lines[:-1]))
+    found = outcomes(verify(folder))
+    assert (found["episodes"], found["tasks"], found["policy"]) == (DIFFERS, DIFFERS, AGREES)
+
+
+def test_damaged_rows_and_policies_are_no_tracebacks(folder):
+    (folder / "policy.safetensors").write_bytes(b"nothing")
+    edit(folder / "eval.csv", "0,0,", "0,x,")
+    found = outcomes(verify(folder))
+    assert (found["policy"], found["checksums"]) == (DIFFERS, DIFFERS)
+
+
+def test_what_is_missing_cannot_be_verified(folder):
+    forget_sums(folder)
+    for name in ("policy.safetensors", "episodes.csv", "tasks.csv", "meta.json"):
+        (folder / name).unlink()
+    found = outcomes(verify(folder))
+    missing = {"checksums", "episodes", "tasks", "software", "policy"}
+    assert {name for name, outcome in found.items() if outcome == UNKNOWN} == missing
+    assert outcomes(verify(folder))["evaluations"] == AGREES
+
+
+def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
+    forget_sums(folder)
+    here = machine.describe()
+    versions = here["versions"] | {"mujoco": "0.0.1"}
+    monkeypatch.setattr(machine, "describe", lambda: {**here, "versions": versions})
+    found = {check.name: check for check in verify(folder)}
+    assert found["software"].outcome == UNKNOWN
+    assert f"mujoco {here['versions']['mujoco']}, here 0.0.1" in found["software"].text
+    assert found["policy"].outcome == AGREES  # the bits happen to be the same
+    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
+    first = row[-2].split()[0]
+    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    assert outcomes(verify(folder))["policy"] == UNKNOWN
+
+
+def test_the_same_run_again_is_the_same_to_the_last_bit(made):
+    first, again = map(load_files, made[:2])
+    assert set(outcomes(same(first, again)).values()) == {AGREES}
+
+
+def test_another_seed_is_not_the_same(made):
+    found = {check.name: check for check in same(load_files(made[0]), load_files(made[2]))}
+    assert found["config.toml"].text == "run.seed"
+    assert found["eval.csv"].outcome == DIFFERS
+    assert found["policy.safetensors"].text == "other parameters"
+
+
+def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
+    runner = CliRunner()
+    done = runner.invoke(cli, ["verify", str(made[0])])
+    assert done.exit_code == 0
+    assert "policy       agrees" in done.output
+    edit(folder / "tasks.csv", "task,", "tusk,")
+    done = runner.invoke(cli, ["verify", str(made[0]), str(folder)])
+    assert done.exit_code == 1
+    assert "2 runs, 1 with differences" in done.output
+    assert "tasks.csv (edited or truncated)" in done.output
+    assert runner.invoke(cli, ["verify", str(made[0]), "--same-as", str(made[1])]).exit_code == 0
+    assert runner.invoke(cli, ["verify", str(tmp_path / "nothing")]).exit_code == 2
+    with pytest.raises(UsageError, match="give a run's folder"):
+        load_files(tmp_path)
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="an installed package has no results")
+def test_reference_results_agree_with_themselves():
+    runs = sorted(path.parent for path in REFERENCE.rglob("config.toml"))
+    assert len(runs) > 60
+    for path in runs:
+        differing = [check for check in verify(path) if check.outcome == DIFFERS]
+        assert not differing, (path, differing)
