@@ -86,6 +86,20 @@ class _Report(click.Command):
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="results to open the report with, on a page of their own",
 )
+@click.option(
+    "--holm",
+    default="study",
+    show_default=True,
+    metavar="study|environment",
+    help="the tests that Holm's correction takes together: all of a study's table, or those of each environment",
+)
+@click.option(
+    "--failed",
+    default="last",
+    show_default=True,
+    metavar="last|initial",
+    help="the score of failed runs in the row that counts them: at their last evaluation, or before training",
+)
 def command(
     results: tuple[Path, ...],
     out: Path,
@@ -100,6 +114,8 @@ def command(
     baseline: str,
     metric: str,
     reference: Path | None,
+    holm: str,
+    failed: str,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
@@ -120,7 +136,7 @@ def command(
     from erlbench.reporting.options import Options, parse_panels, parse_scores
 
     scores = None if reach is None else parse_scores(reach)
-    options = Options(parse_panels(columns), scores, x, smooth, band, baseline, metric)
+    options = Options(parse_panels(columns), scores, x, smooth, band, baseline, metric, holm, failed)
     folders = results or (Path("results"),)
     for folder in folders:
         if not folder.is_dir():

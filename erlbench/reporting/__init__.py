@@ -87,7 +87,6 @@ class _Report:
     ) -> Path:
         """Write a page for each comparison, `tables` on the last one, one for the runs below `reference`; the index."""
         charts = ChartData(self.options.smooth)
-        judged_by = self.options.baseline, self.options.metric
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
@@ -95,8 +94,8 @@ class _Report:
             if reference is not None:  # incomplete as it is kept: what lacks a file is simply not drawn
                 known = replace(everything(find_runs([reference], _ignore), "Reference results"), name=REFERENCE)
                 pages.append(replace(maker, warn=_ignore).write(known))
-            pages += [maker.write(judged(one, *judged_by)) for one in comparisons[:-1]]
-            pages.append(maker.write(judged(comparisons[-1], *judged_by), *tables))
+            pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
+            pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
             return write_index(self.out, pages, runs, self._warnings, charts)
         except OSError as error:
             reason = error.strerror or error

@@ -11,6 +11,8 @@ from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
+FAMILIES = ("study", "environment")
+FAILED = ("last", "initial")
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
 
 
@@ -25,12 +27,16 @@ class Options:
     band: str = "auto"  # of `BANDS`
     baseline: str = ""  # the entry that all others are compared with; "" for a study's own
     metric: str = "final"  # of `METRICS`, what a run's score is
+    holm: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
+    failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
 
     def __post_init__(self) -> None:
         for option, value, allowed in (
             ("x", self.x, ("", *AXES)),
             ("band", self.band, BANDS),
             ("metric", self.metric, tuple(METRICS)),
+            ("holm", self.holm, FAMILIES),
+            ("failed", self.failed, FAILED),
         ):
             if value not in allowed:
                 hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"

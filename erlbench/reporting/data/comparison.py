@@ -18,6 +18,7 @@ from erlbench.reporting.documents.formats import slug, steps
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
+    from erlbench.reporting.options import Options
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,20 @@ class Cell:
     def failed(self) -> tuple[Run, ...]:
         """The runs that ended by an error."""
         return tuple(run for run in self.runs if run.status == "failed")
+
+    def with_failed(self, how: str) -> Cell:
+        """The cell with its failed runs counted as if done, by their `last` or `initial` score.
+
+        One that failed before its first evaluation has the initial score of another run.
+        """
+        first = next((run.evaluations.head(1) for run in self.runs if len(run.evaluations)), None)
+        runs = []
+        for run in self.runs:
+            if run.status == "failed" and first is not None:
+                known = run.evaluations if len(run.evaluations) else first
+                run = replace(run, status="done", evaluations=known if how == "last" else known.head(1))
+            runs.append(run)
+        return replace(self, label=f"{self.label}, failed: {how}", runs=tuple(runs))
 
     @property
     def scores(self) -> Array:
@@ -112,6 +127,8 @@ class Comparison:
     statistic: str = "mean"  # of the published numbers that stand beside our means
     note: str = ""  # how the study's cells differ from what was published
     metric: str = "final"  # of `METRICS`: what the scores are
+    family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
+    failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
 
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
@@ -252,13 +269,17 @@ def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
     return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups))
 
 
-def judged(comparison: Comparison, baseline: str, metric: str) -> Comparison:
-    """The comparison with another metric and, where it has an entry of that name, another baseline."""
+def judged(comparison: Comparison, options: Options) -> Comparison:
+    """The comparison as the options want it judged; another baseline only where it has an entry of that name."""
+    baseline, metric = options.baseline, options.metric
     groups = tuple(
         replace(group, cells=tuple(replace(cell, metric=metric) for cell in group.cells)) for group in comparison.groups
     )
     has = any(cell.exists and cell.name == baseline for cell in comparison.cells)
-    return replace(comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline)
+    return replace(
+        comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline,
+        family=options.holm, failed=options.failed,
+    )  # fmt: skip
 
 
 def without_judgement(comparison: Comparison) -> Comparison:

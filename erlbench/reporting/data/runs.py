@@ -8,7 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,11 @@ class Evaluations:
 
     def __len__(self) -> int:
         return len(self.timesteps)
+
+    def head(self, count: int) -> Evaluations:
+        """The first `count` evaluations."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: v[:count] for name, v in values.items() if isinstance(v, np.ndarray)})
 
 
 @dataclass(frozen=True)

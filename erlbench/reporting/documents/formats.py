@@ -61,6 +61,11 @@ def exact_plus_minus(mean: float, std: float) -> str:
     return exact(mean) if math.isnan(mean) or math.isnan(std) else f"{exact(mean)} ± {exact(std)}"
 
 
+def between(low: float, high: float) -> str:
+    """[120, 130]; a dash for NaN."""
+    return NONE if math.isnan(low) or math.isnan(high) else f"[{number(low)}, {number(high)}]"
+
+
 def interval(value: float, low: float, high: float) -> str:
     """0.78 [0.50, 1.00], the brackets only where there is an interval."""
     if math.isnan(value):

@@ -22,6 +22,7 @@ from erlbench.reporting.options import Options
 from erlbench.reporting.pages.charts import ChartData, profile_chart, timeline_chart
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
@@ -138,7 +139,7 @@ def _tables(comparison: Comparison, published: Published, warn: Warn, options: O
         if options.reach is not None:
             tables.append(reach_table(comparison, options.reach, published, warn))
     if kind in ("scores", "all"):
-        tables += [aggregate_table(comparison), metrics_table(comparison)]
+        tables += [pairs_table(comparison), aggregate_table(comparison), metrics_table(comparison)]
     if kind in ("time", "all"):
         tables.append(times_table(comparison, published, warn))
     return [table for table in tables if table is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,12 +54,9 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
         base = group.cell(comparison.baseline)
         for cell in group.cells:
             found[group.env, group.total_timesteps, cell.name, cell.exists] = compare_cells(cell, base)
-    tests = sum(not np.isnan(compared.p) for compared in found.values())
-    adjusted = holm([compared.p for compared in found.values()])
-    return {
-        key: replace(compared, p=p, difference=_at_level(compared.difference, tests))
-        for (key, compared), p in zip(found.items(), adjusted, strict=True)
-    }
+    families = [env if comparison.family == "environment" else "" for env, *_ in found]
+    p_values = adjusted([compared.p for compared in found.values()], families)
+    return {key: replace(compared, p=p) for (key, compared), p in zip(found.items(), p_values, strict=True)}
 
 
 def compare_cells(cell: Cell, base: Cell | None) -> Compared:
@@ -76,9 +74,13 @@ def compare_cells(cell: Cell, base: Cell | None) -> Compared:
     )
 
 
-def _at_level(difference: Difference | None, tests: int) -> Difference | None:
-    """The difference with `detectable` reckoned at the level that Holm's first step asks of `tests` tests."""
-    return difference and difference.at_level(LEVEL / max(tests, 1))
+def adjusted(p_values: Sequence[float], families: Sequence[str]) -> list[float]:
+    """Holm's adjusted p-values within each family, in the order given."""
+    found = dict.fromkeys(range(len(p_values)), float("nan"))
+    for family in dict.fromkeys(families):
+        members = [i for i, its in enumerate(families) if its == family]
+        found |= dict(zip(members, holm([p_values[i] for i in members]), strict=True))
+    return list(found.values())
 
 
 def cell_scores(group: Group, name: str) -> Array:

@@ -28,7 +28,8 @@ def welch_power(difference: float, std_x: float, std_y: float, n: int, m: int, *
     shift = abs(difference) / math.sqrt(vx + vy)
     if shift > 35 + critical:  # beyond what the distribution's function resolves
         return 1.0
-    return float(1 - special.nctdtr(freedom, shift, critical) + special.nctdtr(freedom, shift, -critical))
+    wrong_side = special.nctdtr(freedom, shift, -critical) if shift < 4 else 0.0  # below 1e-8, where scipy may give NaN
+    return float(1 - special.nctdtr(freedom, shift, critical) + wrong_side)
 
 
 def smallest_difference(

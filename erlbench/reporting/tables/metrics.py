@@ -10,9 +10,10 @@ import numpy as np
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.runs import Array, Evaluations
 from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.documents.formats import number, plus_minus, steps
+from erlbench.reporting.documents.formats import between, number, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.intervals import mean_interval, share_between_extremes, tolerance_interval
 from erlbench.reporting.statistics.metrics import max_of_average
 from erlbench.reporting.tables.columns import identity
 
@@ -32,6 +33,11 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
         *identity(comparison),
         Column("Final", lambda row: _spread(_of_runs(row, final)), plus_minus, name=("final_mean", "final_std"),
                note="the last evaluation."),
+        Column("Mean's interval", lambda row: mean_interval(_of_runs(row, final)), between,
+               name=("final_low", "final_high"), note="95 % interval of the mean of Final (Student)."),
+        Column("Tolerance", lambda row: tolerance_interval(_of_runs(row, final)), between,
+               name=("tolerance_low", "tolerance_high"),
+               note="where 90 % of all runs lie, with 95 % confidence, if Final is normally distributed over runs."),
         Column("Final-10", lambda row: _spread(_of_runs(row, final_10)), plus_minus,
                name=("final_10_mean", "final_10_std"),
                note="mean of the last ten evaluations (– with fewer than ten)."),
@@ -44,6 +50,11 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
                     "budget counts."),
     ]  # fmt: skip
     remarks = ["Mean ± sample standard deviation over the n finished runs of n planned."]
+    if (fewest := min((len(row.cell.done) for row in rows if len(row.cell.done) > 1), default=0)) > 1:
+        remarks.append(
+            f"Whatever the distribution: at least {100 * share_between_extremes(fewest):.0f} % of all runs lie between "
+            f"the lowest and the highest of {fewest} runs, with 95 % confidence."
+        )
     return Table("metrics", comparison.heading("other metrics"), columns, rows, remarks)
 
 

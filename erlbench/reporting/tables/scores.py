@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
@@ -24,7 +24,7 @@ from erlbench.reporting.documents.formats import (
 )
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, label
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_cells, label
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, status, updates
 
@@ -56,6 +56,10 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
               *(_find(published, comparison, group, cell, name) for name in ("mean", "std", "median")))
         for group in comparison.groups for cell in group.cells
     ]  # fmt: skip
+    if comparison.baseline or comparison.kind == "all":
+        rows += [_with_failed(comparison, row) for row in rows if row.cell.failed]
+    order = {id(group): i for i, group in enumerate(comparison.groups)}
+    rows.sort(key=lambda row: order[id(row.group)])
     remarks = [*_score_notes(comparison), *_test_notes(comparison, rows)]
     if comparison.published:
         remarks += _published_notes(comparison, rows)
@@ -64,6 +68,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         status(),
     ]  # fmt: skip
     return Table("scores", comparison.heading("final return"), columns, rows, remarks)
+
+
+def _with_failed(comparison: Comparison, row: Score) -> Score:
+    """The row that counts the failed runs, too; it is not tested, so that nothing is tested twice."""
+    cell = row.cell.with_failed(comparison.failed)
+    base = row.group.cell(comparison.baseline)
+    return replace(row, cell=cell, versus=replace(compare_cells(cell, base), p=math.nan))
 
 
 def _own() -> list[Column[Score]]:
@@ -173,7 +184,7 @@ def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
         if any(row.versus.failed for row in rows):
             yield (
                 "A mean has no mark while runs of it or of its baseline have failed: those that are left are a "
-                "selection."
+                "selection. The row that is named so counts the failed ones, by their last or their initial score."
             )
     else:
         yield f"No difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."

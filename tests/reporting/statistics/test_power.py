@@ -16,6 +16,14 @@ def test_power_equals_statsmodels_for_equal_spreads(effect, n):
     assert ours == pytest.approx(TTestIndPower().power(effect, n, 0.05), abs=1e-9)
 
 
+@pytest.mark.parametrize("level", [0.05, 0.05 / 6, 0.001])
+def test_power_is_a_number_and_grows_everywhere(level):
+    for n, m, spread in ((2, 2, 1.0), (5, 5, 0.5), (10, 4, 3.0), (40, 60, 0.1)):
+        found = [welch_power(d, 1.0, spread, n, m, level=level) for d in np.linspace(0, 30, 301)]
+        assert np.isfinite(found).all()
+        assert (np.diff(found) > -1e-7).all()
+
+
 def test_power_of_unequal_spreads_as_simulated():
     rng = np.random.default_rng(0)
     found = [welch(rng.normal(0, 1, 6), rng.normal(2, 3, 12)) < 0.05 for _ in range(4000)]

@@ -1,0 +1,109 @@
+"""The table of differences: cells of one environment against the baseline, or each against each, with their tests."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.documents.formats import NONE, interval, number, p_value
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, adjusted
+from erlbench.reporting.statistics.power import POWER
+from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
+
+MOST_CELLS = 6  # of an environment that are compared each with each
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One row: a cell against another one of its environment."""
+
+    group: Group
+    cell: Cell
+    other: Cell
+    difference: Difference
+    p: float  # after Holm's correction; NaN where there are too few runs for a test
+
+    @property
+    def tested(self) -> bool:
+        """Whether the pair has a test."""
+        return not math.isnan(self.difference.p) and min(self.difference.runs) >= FEWEST_RUNS
+
+
+def pairs_table(comparison: Comparison) -> Table[Pair] | None:
+    """None where no two cells of an environment have a score, and for studies without a baseline."""
+    pairs = [
+        Pair(group, one, two, compare(one.scores, two.scores), math.nan)
+        for group in comparison.groups for one, two in _pairs(comparison, group)
+    ]  # fmt: skip
+    if not pairs:
+        return None
+    rows = _tested(comparison, pairs)
+    names = {(group.env, group.total_timesteps): comparison.group_name(group) for group in comparison.groups}
+    columns: list[Column[Pair]] = [
+        Column("Environment", lambda row: (row.group.env, row.group.total_timesteps), lambda *key: names[key],
+               name=("env", "total_timesteps"), words=True),
+        Column("Algorithm", lambda row: row.cell.label),
+        Column("Against", lambda row: row.other.label),
+        Column("Runs", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),
+        Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), _with_interval,
+               name=("difference", "difference_low", "difference_high"),
+               note="of the means, with its 95 % interval (Welch)."),
+        Column("IQMs", lambda row: (estimates.iqm(row.cell.scores), estimates.iqm(row.other.scores)),
+               lambda a, b: f"{number(a)}, {number(b)}", name=("iqm", "iqm_against"),
+               note="interquartile means."),
+        Column("P(better)", lambda row: (row.difference.probability, *row.difference.probability_interval), interval,
+               name=("probability_better", "probability_low", "probability_high"),
+               note="the probability that a run of the first scores above one of the second, with its 95 % interval "
+                    "(Newcombe)."),
+        Column("p", lambda row: row.p, p_value, name="p_holm"),
+        Column("p not corrected", lambda row: row.difference.p if row.tested else math.nan, name="p_welch",
+               shown=False),
+        Column("Detectable", lambda row: row.difference.detectable, number, name="detectable_difference",
+               note=f"the smallest true difference that such samples show with {100 * POWER:.0f} % power."),
+    ]  # fmt: skip
+    return Table(
+        "tests", comparison.heading("differences and their tests"), columns, rows, list(_remarks(comparison, rows))
+    )
+
+
+def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[Cell, Cell]]:
+    cells = [cell for cell in group.cells if cell.exists and len(cell.scores)]
+    base = group.cell(comparison.baseline)
+    if base is not None:
+        yield from ((cell, base) for cell in cells if cell.name != base.name and len(base.scores))
+    elif comparison.kind == "all" and len(cells) <= MOST_CELLS:
+        yield from itertools.combinations(cells, 2)
+
+
+def _tested(comparison: Comparison, pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs with adjusted p, and what they could have found at the level of Holm's first step."""
+    families = [pair.group.env if comparison.family == "environment" else "" for pair in pairs]
+    p_values = adjusted([pair.difference.p if pair.tested else math.nan for pair in pairs], families)
+    tests = [sum(other.tested for other, its in zip(pairs, families) if its == family) for family in families]
+    return [
+        replace(pair, p=p, difference=pair.difference.at_level(LEVEL / max(1, n)))
+        for pair, p, n in zip(pairs, p_values, tests, strict=True)
+    ]
+
+
+def _remarks(comparison: Comparison, rows: Sequence[Pair]) -> Iterator[str]:
+    tests = sum(row.tested for row in rows)
+    of = "each environment of this table" if comparison.family == "environment" else "this table"
+    yield (
+        f"p: Welch's t-test, two-sided, after Holm's correction for the tests of {of} ({tests} in all), each of at "
+        f"least {FEWEST_RUNS} runs a side; –: not tested."
+    )
+    yield (
+        "A difference that is not significant, and a dash, are no sign that two are equal: smaller differences than "
+        "Detectable are often missed. It is reckoned at the level of Holm's first step."
+    )
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    brackets = "" if math.isnan(low) else f" [{number(low)}, {number(high)}]"
+    return NONE if math.isnan(value) else number(value) + brackets

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from erlbench.reporting.data.comparison import everything, judged
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.options import Options
+from erlbench.reporting.statistics.power import welch_power
+from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.pairs import pairs_table
+from erlbench.reporting.tables.scores import scores_table
+from tests.reporting.make_runs import make_run
+
+SCORES = {
+    "HalfCheetah-v5": {"a": [100, 130, 120, 110, 90], "b": [150, 160, 140, 155, 145], "c": [100, 131, 119, 111, 92]},
+    "Hopper-v5": {"a": [1, 2, 3, 4, 5], "b": [2, 3, 4, 5, 6.5], "c": [9, 8, 7, 6, 5.5]},
+}
+
+
+def page(tmp_path, options=None, **failed):
+    for env, algorithms in SCORES.items():
+        for name, scores in algorithms.items():
+            for seed, score in enumerate(scores):
+                status = failed.get(name, {}).get(seed, "done")
+                make_run(tmp_path, env, name, seed, [10, 20, score], status=status)
+    return judged(everything(find_runs([tmp_path], pytest.fail)), options or Options())
+
+
+def records(table):
+    return {(record["env"], record["algorithm"], record["against"]): record for record in table.records}
+
+
+def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
+    found = records(pairs_table(page(tmp_path)))
+    assert len(found) == 6
+    raw = []
+    for (env, one, two), record in found.items():
+        x, y = np.array(SCORES[env][one], float), np.array(SCORES[env][two], float)
+        test = stats.ttest_ind(x, y, equal_var=False)
+        interval = test.confidence_interval()
+        assert record["difference"] == pytest.approx(x.mean() - y.mean())
+        assert (record["difference_low"], record["difference_high"]) == pytest.approx((interval.low, interval.high))
+        assert record["p_welch"] == pytest.approx(test.pvalue)
+        assert record["probability_better"] == pytest.approx(stats.mannwhitneyu(x, y).statistic / 25)
+        assert record["iqm"] == pytest.approx(stats.trim_mean(x, 0.25))
+        power = welch_power(record["detectable_difference"], x.std(ddof=1), y.std(ddof=1), 5, 5, level=0.05 / 6)
+        assert power == pytest.approx(0.8)
+        raw.append(test.pvalue)
+    smallest = min(found.values(), key=lambda record: record["p_welch"])
+    assert smallest["p_holm"] == pytest.approx(6 * min(raw))
+
+
+def test_a_baseline_and_a_family_by_environment(tmp_path):
+    table = pairs_table(page(tmp_path, Options(baseline="a", holm="environment")))
+    found = records(table)
+    assert {(one, two) for _, one, two in found} == {("b", "a"), ("c", "a")}
+    hopper = [found["Hopper-v5", name, "a"] for name in ("b", "c")]
+    first = min(hopper, key=lambda record: record["p_welch"])
+    assert first["p_holm"] == pytest.approx(2 * first["p_welch"])
+    assert "tests of each environment of this table (4 in all)" in table.notes[0]
+    assert "no sign that two are equal" in table.notes[1]
+
+
+def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
+    for seed, (one, two) in enumerate([(1, 2), (2, 4), (3, 7)]):
+        make_run(tmp_path, "Hopper-v5", "a", seed, [0, one])
+        make_run(tmp_path, "Hopper-v5", "b", seed, [0, two])
+    table = pairs_table(everything(find_runs([tmp_path], pytest.fail)))
+    (record,) = table.records
+    assert record["p_holm"] is None
+    assert record["p_welch"] is None
+    assert record["difference"] == pytest.approx(2 - 13 / 3)
+    assert table.cells[0][table.header.index("p")].text == "–"
+
+
+@pytest.mark.parametrize("how", ["last", "initial"])
+def test_failed_runs_have_a_row_that_counts_them(tmp_path, how):
+    comparison = page(tmp_path, Options(baseline="b", failed=how), a={0: "failed", 1: "failed"})
+    table = scores_table(comparison, load_published())
+    rows = {record["algorithm"]: record for record in table.records if record["env"] == "HalfCheetah-v5"}
+    assert (rows["a"]["n"], rows["a"]["mean"]) == (3, pytest.approx((120 + 110 + 90) / 3))
+    counted = rows[f"a, failed: {how}"]
+    assert counted["n"] == 5
+    expected = 110 if how == "last" else (120 + 110 + 90 + 10 + 10) / 5
+    assert counted["mean"] == pytest.approx(expected)
+    assert counted["p_holm"] is None
+
+
+def test_intervals_of_the_mean_and_of_runs(tmp_path):
+    table = metrics_table(page(tmp_path))
+    record = next(r for r in table.records if (r["env"], r["name"]) == ("HalfCheetah-v5", "a"))
+    x = np.array(SCORES["HalfCheetah-v5"]["a"], float)
+    theirs = stats.ttest_1samp(x, 0).confidence_interval(0.95)
+    assert (record["final_low"], record["final_high"]) == pytest.approx((theirs.low, theirs.high))
+    # Howe's factor of two-sided tolerance limits for n = 5, 90 % of runs, 95 % confidence, as tabulated: 4.275
+    assert record["tolerance_high"] - x.mean() == pytest.approx(4.275 * x.std(ddof=1), rel=1e-3)
+    assert any("at least 34 % of all runs lie between the lowest and the highest of 5 runs" in n for n in table.notes)
