@@ -8,7 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,9 @@ class Evaluations:
 
     def head(self, count: int) -> Evaluations:
         """The first `count` evaluations."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: v[:count] for name, v in values.items() if isinstance(v, np.ndarray)})
+        known = vars(self)
+        arrays: dict[str, Any] = {name: v[:count] for name, v in known.items() if isinstance(v, np.ndarray)}
+        return replace(self, **arrays)
 
 
 @dataclass(frozen=True)
