@@ -31,6 +31,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "compare": "Set folders of results side by side, cell by cell.",
         "verify": "Check runs: rows, checksums and saved policies.",
     },
+    "Time": {
+        "calibrate": "Measure what the tasks of a cell cost on this machine.",
+    },
     "Extend": {
         "new": "Write a package of your own that brings an algorithm.",
     },

@@ -12,7 +12,7 @@ from typing import Any
 
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
-from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, check_name
+from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
 from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
@@ -50,7 +50,15 @@ class RunArguments:
         metadata={"help": "max_episode_steps, frame_skip or a keyword argument of the environments"},
     )
     config: str | None = setting(None, "TOML file with any of these options and tables [settings], [env_settings]")
-    simulated_time: bool = setting(False, "order results by modelled durations: reproducible when asynchronous")
+    simulated_time: bool = setting(False, "times are modelled, so that they, and what is asynchronous, can be repeated")
+    simulated_processes: int | None = setting(
+        None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1
+    )
+    simulated_critic: str = setting(
+        OWN, "in simulated time the critic has its own processor, or one of the shared [default: own]",
+        choices=(OWN, SHARED),
+    )  # fmt: skip
+    costs: str | None = setting(None, "file of durations for simulated time, by `erlbench calibrate`")
     eval_freq: int | None = setting(
         None, "training steps between two evaluations [default: 5000]", minimum=1, maximum=MOST
     )
@@ -98,6 +106,8 @@ class RunArguments:
             raise UsageError("--seed and --seeds exclude one another")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
+        if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic != OWN):
+            raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
         if self.name is not None:
             check_name(self.name, "--name")
         for option in ("task_timeout", "worker_memory"):
@@ -197,6 +207,8 @@ def _from_file(path: Path) -> dict[str, Any]:
     file, values = TomlFile(path), {}
     known = [name for name in option_fields() if name not in (*TABLES, "config")]
     top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
+    if isinstance(top.get("costs"), dict):
+        top["costs"] = str(path)  # the table of a run's config.toml
     for where, table in (((), top), (("run",), file.table(file.data.get("run", {}), ("run",)))):
         for key, value in table.items():
             name = key.replace("-", "_")

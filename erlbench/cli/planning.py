@@ -16,6 +16,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
 from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name
+from erlbench.experiment.costs import Costs, load_costs
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.settings import resolve
 
@@ -81,7 +82,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
-                    simulated_time=arguments.simulated_time and _asynchronous(algo, settings),
+                    **_simulated(arguments),
                 )
 
 
@@ -140,7 +141,7 @@ def _entry_cells(
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
             env_settings=env_settings,
-            simulated_time=arguments.simulated_time and _asynchronous(entry.algo, settings),
+            **_simulated(arguments),
         )
 
 
@@ -203,9 +204,16 @@ def _workers(algo: str, wanted: int | None) -> int:
     return 0 if default is None else wanted or default
 
 
-def _asynchronous(algo: str, settings: Any) -> bool:
-    """Whether timing matters with these settings."""
-    return not registry.find(algo).is_synchronous(settings)
+def _simulated(arguments: RunArguments) -> dict[str, Any]:
+    """The fields of a cell about simulated time."""
+    if not arguments.simulated_time:
+        return {}
+    return {
+        "simulated_time": True,
+        "simulated_processes": arguments.simulated_processes or 0,
+        "simulated_critic": arguments.simulated_critic,
+        "costs": load_costs(Path(arguments.costs)) if arguments.costs else Costs(),
+    }
 
 
 def _default_workers(algo: str) -> int | None:

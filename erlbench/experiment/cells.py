@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError
+from erlbench.experiment.costs import Costs
 from erlbench.experiment.settings import plain
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
 FINAL_EPISODES = 50
+OWN, SHARED = "own", "shared"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
@@ -38,11 +40,19 @@ class Cell:
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
     total_generations: int | None = None  # where the run ends if its steps are not used up before
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
+    simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
+    simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the others
+    costs: Costs = field(default_factory=Costs)  # modelled durations
 
     @property
     def directory(self) -> Path:
         """The run directory, `out/<env>/<name>/seed-NNN`."""
         return self.out / folder_name(self.env) / self.name / f"seed-{self.seed:03d}"
+
+    @property
+    def processors(self) -> int:
+        """The virtual processors of simulated time, one for the critic apart."""
+        return self.simulated_processes or self.workers or 1
 
     @property
     def label(self) -> str:
@@ -67,7 +77,11 @@ class Cell:
         }
         if self.total_generations is not None:
             run["total_generations"] = self.total_generations
-        return {"run": run, "settings": plain(self.settings), "env_settings": dict(self.env_settings)}
+        tables = {"run": run, "settings": plain(self.settings), "env_settings": dict(self.env_settings)}
+        if self.simulated_time:
+            run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
+            tables["costs"] = asdict(self.costs)
+        return tables
 
 
 @dataclass(frozen=True)
@@ -109,7 +123,7 @@ def folder_name(env_id: str) -> str:
 def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now"."""
     lines = []
-    for table in ("run", "settings", "env_settings"):
+    for table in ("run", "settings", "env_settings", "costs"):
         there, here = saved.get(table, {}), now.get(table, {})
         if not isinstance(there, Mapping):
             there = {}

@@ -1,8 +1,9 @@
-"""Simulated time: asynchronous algorithms with an outcome that does not depend on the machine.
+"""Simulated time: times, and the outcome of asynchronous algorithms, that do not depend on the machine.
 
 An inner pool runs the tasks as fast as it can; their results are delivered in the order in which `workers` virtual
 processors would have finished them. Critic tasks have a processor of their own, as in AES-RL (Lee et al., 2020),
-where one worker trains the critic; evaluations need none. A task's duration is modelled by what it did.
+where one worker trains the critic, or share those of all others, as in this suite's pool of processes. Evaluations need
+none. A task's duration is modelled by what it did.
 """
 
 from __future__ import annotations
@@ -12,18 +13,11 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from erlbench.pool.base import Pool, PoolEvent, Queue
 from erlbench.work.store import Store
-from erlbench.work.tasks import Priority, Result, Task
-
-# Seconds on one core, rounded: HalfCheetah's physics and policy; TD3's updates of 400-300 networks with batch 100.
-# Their ratios, not their sizes, decide what an asynchronous algorithm does.
-COSTS: Mapping[str, float] = MappingProxyType(
-    {"timestep": 1e-4, "critic_update": 4e-3, "actor_update": 2e-3, "overhead": 1e-3}
-)
+from erlbench.work.tasks import Priority, Result, Task, steps
 
 ACTORS, CRITIC, EVALUATION = "actors", "critic", "evaluation"
 
@@ -37,23 +31,28 @@ class Start:
     processor: int
 
 
-class SimulatedPool:
-    """Wraps a pool; `costs` in seconds replace those of `COSTS`. It neither owns nor closes the store.
+class Costs(Protocol):
+    """How long tasks take."""
 
-    Virtual processors 0 to `workers` - 1 take rollouts and actors, processor `workers` the critic's tasks; number
-    `workers` + 1 stands for all evaluations, which start when submitted and hinder nobody.
+    def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
+        """A task that did so much."""
+
+
+class SimulatedPool:
+    """Wraps a pool. It neither owns nor closes the store.
+
+    Virtual processors 0 to `workers` - 1 take rollouts and actors, processor `workers` the critic's tasks unless
+    `shared_critic`; number `workers` + 1 stands for all evaluations, which start when submitted and hinder nobody.
     """
 
-    def __init__(self, inner: Pool, workers: int, costs: Mapping[str, float] = COSTS) -> None:
-        unknown = set(costs) - set(COSTS)
-        if unknown:
-            raise ValueError(f"unknown costs {sorted(unknown)}; known are {sorted(COSTS)}")
+    def __init__(self, inner: Pool, workers: int, costs: Costs, shared_critic: bool = False) -> None:
         self.inner = inner
         self.store: Store = inner.store
         self.processes = inner.processes
         self.workers = workers
-        self.costs = {**COSTS, **costs}
-        self._queue = Queue(lane)
+        self.costs = costs
+        self.lane = shared_lane if shared_critic else lane
+        self._queue = Queue(self.lane)
         self._now = 0.0
         self._free = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
         self._running: dict[int, Start] = {}
@@ -88,7 +87,7 @@ class SimulatedPool:
         self._now, task_id = min((self._finish(task_id), task_id) for task_id in self._running)
         start, result = self._running.pop(task_id), self._done.pop(task_id)
         if start.processor <= self.workers:
-            heapq.heappush(self._free[lane(start.task)], start.processor)
+            heapq.heappush(self._free[self.lane(start.task)], start.processor)
         self._queue.finish(result)
         return replace(result, start=start.time, end=self._now, process=start.processor)
 
@@ -155,12 +154,10 @@ class SimulatedPool:
 
     def _finish(self, task_id: int) -> float:
         """When a task that runs and has physically finished ends, in virtual seconds."""
-        values, costs = self._done[task_id].values, self.costs
-        return (
-            self._running[task_id].time + costs["overhead"] + sum(values.get("lengths", ())) * costs["timestep"]
-            + values.get("critic_updates", 0) * costs["critic_update"]
-            + values.get("actor_updates", 0) * costs["actor_update"]
-        )  # fmt: skip
+        values = self._done[task_id].values
+        return self._running[task_id].time + self.costs.seconds(
+            steps(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
+        )
 
 
 def lane(task: Task) -> str:
@@ -168,3 +165,8 @@ def lane(task: Task) -> str:
     if task.priority == Priority.EVALUATION:
         return EVALUATION
     return CRITIC if task.priority == Priority.CRITIC else ACTORS
+
+
+def shared_lane(task: Task) -> str:
+    """The same where the critic has no processor of its own."""
+    return EVALUATION if task.priority == Priority.EVALUATION else ACTORS

@@ -17,7 +17,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
-from erlbench.experiment.cells import Cell, RunOptions, differences
+from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.pool import Pool, ProcessPool, SimulatedPool, create
 from erlbench.running import kernel, machine, progress, signals
 from erlbench.running.driver import Driver, Options
@@ -277,7 +277,9 @@ class Run:
             task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
         )
         algorithm = registry.find(cell.algo)(cell.settings, context)
-        self.pool: Pool = SimulatedPool(pool, cell.workers) if cell.simulated_time else pool
+        self.pool: Pool = pool
+        if cell.simulated_time:
+            self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
         options = Options(

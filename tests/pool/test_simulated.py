@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool, create
 from erlbench.work.tasks import Output, Priority, Task
 
 FUNCTIONS = "tests.pool.functions:"
-COSTS = {"timestep": 1.0, "critic_update": 10.0, "actor_update": 5.0, "overhead": 0.0}
+COSTS = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0)
 
 
 def work(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, needs=()):
@@ -46,12 +47,16 @@ def test_the_critic_has_its_own_processor_and_evaluations_need_none():
 
 
 def test_the_overhead_and_the_other_costs_add_up():
-    costs = {"timestep": 0.5, "critic_update": 0.25, "actor_update": 0.125, "overhead": 2.0}
+    costs = Costs(timestep=0.5, critic_update=0.25, actor_update=0.125, overhead=2.0)
     with SimulatedPool(create(0), 1, costs) as pool:
         pool.submit([work(1, [4, 2], critic=2, actor=3)])
         assert times(pool) == [(1, 0.0, 2.0 + 3.0 + 0.5 + 0.375, 0)]
-    with create(0) as inner, pytest.raises(ValueError, match="speed"):
-        SimulatedPool(inner, 1, {"speed": 1.0})
+
+
+def test_a_shared_critic_waits_for_the_processors_of_all():
+    with SimulatedPool(create(0), 1, COSTS, shared_critic=True) as pool:
+        pool.submit([work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, [2])])
+        assert times(pool) == [(1, 0, 4, 0), (3, 4, 6, 0), (2, 6, 16, 0)]
 
 
 def test_only_evaluations_that_delay_the_end_are_named_as_running():
@@ -122,7 +127,7 @@ def filled(task, arrays):
 @pytest.fixture(scope="module")
 def reference():
     algorithm = Asynchronous(3)
-    with SimulatedPool(create(0), 3) as pool:
+    with SimulatedPool(create(0), 3, Costs()) as pool:
         run(pool, algorithm, algorithm.first)
     return algorithm.log
 
@@ -139,7 +144,7 @@ def test_the_reference_is_asynchronous(reference):
 @pytest.mark.parametrize("processes", [1, 3])
 def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
     algorithm = Asynchronous(3)
-    with SimulatedPool(create(processes), 3) as pool:
+    with SimulatedPool(create(processes), 3, Costs()) as pool:
         run(pool, algorithm, algorithm.first)
     assert algorithm.log == reference
 
@@ -148,10 +153,10 @@ def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
 def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference, stop):
     algorithm = Asynchronous(3)
     with create(2) as inner:
-        pool = SimulatedPool(inner, 3)
+        pool = SimulatedPool(inner, 3, Costs())
         left = run(pool, algorithm, algorithm.first, stop)
         state = pool.state()
-        pool = SimulatedPool(inner, 3)
+        pool = SimulatedPool(inner, 3, Costs())
         pool.restore(state)
         assert pool.now() == state["now"] > 0
         assert sorted(pool.state()["running"]) == sorted(state["running"])

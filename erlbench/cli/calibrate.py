@@ -1,0 +1,56 @@
+"""`erlbench calibrate`: what tasks cost on this machine, for simulated time and forecasts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--algo", metavar="NAME", help="Algorithm, as NAME or NAME@PRESET.")
+@click.option("--env", metavar="ID", help="Environment.")
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
+@click.option("--from-run", type=click.Path(path_type=Path), help="Take the tasks of this run instead of a new one.")
+@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(min=1), help="Time of the short run.")
+@click.option("--out", default="costs.toml", show_default=True, type=click.Path(path_type=Path), help="File to write.")
+def command(
+    algo: str | None, env: str | None, assignments: tuple[str, ...], from_run: Path | None, seconds: float, out: Path
+) -> None:
+    """Measure what the tasks of a cell cost on this machine: step, critic update, actor update, and a task's overhead.
+
+    The machine should be quiet. The costs are those of one process that uses one core.
+
+    \b
+    Examples:
+      erlbench calibrate --algo aes-rl --env HalfCheetah-v5 --out costs.toml
+      erlbench calibrate --from-run results/HalfCheetah-v5/aes-rl/seed-000
+      erlbench run --algo aes-rl --env HalfCheetah-v5 --simulated-time --costs costs.toml
+    """
+    from dataclasses import asdict
+
+    from erlbench.cli.arguments import arguments
+    from erlbench.cli.planning import plan
+    from erlbench.cli.tables import print_table
+    from erlbench.errors import UsageError
+    from erlbench.experiment.calibration import calibrate, from_tasks, save_costs
+    from erlbench.experiment.settings import plain
+    from erlbench.running import machine
+
+    described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
+    if from_run is not None:
+        if algo or env or assignments:
+            raise UsageError("--from-run takes the run's own cell; leave --algo, --env and --set out")
+        costs, cell = from_tasks(from_run), {"run": str(from_run)}
+    else:
+        cells = plan(arguments({"algo": algo, "env": env, "set": assignments}))
+        if len(cells) != 1:
+            raise UsageError("one cell is measured at a time; give one --algo and one --env")
+        costs = calibrate(cells[0], seconds)
+        known = plain(cells[0].settings)
+        cell = {"algo": cells[0].name, "env": cells[0].env}
+        cell |= {name: known[name] for name in ("hidden", "batch_size", "learner") if known.get(name) is not None}
+    save_costs(out, costs, cell, described)
+    shown = [(name, f"{value:.3g} s") for name, value in asdict(costs).items() if name != "source"]
+    print_table("Costs of one process", ("what", "seconds"), shown)
+    click.echo(f"written to {out}")

@@ -1,0 +1,137 @@
+"""Measuring what a cell's tasks cost on this machine: by a short run in one process, and by empty tasks."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import tomli_w
+
+from erlbench.envs.registry import problem
+from erlbench.errors import Interrupted, UsageError
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.costs import Costs
+from erlbench.pool import create
+from erlbench.running import progress
+from erlbench.running.results import RunDirectory
+from erlbench.running.runner import Run, Runner
+from erlbench.work.tasks import Task
+
+# What makes tasks short, so that there are some of each kind; costs per step and update are the same.
+WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
+BLOCK = 100  # critic updates of a task
+LONGEST = 200  # steps of an episode
+TRIPS = 200  # empty tasks
+ROUNDS = 30  # of the reweighted fit
+
+
+def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
+    """Costs of the tasks of `cell`, from what it does in about so many seconds in one process on one core."""
+    shorter = {"start_timesteps": WARMUP, "critic_block": BLOCK}
+    known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
+    settings = dataclasses.replace(cell.settings, **known)
+    longest = problem(cell.env, cell.env_settings).env.max_episode_steps
+    env_settings = {**cell.env_settings, "max_episode_steps": min(LONGEST, longest)}
+    with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder:
+        short = dataclasses.replace(
+            cell,
+            settings=settings,
+            env_settings=env_settings,
+            out=Path(folder),
+            evaluate="after",
+            eval_freq=10**12,
+            simulated_time=False,
+        )
+        stop, display = threading.Event(), progress.create(-1)
+        runner = Runner(RunOptions(1, device=device, one_core=True, verbosity=-1), display, stop)
+        timer = threading.Timer(seconds, stop.set)
+        directory = RunDirectory(short.directory)
+        directory.hold()
+        run = None
+        try:
+            run = Run(short, directory, runner.pool(short), runner)
+            timer.start()
+            run.driver.run()
+        except Interrupted:
+            pass  # the time is over
+        finally:
+            timer.cancel()
+            if run is not None:
+                run.close()
+            runner.close()
+            directory.release()
+        costs = from_tasks(short.directory)
+    source = f"erlbench calibrate, {cell.name} on {cell.env}"
+    return dataclasses.replace(costs, overhead=costs.overhead + dispatch_seconds(), source=source)
+
+
+def from_tasks(folder: Path) -> Costs:
+    """Costs from the `tasks.csv` of any run; its overhead leaves out a task's way to the process and back."""
+    path = folder / "tasks.csv"
+    names = ("timesteps", "critic_updates", "actor_updates")
+    try:
+        with open(path, newline="") as file:
+            tasks = [
+                (float(row["end_s"]) - float(row["start_s"]), *(float(row[name]) for name in names))
+                for row in csv.DictReader(file) if row["kind"] != "evaluation"
+            ]  # fmt: skip
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise UsageError(f"{path} cannot be read as the tasks of a run: {error}") from error
+    return fit(tasks, str(folder))
+
+
+def dispatch_seconds() -> float:
+    """Seconds of an empty task's way to a process and back, the median of many."""
+    trips = []
+    with create(1) as pool:
+        task = Task(0, "nothing", "erlbench.work.preparation:nothing", ())
+        pool.prepare(task, 1)
+        for number in range(TRIPS):
+            begun = time.perf_counter()
+            pool.submit([dataclasses.replace(task, id=number)])
+            pool.next_result()
+            trips.append(time.perf_counter() - begun)
+    return median(trips)
+
+
+def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
+    """Write the costs, the cell that they were measured on (algorithm, environment, network, batch) and the machine."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomli_w.dumps({**asdict(costs), "cell": dict(cell), "machine": dict(machine)}))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
+    """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, by least absolute deviations.
+
+    A few tasks that were disturbed change little of it (iteratively reweighted least squares: Schlossmacher, 1973).
+    What no task did costs 0. Raises `UsageError` without tasks.
+    """
+    if not len(tasks):
+        raise UsageError(f"{source} has no task to measure costs on; let it run longer")
+    table = np.asarray(tasks, dtype=np.float64)
+    seconds, counts = table[:, 0], table[:, 1:]
+    design = np.column_stack([counts, np.ones(len(table))])
+    used = design.any(axis=0)
+    scale = np.maximum(design[:, used].max(axis=0), 1.0)
+    found, weight = np.zeros(used.sum()), 1.0 / np.maximum(seconds, 1e-6)
+    for _ in range(ROUNDS):
+        root = np.sqrt(weight)[:, None]
+        found = np.linalg.lstsq(design[:, used] / scale * root, seconds * root[:, 0], rcond=None)[0]
+        residual = np.abs(design[:, used] / scale @ found - seconds)
+        weight = 1.0 / np.maximum(residual, 1e-4 * np.maximum(seconds, 1e-6)) / np.maximum(seconds, 1e-6)
+    values = np.zeros(4)
+    values[used] = np.maximum(found / scale, 0.0)
+    step, critic, actor, overhead = map(float, values)
+    return Costs(step, critic, actor, overhead, source)

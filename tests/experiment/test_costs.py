@@ -1,0 +1,81 @@
+"""Costs of tasks: the fit, the file, and the command."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.experiment.calibration import dispatch_seconds, fit, from_tasks, save_costs
+from erlbench.experiment.costs import Costs, load_costs
+from tests.runs import make_cell, run
+
+TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here")
+
+
+def tasks(rng, count=200):
+    """Episodes, critic blocks, actors, and TD3's tasks, which do all at once; some are disturbed."""
+    found = []
+    for number in range(count):
+        steps, critic, actor = rng.integers(100, 1000), rng.integers(50, 500), rng.integers(50, 500)
+        counts = [(steps, 0, 0), (0, critic, 0), (0, 0, actor), (steps, steps, steps // 2)][number % 4]
+        seconds = TRUE.seconds(*counts) * (1 + 0.01 * abs(rng.standard_normal()))
+        found.append((seconds * (3 if number % 17 == 0 else 1), *counts))
+    return found
+
+
+def test_the_fit_finds_the_costs_although_some_tasks_were_disturbed():
+    found = fit(tasks(np.random.default_rng(0)), "here")
+    assert found.timestep == pytest.approx(TRUE.timestep, rel=0.03)
+    assert found.critic_update == pytest.approx(TRUE.critic_update, rel=0.03)
+    assert found.actor_update == pytest.approx(TRUE.actor_update, rel=0.03)
+    with pytest.raises(UsageError, match="no task"):
+        fit([], "here")
+
+
+def test_a_file_gives_back_what_was_written_and_tells_what_is_wrong(tmp_path):
+    path = tmp_path / "deep" / "costs.toml"
+    save_costs(path, TRUE, {"algo": "aes-rl"}, {"cores": 4})
+    assert load_costs(path) == TRUE
+    path.write_text(path.read_text().replace("timestep = 0.0002", "timestep = -1"))
+    with pytest.raises(UsageError, match="'timestep' must be seconds"):
+        load_costs(path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_costs(tmp_path / "nothing.toml")
+
+
+def test_costs_of_a_run_are_those_that_its_steps_slept(tmp_path):
+    """The sleeping environment takes 2 ms a step; nothing is ever faster, whatever else the machine does."""
+    settings = {"mean_length": 20, "seconds_per_step": 2e-3}
+    cell = make_cell("cem", tmp_path, steps=600, env="erlbench/Latency-v0", env_settings=settings)
+    assert run(cell) == 0
+    found = from_tasks(cell.directory)
+    assert 20 * found.timestep + found.overhead >= 20 * 2e-3
+    assert 20 * found.timestep + found.overhead < 2 * 20 * 2e-3
+    assert 1e-6 < dispatch_seconds() < 0.1
+    result = CliRunner().invoke(
+        cli, ["calibrate", "--from-run", str(cell.directory), "--out", str(tmp_path / "c.toml")]
+    )
+    assert result.exit_code == 0
+    assert load_costs(tmp_path / "c.toml") == found
+
+
+def test_simulated_time_repeats_to_the_bit_and_uses_the_costs(tmp_path):
+    costs = Costs(timestep=1e-3, overhead=0.0, source="test")
+    cells = [
+        make_cell(
+            "cem", tmp_path / str(number), simulated_time=True, simulated_processes=processes, costs=costs,
+            settings={"population": 10},
+        ) for number, processes in enumerate((1, 1, 64))
+    ]  # fmt: skip
+    assert run(*cells, processes=0) == 0
+    found = [(cell.directory / "tasks.csv").read_text() for cell in cells]
+    assert found[0] == found[1]
+    lines = [line.split(",") for line in found[2].splitlines()[1:] if ",evaluation," not in line]
+    first = [line for line in lines if float(line[4]) == 0.0]
+    assert len(first) == 10  # all individuals of a generation at once
+    for line in lines:
+        assert float(line[5]) - float(line[4]) == pytest.approx(int(line[6]) * 1e-3)
+    config = (cells[2].directory / "config.toml").read_text()
+    assert "simulated_processes = 64" in config
+    assert 'source = "test"' in config
