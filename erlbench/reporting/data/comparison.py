@@ -134,7 +134,10 @@ class Comparison:
         """The environment, with the budget where the page has several."""
         budget = f"{steps(group.total_timesteps)} steps" if group.total_timesteps else "budget not recorded"
         if group.total_generations:
-            budget = f"{group.total_generations:,} generations"
+            alike = [
+                one for one in self.groups if (one.env, one.total_generations) == (group.env, group.total_generations)
+            ]
+            budget = f"{group.total_generations:,} generations" + (f" or {budget}" if len(alike) > 1 else "")
         several = self.kind == "all" or len({group.total_timesteps for group in self.groups}) > 1
         return f"{group.env}, {budget}" if several else group.env
 

@@ -23,6 +23,7 @@ from erlbench.reporting.tables.columns import identity, status, updates
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
+PER_EPISODE = "seconds_per_episode"  # the statistic of studies of papers that measure it
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ def times_table(comparison: Comparison, published: Published, warn: Warn) -> Tab
                shown=bool(base)),
         Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
                shown=False),
+        Column("Per episode", lambda row: _spread(_per_episode(row.cell)), plus_minus, unit="ms",
+               name=("ms_per_episode", "ms_per_episode_std"), shown=comparison.statistic == PER_EPISODE,
+               note="training time divided by the episodes of training, whose lengths change while a policy learns."),
         Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
         Column("Published", lambda row: row.published.value if row.published else math.nan, exact, unit="min",
                name="published_min", shown=shown),
@@ -85,6 +89,12 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
             for statistic in ("time_min", "time_reduction_pct")
         )
         yield Time(group, cell, own, base, paper, saved)
+
+
+def _per_episode(cell: Cell) -> tuple[float, ...]:
+    """Training milliseconds per episode of each finished run that counts its episodes."""
+    last = ((run.evaluations.train_time_s[-1], run.evaluations.episodes[-1]) for run in cell.done)
+    return tuple(float(1000 * seconds / episodes) for seconds, episodes in last if episodes > 0)
 
 
 def _spread(minutes: tuple[float, ...]) -> tuple[float, float]:

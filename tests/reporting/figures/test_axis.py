@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build
-from erlbench.reporting.data.comparison import compare, with_nominal_steps
+from erlbench.reporting.data.comparison import compare, everything, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import curves as curve_figure
@@ -80,6 +80,16 @@ def test_runs_that_generations_end_say_so(tmp_path, monkeypatch):
     assert "budget 1 generations or 9,000,000 steps." in text
     assert "after 1 generations or 9,000,000 training steps (1,000 to 1,000 steps)" in text
     assert "Ant-v5, 1 generations" in text
+
+
+def test_budgets_that_end_after_the_same_generations_have_names_of_their_own(tmp_path):
+    """ESAC and ES of the ESAC paper's table 1: 60 and 50 episodes a generation, as many generations."""
+    for name, most in (("esac", 60), ("es", 50)):
+        make_run(tmp_path / "in", "Ant-v5", name, 0, [0, 1], total=most * 2000, generations=2)
+    page = everything(find_runs([tmp_path / "in"], pytest.fail))
+    names = [page.group_name(group) for group in page.groups]
+    assert names == ["Ant-v5, 2 generations or 100k steps", "Ant-v5, 2 generations or 120k steps"]
+    assert build([tmp_path / "in"], tmp_path / "out", {}, None, no_tasks).is_file()
 
 
 def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):

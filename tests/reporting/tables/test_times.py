@@ -39,6 +39,20 @@ def test_minutes_per_million_against_baseline_and_paper(tmp_path):
     assert row[-4:] == ["83", "−82.1 %", "0.75 + 0.75", "1 not run"]  # 1,500 updates in 2,000 steps
 
 
+def test_seconds_per_episode_where_the_paper_has_them(tmp_path):
+    for seed, pace in ((0, 0.01), (1, 0.03)):
+        make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2], seconds_per_step=pace)
+    runs = find_runs([tmp_path], pytest.fail)
+    episodes = {run.evaluations.episodes[-1] for run in runs}
+    assert episodes == {6}
+    study = make_study("time", "Figure 5", statistic="seconds_per_episode")
+    (comparison,) = compare(study, runs, None, pytest.fail)
+    table = times_table(comparison, load_published(), pytest.fail)
+    assert table.records[0]["ms_per_episode"] == pytest.approx((20_000 / 6 + 60_000 / 6) / 2)
+    assert "Per episode (ms)" in table.header
+    assert "Per episode (ms)" not in table_of(tmp_path)[0].header
+
+
 def test_what_makes_times_incomparable_is_said(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], cpu="A", jobs=2, simulated=True, processes=2)
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0], cpu="B")
