@@ -15,7 +15,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo reproduce test lint format typecheck bench wheel clean
+.PHONY: help install demo docs reproduce test lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,7 +42,7 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
 	@touch $@
 
-demo: $(STAMP) ## see something learn: figure, film and report in about a minute
+demo: $(STAMP) ## see something learn: figure, film and report in two minutes
 	$(BIN)/erlbench demo
 
 reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
@@ -64,6 +64,10 @@ format: $(STAMP) ## mend what ruff can mend
 typecheck: $(STAMP) ## check types
 	$(BIN)/mypy
 
+docs: $(STAMP) ## build the documentation site in site/ and check its links
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo 'site/index.html'
+
 bench: $(STAMP) ## measure speed
 	@[ -d benchmarks ] || { echo 'make bench: nothing to measure yet, there is no folder benchmarks/' >&2; exit 1; }
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -72,5 +76,5 @@ wheel: $(STAMP) ## build sdist and wheel into dist/
 	$(BIN)/python -m build
 
 clean: ## remove what was built; keeps .venv and results
-	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache
 	find algorithms envs erlbench tests -name __pycache__ -type d -prune -exec rm -rf {} +

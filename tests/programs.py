@@ -10,12 +10,20 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
+from ctypes.util import find_library
 
-PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver", "pdflatex": "texlive-latex-recommended"}
+PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver", "pdflatex": "texlive-latex-recommended",
+    "osmesa": "libosmesa6", "zsh": "zsh", "fish": "fish"}  # fmt: skip
+LIBRARIES = {"osmesa": "OSMesa"}
 TEST_ALL = "ERLBENCH_TEST_ALL"
 
 
-def missing(programs: Iterable[str], which: Callable[[str], object] = shutil.which) -> tuple[str, ...]:
+def which(name: str) -> object:
+    """Where a program or, of `LIBRARIES`, a library is."""
+    return find_library(LIBRARIES[name]) if name in LIBRARIES else shutil.which(name)
+
+
+def missing(programs: Iterable[str], which: Callable[[str], object] = which) -> tuple[str, ...]:
     """The programs that are not there, sorted; none where all tests must run. Raises `KeyError` for an unknown one."""
     packages = {program: PACKAGES[program] for program in programs}
     return () if os.environ.get(TEST_ALL) else tuple(sorted(name for name in packages if not which(name)))

@@ -17,7 +17,7 @@ from erlbench.errors import ErlbenchError, Interrupted, nearest
 # Every command, by what a user wants to do, in the order of their use.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Run": {
-        "demo": "See something learn: figure, film and report in about a minute.",
+        "demo": "See something learn: figure, film and report in two minutes.",
         "run": "Train algorithms on environments, or run the cells of a study.",
     },
     "Look": {

@@ -1,0 +1,50 @@
+"""The documentation site: it builds, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_the_repository_lead_somewhere(page):
+    """As one reads the Markdown on a forge; the site checks anchors, too."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+    targets = [target for target in LINK.findall(text) if not re.match(r"[a-z]+:|#", target)]
+    missing = [target for target in targets if not (page.parent / target.partition("#")[0]).exists()]
+    assert missing == []
+
+
+def build(folder: Path, config: Path) -> subprocess.CompletedProcess[str]:
+    words = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+        "-f",
+        str(config),
+    ]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.slow
+def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
+    done = build(tmp_path / "site", ROOT / "mkdocs.yml")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site" / "python.html").read_text()
+    assert 'id="erlbench.api.run"' in page
+    assert "Raises" in page
+    for html in (tmp_path / "site").rglob("*.html"):
+        assert re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://(?!erlbench)[^"]*"', html.read_text()) == []
