@@ -40,11 +40,11 @@ def measure() -> Iterator[Claim]:
 def _worker() -> Iterator[Claim]:
     """The start of a worker, once the fork server runs, and its memory after rollouts of Humanoid."""
     with ProcessPool(1) as pool:
-        _run(pool, _task(0, "nothing"))
+        _run(pool, task(0, "nothing"))
     starts, memory = [], []
     for _ in range(REPEATS):
         with ProcessPool(1) as pool:
-            starts.append(wall_seconds(lambda pool=pool: _run(pool, _task(0, "nothing"))))  # type: ignore[misc]
+            starts.append(wall_seconds(lambda pool=pool: _run(pool, task(0, "nothing"))))  # type: ignore[misc]
             memory.append(_run(pool, _humanoid(pool))["mib"])
     samples = {"seconds": np.array(starts)}
     yield Claim("start of a rollout worker", median(samples["seconds"]), 0.5, at_least=False, unit="s", samples=samples)
@@ -57,7 +57,7 @@ def _humanoid(pool: ProcessPool) -> Task:
     """A rollout of Humanoid."""
     settings, vector = policy("Humanoid-v5", (400, 300))
     settings |= {"episodes": 10, "record": True}
-    return replace(_task(1, "resident", settings), inputs={"parameters": pool.store.put("parameters", vector)})
+    return replace(task(1, "resident", settings), inputs={"parameters": pool.store.put("parameters", vector)})
 
 
 def _replay() -> Claim:
@@ -92,13 +92,13 @@ def efficiency(processes: int, lengths: np.ndarray) -> float:
     """The share of time that the processes sleep in tasks while there is always one more than they can do."""
     durations = np.random.default_rng(0).choice(MEAN * lengths / lengths.mean(), processes * TASKS_EACH)
     with ProcessPool(processes) as pool:
-        pool.submit(_task(index, "sleep", {"seconds": 0.5}) for index in range(processes))  # have the workers start
+        pool.submit(task(index, "sleep", {"seconds": 0.5}) for index in range(processes))  # have the workers start
         for _ in range(processes):
             pool.next_result()
         left, results = list(enumerate(durations, processes)), []
 
         def submit(count: int) -> None:
-            pool.submit(_task(index, "sleep", {"seconds": float(d)}) for index, d in left[:count])
+            pool.submit(task(index, "sleep", {"seconds": float(d)}) for index, d in left[:count])
             del left[:count]
 
         submit(processes)
@@ -115,7 +115,8 @@ def efficiency(processes: int, lengths: np.ndarray) -> float:
     return float(slept / (processes * (last - first)))
 
 
-def _task(number: int, function: str, settings: dict[str, Any] | None = None) -> Task:
+def task(number: int, function: str, settings: dict[str, Any] | None = None) -> Task:
+    """A task of a function of `benchmarks.tasks`."""
     return Task(number, function, f"benchmarks.tasks:{function}", (number,), settings or {})
 
 

@@ -12,5 +12,7 @@ def limit_threads() -> None:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The cores that this process may use; in a Slurm job those of its task, where Slurm does not bind it to them."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    task = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    return min(own, int(task)) if task.isdigit() and int(task) else own

@@ -13,14 +13,16 @@ from typing import Any
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
+from erlbench.experiment.pool_kind import LOCAL, check_kind
 from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
+from erlbench.launch.options import check_launcher
 
 MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
-TABLES = {"set": "settings", "env_set": "env_settings"}  # options of KEY=VALUE, and their tables in a file
+TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  # of KEY=VALUE; tables of a file
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,19 @@ class RunArguments:
         minimum=0,
         maximum=MOST_PROCESSES,
     )
+    launcher: str | None = setting(None, "run each cell as a job of local (submitit), slurm, ray or ray://HOST:PORT")
+    slurm_partition: str | None = setting(None, "Slurm's partition")
+    slurm_time: str | None = setting(
+        None, "time of a Slurm job, in minutes or as [DAYS-]HOURS:MINUTES; cells go on in the next"
+    )
+    slurm_cpus: int | None = setting(
+        None, "cores of a Slurm job, and its worker processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
+    )
+    slurm_mem: str | None = setting(None, "memory of a Slurm job, such as 8G")
+    slurm_set: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, metadata={"help": "a further option of sbatch: account, qos, constraint, ..."}
+    )
+    pool: str = setting("process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]")
     jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES)
     one_core: bool = setting(False, "no process uses a second core, not even one that is idle")
     device: str = setting(
@@ -108,6 +123,13 @@ class RunArguments:
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
         if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic != OWN):
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
+        check_kind(self.pool)
+        if self.launcher is not None:
+            check_launcher(self.launcher)
+        if self.slurm and self.launcher != "slurm":
+            raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
+        if self.pool != LOCAL and self.jobs > 1:
+            raise UsageError("--jobs above 1 needs --pool process: on a cluster each cell uses all nodes")
         if self.name is not None:
             check_name(self.name, "--name")
         for option in ("task_timeout", "worker_memory"):
@@ -115,6 +137,17 @@ class RunArguments:
                 raise UsageError(
                     f"{_option(option)} needs worker processes that can be ended; give --processes 1 or more, not 0"
                 )
+
+    @property
+    def slurm(self) -> dict[str, str]:
+        """What a Slurm job is asked for, by name."""
+        own = {
+            "partition": self.slurm_partition,
+            "time": self.slurm_time,
+            "cpus": self.slurm_cpus,
+            "mem": self.slurm_mem,
+        }
+        return {name: str(value) for name, value in {**own, **self.slurm_set}.items() if value is not None}
 
     @property
     def all_seeds(self) -> tuple[int, ...] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,7 +44,16 @@ SECTIONS = {
     ),
     "Evaluation": ("eval_freq", "eval_episodes", "final_episodes", "evaluate"),
     "This machine": ("processes", "jobs", "one_core", "device", "task_timeout", "worker_memory"),
-    "Other machines": ("shard",),
+    "Other machines": (
+        "shard",
+        "launcher",
+        "slurm_partition",
+        "slurm_time",
+        "slurm_cpus",
+        "slurm_mem",
+        "slurm_set",
+        "pool",
+    ),
     "Results": ("out", "name", "checkpoint_every", "force", "force_kernel", "dry_run"),
     "Output": ("quiet", "verbose"),
 }
@@ -64,10 +75,16 @@ METAVARS = {
     "preset": "NAME",
     "profile": "NAME",
     "shard": "I/N",
+    "pool": "KIND",
+    "launcher": "ENGINE",
+    "slurm_partition": "NAME",
+    "slurm_time": "TIME",
+    "slurm_mem": "SIZE",
+    "slurm_set": "KEY=VALUE",
     "name": "NAME",
     "device": "DEVICE",
 }
-REPEATED = ("algo", "env", "study", "studies", "set", "env_set")
+REPEATED = ("algo", "env", "study", "studies", "set", "env_set", "slurm_set")
 
 
 class RunCommand(click.Command):
@@ -122,6 +139,8 @@ def run(**given: Any) -> None:
         cells, part = _shard(cells, asked.shard, asked.quiet), shards.version(cells)
     options = RunOptions(
         processes=cores() if asked.processes is None else asked.processes,
+        pool=asked.pool,
+        per_node=asked.processes,
         jobs=asked.jobs,
         one_core=asked.one_core,
         device=asked.device,
@@ -138,6 +157,8 @@ def run(**given: Any) -> None:
     if asked.dry_run:
         _show_plan(cells, options)
         return
+    if asked.launcher is not None:
+        click.get_current_context().exit(_launch(cells, options, asked))
     from erlbench.running.runner import run_cells
 
     if len(cells) > 1 and not asked.quiet:
@@ -159,15 +180,33 @@ def _check_device(device: str) -> None:
         raise UsageError(f"--device {device}: there is no such GPU, {has}; see `erlbench doctor`, or take --device cpu")
 
 
-def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
-    """The cells of one shard; shards of another plan in the same folder are refused."""
+def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> int:
+    """Run or submit the cells by another engine."""
+    from erlbench.launch.jobs import launch
+    from erlbench.launch.options import LaunchOptions
+
+    assert asked.launcher is not None
+    if asked.processes is None:
+        options = dataclasses.replace(options, processes=1 if asked.launcher != "local" else options.processes)
+    how = LaunchOptions(asked.launcher, Path(asked.out or "results") / ".jobs", asked.slurm)
+    return launch(cells, options, how, _costs(cells))
+
+
+def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
+    """Core seconds of a cell, estimated by rules that are the same on all machines."""
     from erlbench.envs.registry import problem
     from erlbench.experiment.estimate import estimate
+
+    problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
+    return lambda cell: estimate(cell, problems[cell.env], 1).core_seconds
+
+
+def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
+    """The cells of one shard; shards of another plan in the same folder are refused."""
     from erlbench.running.results import RunDirectory
 
     shards.check_version(cells, shard, shards.version(cells), lambda path: RunDirectory(path).meta())
-    problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
-    parts = shards.split(cells, shard.of, lambda cell: estimate(cell, problems[cell.env], 1).core_seconds)
+    parts = shards.split(cells, shard.of, _costs(cells))
     if not quiet:
         click.echo(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells", err=True)
     return parts[shard.number - 1]

@@ -25,8 +25,13 @@ class PoolEvent:
 class Pool(Protocol):
     """Runs tasks. Whatever the pool and its size, a task's outcome is the same."""
 
-    store: Store
-    processes: int
+    @property
+    def store(self) -> Store:
+        """Where arrays are."""
+
+    @property
+    def processes(self) -> int:
+        """How many tasks may run at once."""
 
     @property
     def device(self) -> str:

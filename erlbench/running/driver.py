@@ -30,6 +30,7 @@ from erlbench.work.tasks import ArrayRef, Output, Perturbed, ReplayView, Result,
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
+NODES = ("node joined", "node lost", "node refused")  # events that the user is told at once
 SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 CORE_TYPES = (
     ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
@@ -195,6 +196,8 @@ class Driver:
     def _take_events(self) -> None:
         for event in (event for pool in self._pools for event in pool.events()):
             self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
+            if event.event in NODES:
+                self.warnings.append(f"{event.event}: {event.message}")
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
 

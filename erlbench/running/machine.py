@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import erlbench
-from erlbench.running import kernel
+from erlbench.work import kernel
 
 PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 

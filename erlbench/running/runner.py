@@ -11,32 +11,37 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
-from erlbench.envs.registry import problem
+from erlbench.envs.registry import Problem, problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
-from erlbench.pool import Pool, ProcessPool, SimulatedPool, create
-from erlbench.running import kernel, machine, progress, signals
+from erlbench.experiment.pool_kind import LOCAL
+from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool, make
+from erlbench.pool.registry import connected
+from erlbench.running import machine, progress, signals
 from erlbench.running.driver import Driver, Options
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Job, Reading
 from erlbench.running.results import RunDirectory
+from erlbench.work import kernel
 from erlbench.work.replay import Replay
+from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 REFRESH = 0.25  # seconds between two readings of a cell
 STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
 
 
-def run_cells(cells: Sequence[Cell], options: RunOptions) -> int:
-    """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted."""
-    stop = threading.Event()
-    with signals.heeded(stop):
+def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event | None = None) -> int:
+    """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`."""
+    stop = stop or threading.Event()
+    with connected(options.pool), signals.heeded(stop):
         return _run_cells(cells, options, stop)
 
 
@@ -117,7 +122,7 @@ class Runner:
         self.display = display
         self.stop = stop
         self._machine = machine.describe()
-        self._pools: dict[int, Pool] = {}  # by thread
+        self._pools: dict[int, tuple[int | None, Pool]] = {}  # by thread, with the processes asked for
 
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
@@ -136,12 +141,12 @@ class Runner:
 
     def interrupt(self) -> None:
         """Have tasks that run in this very process give way; the drivers then see that they are to stop."""
-        for pool in [*self._pools.values()]:
+        for _, pool in [*self._pools.values()]:
             pool.interrupt()
 
     def close(self) -> None:
         """End all workers."""
-        for pool in self._pools.values():
+        for _, pool in self._pools.values():
             pool.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
@@ -216,28 +221,36 @@ class Runner:
         return message
 
     def pool(self, cell: Cell) -> Pool:
-        """This thread's pool, made anew when the cell needs another number of processes."""
-        wanted = processes_for(cell, self.options)
+        """This thread's pool, made anew when the cell needs another one."""
+        options = self.options
+        wanted = processes_for(cell, options)
         thread = threading.get_ident()
-        pool = self._pools.get(thread)
-        if pool is None or pool.processes != wanted:
+        known, pool = self._pools.get(thread, (None, None))
+        if pool is None or known != wanted:
             if pool is not None:
                 pool.close()
-            options = self.options
-            pool = self._pools[thread] = create(
+            pool_options = PoolOptions(
                 wanted,
                 options.device,
                 options.task_timeout,
-                one_core=options.one_core,
-                worker_memory=options.worker_memory,
+                options.one_core,
+                options.force_kernel,
+                options.worker_memory,
             )
+            pool = make(options.pool, pool_options)
+            self._pools[thread] = wanted, pool
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
 
 
-def processes_for(cell: Cell, options: RunOptions) -> int:
-    """The processes that a cell gets: its job's share, and no more than a synchronous algorithm has work for."""
+def processes_for(cell: Cell, options: RunOptions) -> int | None:
+    """The processes that a cell gets: its job's share, and no more than a synchronous algorithm has work for.
+
+    On a cluster, the most on each node; None for all that are free there.
+    """
+    if options.pool != LOCAL:
+        return options.per_node
     wanted = options.processes if cell.processes is None else cell.processes
     if not wanted:
         return 0
@@ -272,7 +285,7 @@ class Run:
         self.directory = directory
         self.runner = runner
         task = problem(cell.env, cell.env_settings)
-        self.replay = Replay(directory.path / "replay", task.observation_size, task.action_size)
+        self.replay = _replay(directory.path / "replay", task)
         context = Context(
             task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
         )
@@ -297,6 +310,7 @@ class Run:
         self._read = self._written = 0.0
         start = {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "pool": runner.options.pool,
             "processes": pool.processes,
             "jobs": runner.options.jobs,
             "one_core": runner.options.one_core,
@@ -361,3 +375,10 @@ class Run:
             return_mean=driver.last_return,
             **more,
         )
+
+
+def _replay(home: Path, problem: Problem) -> Replay:
+    """The replay in the run directory, or on the node's own disk where there is one."""
+    sizes = problem.observation_size, problem.action_size
+    scratch = scratch_folder()
+    return ScratchReplay(home, scratch, *sizes) if scratch else Replay(home, *sizes)

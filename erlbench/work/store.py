@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ class Store:
         self._table: tuple[NoiseTable, np.ndarray] | None = None  # the one that was last read
 
     @classmethod
-    def create(cls) -> Store:
+    def create(cls) -> Self:
         """A new store, held by this process; stores that nobody holds any more are removed first."""
         remove_abandoned()
         store = cls(tempfile.mkdtemp(prefix=PREFIX, dir=shared_memory_folder()))

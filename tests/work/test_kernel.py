@@ -9,14 +9,14 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.machine import mixed_kernels, parse_machine
-from erlbench.running import kernel
+from erlbench.work import kernel
 from tests.algorithms.test_conformance import interrupt_after
 from tests.runs import make_cell, run
 
 
 def test_the_kernel_is_that_of_the_library():
     """In another process, where OpenBLAS is told to take an older processor's kernel."""
-    code = "from erlbench.running import kernel; print(kernel.name(kernel.describe()))"
+    code = "from erlbench.work import kernel; print(kernel.name(kernel.describe()))"
     env = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
     told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
     here = kernel.describe()

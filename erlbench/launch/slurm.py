@@ -1,0 +1,75 @@
+"""Slurm: an array of jobs, one for each cell, which save and are queued again when preempted or out of time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from erlbench.errors import UsageError
+from erlbench.experiment.cells import RunOptions
+from erlbench.launch.job import Job
+from erlbench.launch.options import LaunchOptions
+from erlbench.launch.submission import require_submitit
+
+SIGNAL_DELAY = 120  # seconds before the end of a job's time at which it is told to save
+TIMEOUTS = 1000  # times that a cell may run out of time before it is given up
+TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d)(?::(?P<seconds>\d\d))?")
+KNOWN = ("partition", "account", "qos", "constraint", "mem", "gres", "gpus_per_node", "exclude", "nodelist", "comment")
+
+
+def submit(jobs: Sequence[Job], options: RunOptions, how: LaunchOptions) -> int:
+    """Submit the jobs and say how to watch them; 0."""
+    submitit = require_submitit()
+    if shutil.which("sbatch") is None:
+        raise UsageError(
+            "there is no Slurm here (no command sbatch); give this command on a login node, or choose --launcher local"
+        )
+    executor = submitit.SlurmExecutor(how.logs, max_num_timeout=TIMEOUTS)
+    wanted = parameters(how.slurm, options.jobs)
+    executor.update_parameters(**wanted)
+    cores = wanted["cpus_per_task"]
+    jobs = [replace(job, options=replace(job.options, processes=cores, per_node=cores, jobs=1)) for job in jobs]
+    try:
+        with executor.batch():
+            submitted = [executor.submit(job) for job in jobs]
+        array = submitted[0].job_id.partition("_")[0]
+    except Exception as error:  # submitit raises errors of its own and of subprocess
+        raise UsageError(
+            f"Slurm did not take the jobs: {(str(error).strip() or type(error).__name__)[-300:]}"
+        ) from error
+    folders = " ".join(sorted({str(cell.out) for job in jobs for cell in job.cells}))
+    click.echo(f"{len(submitted)} jobs in array {array} of Slurm; their output is in {how.logs}")
+    click.echo(f"Watch them:  erlbench show {folders} --follow\nEnd them:    scancel {array}")
+    return 0
+
+
+def parameters(given: Mapping[str, str], jobs: int) -> dict[str, Any]:
+    """What submitit's Slurm executor takes, from the command line's texts; unknown names go to sbatch as they are."""
+    found: dict[str, Any] = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(given.get("cpus", 1))}
+    found["array_parallelism"] = jobs if jobs > 1 else 1000
+    if "time" in given:
+        found["time"] = minutes(given["time"])
+    further = {}
+    for name, value in given.items():
+        key = name.replace("-", "_")
+        if key in KNOWN:
+            found[key] = value
+        elif key not in ("cpus", "time"):
+            further[name.replace("_", "-")] = value
+    return found | ({"additional_parameters": further} if further else {})
+
+
+def minutes(text: str) -> int:
+    """Minutes from "90", "1:30:00", "1:30" (hours) or "2-12:00:00" (days)."""
+    if text.isdigit() and int(text):
+        return int(text)
+    match = TIME.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--slurm-time must be minutes (90) or [DAYS-]HOURS:MINUTES[:SECONDS], not '{text}'")
+    days, hours, mins, seconds = (int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds"))
+    return max(1, 1440 * days + 60 * hours + mins + (seconds > 0))

@@ -1,0 +1,117 @@
+"""Connecting to a Ray cluster: its address, its nodes, and an agent on each of them."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from erlbench.errors import UsageError
+from erlbench.pool.cluster.agent import Agent, Facts, installed
+from erlbench.pool.options import PoolOptions
+
+PATIENCE = 10.0  # seconds to wait for the head
+SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB unless told
+
+
+@dataclass(frozen=True)
+class Member:
+    """A node of the cluster that has free cores."""
+
+    node_id: str
+    host: str
+    cores: int
+
+
+def connect(address: str) -> bool:
+    """Connect this process to the cluster at `address` ("auto": this machine's); whether it was this call that did.
+
+    Raises `UsageError` when there is none.
+    """
+    if not installed():
+        raise UsageError("--pool ray needs a package that is missing; install it by: pip install 'erlbench[ray]'")
+    import ray
+
+    if ray.is_initialized():
+        return False
+    try:
+        if address != "auto":
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host, int(port)), PATIENCE).close()  # Ray itself tries for minutes
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+        where = "on this machine" if address == "auto" else f"at {address}"
+        raise UsageError(
+            f"there is no Ray cluster {where} ({cause(error)}); start one by `ray start --head`, or name the head's "
+            "address: --pool ray://HOST:6379"
+        ) from error
+    return True
+
+
+def disconnect() -> None:
+    """Leave the cluster; actors of this process end with it."""
+    import ray
+
+    if ray.is_initialized():
+        ray.shutdown()
+
+
+def members() -> list[Member]:
+    """The nodes that are alive and have a free core."""
+    import ray
+    from ray._private.state import available_resources_per_node
+
+    free = available_resources_per_node()  # type: ignore[no-untyped-call]
+    found = []
+    for node in ray.nodes():  # type: ignore[no-untyped-call]
+        cores = int(free.get(node["NodeID"], {}).get("CPU", 0)) if node["Alive"] else 0
+        if cores >= 1:
+            found.append(Member(node["NodeID"], node["NodeManagerHostname"], cores))
+    return found
+
+
+def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
+    """An agent on `member`, with `processes` of its cores."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    actor_class: Any = ray.remote(concurrency_groups={"post": 1, "collect": 1})  # type: ignore[call-overload]
+    actor = actor_class(Agent).options(
+        num_cpus=processes,
+        max_restarts=0,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(member.node_id, soft=False),
+    )
+    return actor.remote(processes, options)
+
+
+def objection(here: Facts, there: Facts, force_kernel: bool) -> str:
+    """Why a node cannot be used; empty when it can."""
+    for name, own, other in (
+        ("erlbench", here.erlbench, there.erlbench),
+        ("Python", _minor(here.python), _minor(there.python)),
+    ):
+        if own != other:
+            return f"it has {name} {other}, the driver {own}; install the same there"
+    if there.shared_memory < SHARED_MEMORY:
+        return (
+            f"its shared memory has {there.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
+            "make it larger (docker run --shm-size)"
+        )
+    if there.arithmetic != here.arithmetic and not force_kernel:
+        return (
+            f"it computes by {there.arithmetic}, the driver by {here.arithmetic}, so that results would "
+            "differ in their last digits; set OPENBLAS_CORETYPE alike on all nodes, or give --force-kernel"
+        )
+    return ""
+
+
+def cause(error: Exception) -> str:
+    """What an error of Ray's says, in one line."""
+    text = str(getattr(error, "cause", None) or error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (lines[-1] if "Traceback" in text else lines[0])[:300] if lines else type(error).__name__
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,334 @@
+"""The pool of a Ray cluster: the driver's side.
+
+The driver keeps every array itself, since results bring theirs. So a node that dies takes nothing with it but the tasks
+under way, and these run again elsewhere: a task is a pure function of what it names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import ceil, inf
+from typing import Any, Self
+
+from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
+from erlbench.pool.base import PoolEvent, Queue, name
+from erlbench.pool.cluster import connection
+from erlbench.pool.cluster.agent import Answer, Report, facts
+from erlbench.pool.cluster.node import Node
+from erlbench.pool.cluster.store import ClusterStore
+from erlbench.pool.failures import as_error
+from erlbench.pool.options import PoolOptions
+from erlbench.work.tasks import Result, Task
+
+LOOK = 2.0  # seconds between two looks at which nodes there are
+START = 120.0  # seconds in which an agent must have started
+ALONE = 60.0  # seconds to wait for a node when all are gone
+LOSSES = 3  # nodes that a task may take with it
+RATE = 0.1  # weight of the last task in the mean duration of its kind
+
+
+class RayPool:
+    """Runs tasks on all nodes of the Ray cluster that this process is connected to.
+
+    `options.processes` is the most processes on each node; None: the node's free cores.
+    """
+
+    def __init__(self, options: PoolOptions) -> None:
+        """Raises `UsageError` when no node of the cluster can be used; this process is connected to it."""
+        self.device = options.device
+        self._options = options
+        self._here = facts()
+        self.store = ClusterStore.create()
+        self._queue = Queue(lambda task: task.gradient)
+        self._nodes: dict[str, Node] = {}  # by node id
+        self._starting: dict[str, tuple[connection.Member, Any, Any, float]] = {}  # agent, its facts, deadline
+        self._refused: dict[str, str] = {}
+        self._objects: dict[str, Any] = {}  # arrays that Ray holds
+        self._finished: deque[Result | ErlbenchError] = deque()
+        self._events: list[PoolEvent] = []
+        self._losses: dict[int, list[str]] = {}
+        self._seconds: dict[tuple[str, str], float] = {}  # mean duration by kind and function
+        self._epoch = 0
+        self._looked = -inf
+        self._slots = 0  # given out so far
+        try:
+            self._wait_for_nodes(START)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def processes(self) -> int:
+        """Processes of all nodes together; nodes come and go."""
+        return sum(node.slots for node in self._nodes.values())
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of tasks, arrays and replays that went to the nodes there are."""
+        return sum(node.bytes_sent for node in self._nodes.values())
+
+    # -- the interface of pools -----------------------------------------------------------------------------------
+
+    def prepare(self, task: Task, workers: int) -> None:
+        share = workers / max(1, self.processes)
+        for node in self._nodes.values():
+            node.prepare(task, min(node.slots, ceil(share * node.slots)))
+        while any(node.prepared < node.preparations for node in self._nodes.values()):
+            self._wait(LOOK)
+            if self._finished and isinstance(item := self._finished.popleft(), ErlbenchError):
+                raise item
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._queue.add(tasks)
+        self._dispatch()
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        end = inf if timeout is None else time.monotonic() + timeout
+        while not self._finished and len(self._queue):
+            left = end - time.monotonic()
+            if left <= 0 and timeout:
+                return None
+            self.look()
+            self._wait(max(0.0, min(left, LOOK)))
+            if timeout is not None and time.monotonic() >= end:
+                break
+        if not self._finished:
+            return None
+        item = self._finished.popleft()
+        if isinstance(item, ErlbenchError):
+            raise item
+        return item
+
+    def running(self) -> Mapping[int, Task]:
+        """Slot -> task; of the tasks that a node has, the first ones run."""
+        return {
+            node.first_slot + place: task
+            for node in self._nodes.values()
+            for place, task in zip(range(node.slots), node.sent.values())
+        }
+
+    def events(self) -> list[PoolEvent]:
+        events, self._events = self._events, []
+        return events
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._epoch += 1
+        for node in self._nodes.values():
+            node.reset(self._epoch)
+        self._queue.clear()
+        self._finished.clear()
+        self._objects.clear()
+        self._losses.clear()
+        self.store.take_freed()
+
+    def interrupt(self) -> None:
+        """Nothing: `reset` ends the tasks, which run in other processes."""
+
+    def close(self) -> None:
+        import ray
+
+        agents = [node.agent for node in self._nodes.values()] + [start[1] for start in self._starting.values()]
+        try:
+            ray.wait([agent.close.remote() for agent in agents], num_returns=len(agents), timeout=5) if agents else None
+            for agent in agents:
+                ray.kill(agent)
+        except ray.exceptions.RayError:
+            pass  # the cluster is gone
+        self._nodes.clear()
+        self._starting.clear()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # -- tasks out, results in ------------------------------------------------------------------------------------
+
+    def _dispatch(self) -> None:
+        """Send ready tasks to nodes that have room, lowest (priority, id) first."""
+        freed = self.store.take_freed()
+        for array in freed:
+            self._objects.pop(array, None)
+        chosen: dict[str, list[Task]] = {}
+        load = {node_id: len(node.sent) for node_id, node in self._nodes.items()}
+        for node in self._nodes.values():
+            node.free(freed)
+        while (lane := self._first_lane()) is not None:
+            task = self._queue.first(lane)
+            assert task is not None
+            seconds = self._seconds.get((task.kind, task.function), inf)
+            room = [
+                node_id for node_id, node in self._nodes.items()
+                if load[node_id] < (node.slots if seconds == inf else node.limit(seconds))
+            ]  # fmt: skip
+            if not room:
+                break
+            task = self._queue.pop(lane)
+            best = min(room, key=lambda node_id: self._rank(node_id, task, load[node_id]))
+            chosen.setdefault(best, []).append(task)
+            load[best] += 1
+        for node_id, tasks in chosen.items():
+            self._nodes[node_id].post(tasks, self.store, self._objects)
+
+    def _first_lane(self) -> bool | None:
+        heads = [(self._queue.ready(lane)[0], lane) for lane in (False, True) if self._queue.ready(lane)]
+        return min(heads)[1] if heads else None
+
+    def _rank(self, node_id: str, task: Task, load: int) -> tuple[float, float]:
+        """Gradient tasks go where least must be sent, others where least is to be done."""
+        node = self._nodes[node_id]
+        share = load / node.slots
+        return (
+            (node.missing(task), share)
+            if task.gradient and load < node.slots
+            else (inf if task.gradient else 0.0, share)
+        )
+
+    def _wait(self, timeout: float) -> None:
+        """Take in what the nodes have to say, at most `timeout` seconds."""
+        import ray
+
+        by_answer = {node.answer: node_id for node_id, node in self._nodes.items()}
+        by_answer |= {start[2]: node_id for node_id, start in self._starting.items()}
+        if not by_answer:
+            time.sleep(min(timeout, 0.1))
+            return
+        ready, _ = ray.wait(list(by_answer), num_returns=1, timeout=timeout)
+        if ready:
+            more, _ = ray.wait(list(by_answer), num_returns=len(by_answer), timeout=0)
+            for answer in more:
+                if by_answer[answer] in self._nodes:
+                    self._receive(by_answer[answer])
+                else:
+                    self._admit(by_answer[answer])
+            self._dispatch()
+
+    def _receive(self, node_id: str) -> None:
+        import ray
+
+        node = self._nodes[node_id]
+        try:
+            report: Report = ray.get(node.answer)
+        except ray.exceptions.RayError as error:
+            self._lost(node_id, error)
+            return
+        node.ask_again()
+        node.prepared = report.prepared
+        if report.epoch != self._epoch:
+            return
+        self._events += [replace(event, message=f"{node.name}: {event.message}") for event in report.events]
+        if self.device == "auto":
+            self.device = report.device
+        for answer in report.answers:
+            self._returned(node, answer)
+        if report.failed is not None:
+            self._finished.append(as_error(f"node {node.name}", report.failed))
+
+    def _returned(self, node: Node, answer: Answer) -> None:
+        task = node.sent.pop(answer.task)
+        self._losses.pop(task.id, None)
+        if answer.failure is not None:
+            node.forget_forms()
+            self._queue.drop(task.id)
+            self._finished.append(as_error("", answer.failure))
+            return
+        for array, value in answer.arrays.items():
+            self.store.put(array, value)
+        node.made(answer.arrays)
+        end = time.monotonic()  # the nodes' clocks are used for durations only
+        kind = task.kind, task.function
+        mean = self._seconds.get(kind, answer.seconds)
+        self._seconds[kind] = mean + RATE * (answer.seconds - mean)
+        slot = node.first_slot + answer.slot
+        result = Result(task.id, answer.values, answer.references, end - answer.seconds, end, slot)
+        self._queue.finish(result)
+        self._finished.append(result)
+
+    # -- nodes that come and go -----------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Start agents on nodes that are new, and give up those that do not start."""
+        now = time.monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        for member in connection.members():
+            if member.node_id not in self._nodes and member.node_id not in self._starting | self._refused:
+                slots = min(member.cores, self._options.processes or member.cores)
+                agent = connection.start_agent(member, slots, self._options)
+                self._starting[member.node_id] = member, agent, agent.facts.remote(), now + START
+        for node_id, (member, agent, _, deadline) in list(self._starting.items()):
+            if now > deadline:
+                self._refuse(node_id, member.host, f"its agent has not started within {START:.0f} seconds", agent)
+
+    def _admit(self, node_id: str) -> None:
+        """Use a node whose agent has started, or refuse it."""
+        import ray
+
+        member, agent, answer, _ = self._starting[node_id]
+        try:
+            objection = connection.objection(self._here, ray.get(answer), self._options.force_kernel)
+        except ray.exceptions.RayError as error:
+            objection = f"its agent did not start: {connection.cause(error)}"
+        if objection:
+            self._refuse(node_id, member.host, objection, agent)
+            return
+        del self._starting[node_id]
+        slots = min(member.cores, self._options.processes or member.cores)
+        node = self._nodes[node_id] = Node(f"{member.host} ({node_id[:6]})", agent, slots, self._slots)
+        self._slots += slots
+        node.reset(self._epoch)
+        self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {slots} processes"))
+
+    def _refuse(self, node_id: str, host: str, why: str, agent: Any) -> None:
+        import ray
+
+        del self._starting[node_id]
+        ray.kill(agent)
+        self._refused[node_id] = f"node {host} ({node_id[:6]}) is not used: {why}"
+        self._events.append(PoolEvent(time.monotonic(), "node refused", self._refused[node_id]))
+
+    def _lost(self, node_id: str, error: Exception) -> None:
+        """Run the tasks of a node that is gone on others."""
+        node = self._nodes.pop(node_id)
+        message = f"{node.name} with {len(node.sent)} tasks: {connection.cause(error)}"
+        self._events.append(PoolEvent(time.monotonic(), "node lost", message))
+        for task in node.sent.values():
+            losses = self._losses.setdefault(task.id, [])
+            losses.append(message)
+            if len(losses) < LOSSES:
+                self._queue.again(task)
+            else:
+                self._queue.drop(task.id)
+                self._finished.append(TaskError(f"{name(task)} has ended {LOSSES} nodes", "\n".join(losses)))
+        if not self._nodes:
+            try:
+                self._wait_for_nodes(ALONE)
+            except UsageError as problem:
+                raise CellError(f"all nodes of the cluster are gone; the same command continues. {problem}") from error
+
+    def _wait_for_nodes(self, seconds: float) -> None:
+        """Wait until there is one node at least, and for those that start with it."""
+        end = time.monotonic() + seconds
+        while not self._nodes or self._starting:
+            self.look()
+            if not self._nodes and not self._starting and (self._refused or time.monotonic() > end):
+                reasons = "; ".join(self._refused.values()) or "it has no free cores"
+                raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
+            if time.monotonic() > end:
+                break
+            self._wait(0.2)

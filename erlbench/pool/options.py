@@ -1,0 +1,17 @@
+"""What every kind of pool is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """Processes, device and limits of a pool."""
+
+    processes: int | None = None  # on this machine, or at most on each node of a cluster; None: every free core there
+    device: str = "cpu"  # of gradient tasks: cpu, cuda, cuda:0, ..., or auto
+    task_timeout: float = 1800.0  # seconds
+    one_core: bool = False  # no process uses a second core that is idle
+    force_kernel: bool = False  # use nodes whose BLAS computes with other kernels, too
+    worker_memory: int | None = None  # bytes after which a worker is replaced

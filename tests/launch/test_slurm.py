@@ -1,0 +1,100 @@
+"""What Slurm is asked for; a program in place of sbatch records it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.launch.options import check_launcher
+from erlbench.launch.slurm import minutes, parameters
+from erlbench.threads import cores
+
+SBATCH = """#!/bin/sh
+cat "$1" > {record}
+echo Submitted batch job 4711
+"""
+RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--launcher", "slurm"]
+
+
+def fake_slurm(folder: Path, sbatch: str) -> str:
+    """A PATH on which there is a Slurm, whose sbatch is the given shell script."""
+    for name, text in (("sbatch", sbatch), ("srun", "#!/bin/sh\n")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def run(out: Path, *words: str, path: str) -> subprocess.CompletedProcess[str]:
+    command = [*RUN, "--out", str(out), *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=120)
+
+
+def test_an_array_with_one_job_for_each_cell(tmp_path):
+    record = tmp_path / "submitted"
+    path = fake_slurm(tmp_path, SBATCH.format(record=record))
+    words = ["--seeds", "3", "--slurm-partition", "long", "--slurm-time", "1-00:30:00", "--slurm-cpus", "4"]
+    words += ["--slurm-set", "account=lab", "--slurm-set", "nice=10", "--jobs", "2"]
+    done = run(tmp_path / "out", *words, path=path)
+    assert done.returncode == 0, done.stderr
+    assert re.search("3 jobs in array 4711 of Slurm", done.stdout)
+    assert f"Watch them:  erlbench show {tmp_path / 'out'} --follow\nEnd them:    scancel 4711\n" in done.stdout
+    lines = set(re.findall(r"#SBATCH --(\S+)", record.read_text()))
+    expected = {"array=0-2%2", "partition=long", "time=1470", "cpus-per-task=4", "account=lab", "nice=10"}
+    assert expected <= lines
+    assert "signal=USR2@120" in lines
+    assert not list((tmp_path / "out").rglob("eval.csv"))
+
+
+def test_no_slurm_here(tmp_path):
+    (tmp_path / "bin").mkdir()
+    done = run(tmp_path / "out", path=str(tmp_path / "bin"))
+    assert (done.returncode, done.stderr) == (
+        2,
+        "erlbench: there is no Slurm here (no command sbatch); give this command on a login node, or choose --launcher "
+        "local\n",
+    )
+
+
+def test_a_slurm_that_refuses(tmp_path):
+    refusal = "#!/bin/sh\necho 'sbatch: error: invalid partition specified: nowhere' >&2\nexit 1\n"
+    done = run(tmp_path / "out", "--slurm-partition", "nowhere", path=fake_slurm(tmp_path, refusal))
+    assert done.returncode == 2
+    assert "erlbench: Slurm did not take the jobs: sbatch: error: invalid partition specified: nowhere" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90", 90), ("1:30:00", 90), ("1:30", 90), ("2-12:00:00", 3600), ("0:00:30", 1)]
+)
+def test_minutes(text, expected):
+    assert minutes(text) == expected
+
+
+@pytest.mark.parametrize("text", ["0", "x", "1:2:3", "-5", "1h"])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(UsageError, match="--slurm-time must be"):
+        minutes(text)
+
+
+def test_unknown_options_go_to_sbatch_as_they_are():
+    found = parameters({"mem": "8G", "mail_user": "a@b.c"}, jobs=1)
+    assert found["mem"] == "8G"
+    assert found["additional_parameters"] == {"mail-user": "a@b.c"}
+    assert found["cpus_per_task"] == 1
+
+
+@pytest.mark.parametrize("name", ["slrum", "local://x", "ray://", ""])
+def test_unknown_launchers_are_refused(name):
+    with pytest.raises(UsageError, match="--launcher must be local, slurm, ray or ray://HOST:PORT"):
+        check_launcher(name)
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", 1), ("0", None), ("", None), ("10000", None)])
+def test_a_slurm_job_has_the_cores_of_its_task(value, expected, monkeypatch):
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", value)
+    assert cores() == (expected or len(os.sched_getaffinity(0)))

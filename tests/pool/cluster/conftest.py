@@ -1,0 +1,48 @@
+"""A Ray cluster of several real nodes (raylets) on this machine."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+MEMORY = 80 * 2**20  # bytes of each node's object store
+
+
+class Nodes:
+    """The cluster, and this process's connection to it."""
+
+    def __init__(self) -> None:
+        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY}
+        self.cluster = Cluster(initialize_head=True, head_node_args=head)
+        ray.init(address=self.cluster.address, log_to_driver=False, logging_level=logging.ERROR)
+
+    @property
+    def kind(self) -> str:
+        """What --pool takes."""
+        return f"ray://{self.cluster.address}"
+
+    def add(self, cores: int = 1):
+        return self.cluster.add_node(num_cpus=cores, object_store_memory=MEMORY)
+
+    def kill(self, node) -> None:
+        """End a node's raylet by SIGKILL; its processes follow."""
+        self.cluster.remove_node(node, allow_graceful=False)
+
+    def close(self) -> None:
+        ray.shutdown()
+        self.cluster.shutdown()
+
+
+@pytest.fixture(scope="package")
+def nodes():
+    """A head without cores, and two nodes with one core each."""
+    found = Nodes()
+    try:
+        for _ in range(2):
+            found.add()
+        yield found
+    finally:
+        found.close()

@@ -1,0 +1,46 @@
+"""Every synchronous algorithm writes the same rows on two nodes as in one process."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from erlbench.experiment.cells import RunOptions
+from erlbench.running import progress
+from erlbench.running.runner import Runner
+from tests.algorithms.test_conformance import SYNCHRONOUS
+from tests.runs import all_rows, make_cell, run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory):
+    """algorithm -> the rows of a run in this process."""
+    known: dict[str, dict] = {}
+
+    def found(algo: str, **changes):
+        if algo not in known:
+            cell = make_cell(algo, tmp_path_factory.mktemp(algo), **changes)
+            assert run(cell) == 0
+            known[algo] = all_rows(cell.directory)
+        return known[algo]
+
+    return found
+
+
+@pytest.fixture(scope="module")
+def runner(nodes):
+    """One that keeps its pool on both nodes from cell to cell."""
+    options = RunOptions(1, verbosity=-1, device="cpu", pool=nodes.kind)
+    made = Runner(options, progress.create(-1), threading.Event())
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
+def test_two_nodes_give_the_rows_of_one_process(algo, serial, runner, tmp_path):
+    cell = make_cell(algo, tmp_path)
+    assert runner.run(cell) == "done"
+    assert all_rows(cell.directory) == serial(algo)

@@ -1,0 +1,76 @@
+"""No cluster, no free cores, nodes that cannot be used, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import ray
+
+from erlbench.errors import UsageError
+from erlbench.pool.cluster import ray_pool
+from erlbench.pool.cluster.ray_pool import RayPool
+from erlbench.pool.options import PoolOptions
+from tests.pool.cluster.conftest import Nodes
+from tests.runs import heed_interrupts
+
+RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5"]
+
+
+def test_no_cluster_at_the_address(tmp_path):
+    command = [*RUN, "--out", str(tmp_path / "out"), "--pool", "ray://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert re.fullmatch(r"erlbench: there is no Ray cluster at 127\.0\.0\.1:1 \(.*\); start one by .*\n", done.stderr)
+    assert not list(tmp_path.rglob("eval.csv"))
+
+
+@pytest.mark.slow
+def test_a_cluster_without_free_cores(nodes, monkeypatch):
+    monkeypatch.setattr(ray_pool, "START", 3.0)
+    monkeypatch.setattr(ray_pool.connection, "members", list)
+    with pytest.raises(UsageError, match="no node of the Ray cluster can be used: it has no free cores"):
+        RayPool(PoolOptions())
+
+
+@pytest.mark.slow
+def test_nodes_with_another_version_are_named(nodes, monkeypatch):
+    monkeypatch.setattr("erlbench.__version__", "9.9.9")  # of the driver
+    with pytest.raises(UsageError, match=r"node .* is not used: it has erlbench .*, the driver 9\.9\.9"):
+        RayPool(PoolOptions())
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes: Nodes, tmp_path: Path):
+    command = [
+        *RUN,
+        "--out",
+        str(tmp_path),
+        "--pool",
+        nodes.kind,
+        "--total-timesteps",
+        "300000",
+        "--eval-freq",
+        "100000",
+    ]
+    process = subprocess.Popen(command, text=True, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
+    folder = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
+    end = time.monotonic() + 90
+    while not ((folder / "tasks.csv").exists() and (folder / "tasks.csv").stat().st_size > 2000):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "To go on: erlbench run" in errors
+    assert list((folder / "checkpoint").iterdir())
+    end = time.monotonic() + 30
+    while ray.available_resources().get("CPU", 0) < ray.cluster_resources()["CPU"]:
+        assert time.monotonic() < end, "an actor holds a core"
+        time.sleep(0.1)

@@ -1,0 +1,86 @@
+"""Parts of the cluster's pool that need no cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.experiment.pool_kind import check_kind, cluster_address
+from erlbench.pool.cluster.agent import Facts
+from erlbench.pool.cluster.connection import objection
+from erlbench.work.replay import Replay, ReplayReader
+from erlbench.work.replica import Extent, copy_of, read_block, write_block
+
+HERE = Facts("driver", "0.1.0", "3.11.7", "openblas Haswell", 2**30)
+
+
+def append(replay: Replay, random: np.random.Generator, lengths: list[int]) -> None:
+    steps = sum(lengths)
+    replay.append(
+        random.normal(size=(steps + len(lengths), 3)),
+        random.uniform(-1, 1, (steps, 2)),
+        random.normal(size=steps),
+        np.ones(steps),
+        lengths,
+    )
+
+
+def test_a_copy_of_a_replay_grows_block_by_block(tmp_path):
+    random, replay = np.random.default_rng(1), Replay(tmp_path / "replay", 3, 2)
+    extent = Extent()
+    for lengths in ([4, 2], [1], [3, 3, 5]):
+        append(replay, random, lengths)
+        block, extent = read_block(replay.view(), extent)
+        assert len(block.transitions) == 4 * 4 * sum(lengths)
+        write_block(tmp_path / "copy", block)
+    assert extent == Extent(replay.length, replay.rows)
+    for name in ("observations.f32", "transitions.f32", "rows.i32"):
+        assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "replay" / name).read_bytes()
+    original, copy = ReplayReader(replay.view()), ReplayReader(copy_of(replay.view(), tmp_path / "copy"))
+    np.testing.assert_array_equal(original.transitions, copy.transitions)
+    replay.close()
+
+
+def test_an_older_view_needs_no_more_than_its_own_rows(tmp_path):
+    random, replay = np.random.default_rng(1), Replay(tmp_path / "replay", 3, 2)
+    append(replay, random, [4, 2])
+    view = replay.view()
+    append(replay, random, [7])
+    block, extent = read_block(view, Extent())
+    assert extent == Extent(6, 8)
+    assert len(block.observations) == 4 * 3 * 8
+    replay.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, ""),
+        ({"host": "other", "python": "3.11.2", "shared_memory": 2**40}, ""),
+        ({"erlbench": "0.2.0"}, "it has erlbench 0.2.0, the driver 0.1.0; install the same there"),
+        ({"python": "3.12.1"}, "it has Python 3.12, the driver 3.11"),
+        ({"shared_memory": 64 * 2**20}, "its shared memory has 64 MiB, and 256 are needed"),
+        ({"arithmetic": "openblas SkylakeX"}, "it computes by openblas SkylakeX, the driver by openblas Haswell"),
+    ],
+)
+def test_why_a_node_is_refused(change, words):
+    found = objection(HERE, replace(HERE, **change), force_kernel=False)
+    assert (words in found) if words else found == ""
+
+
+def test_other_kernels_are_accepted_when_asked_for():
+    assert objection(HERE, replace(HERE, arithmetic="mkl"), force_kernel=True) == ""
+
+
+def test_kinds_of_pools():
+    assert [check_kind(kind) for kind in ("process", "ray", "ray://host:6379")]
+    assert (cluster_address("ray"), cluster_address("ray://host:6379")) == ("auto", "host:6379")
+
+
+@pytest.mark.parametrize("kind", ["rya", "ray://", "ray://host", "process://a:1", ""])
+def test_other_kinds_are_refused(kind):
+    with pytest.raises(UsageError, match="--pool must be process, ray or ray://HOST:PORT"):
+        check_kind(kind)
