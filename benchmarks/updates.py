@@ -76,16 +76,17 @@ class Bench:
         self, observation: int, action: int, hidden: Sequence[int], batch: int, view: ReplayView, workspace: Workspace
     ) -> None:
         self._workspace, self._view = workspace, view
-        self._policy = PolicySpec((observation, *hidden, action), "tanh", (-1.0,) * action, (1.0,) * action)
-        self._spec = critic_spec(self._policy, hidden, "leaky-relu")
-        self._actor, self._critic = initial_parameters(self._policy.sizes, (0,)), initial_critic(self._spec, (1,))
-        self._batch = batch
-        relu = PolicySpec(self._policy.sizes, "relu", self._policy.action_low, self._policy.action_high)
+        self.policy = PolicySpec((observation, *hidden, action), "tanh", (-1.0,) * action, (1.0,) * action)
+        self.critic_spec = critic_spec(self.policy, hidden, "leaky-relu")
+        self._actor, self._critic = initial_parameters(self.policy.sizes, (0,)), initial_critic(self.critic_spec, (1,))
+        self.batch = batch
+        relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
         self._td3 = TD3(TD3Update(relu, critic, batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
         self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
         self._sac = SAC(SACUpdate(relu, critic, batch, 3e-4, 0.99, 0.005, 1.0, None, -float(action), False), "cpu")
         self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
+        self.learners: dict[str, Learner] = {"td3": self._td3, "sac": self._sac}
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
 
     def td3(self) -> float:
@@ -109,13 +110,13 @@ class Bench:
     def critic(self) -> float:
         """The task function of critic updates."""
         inputs = {"critic": self._critic, "target_actor": self._actor, "replay": self._view}
-        update = CriticUpdate(self._policy, self._spec, self._batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 0.2)
+        update = CriticUpdate(self.policy, self.critic_spec, self.batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 0.2)
         return self._task(update_critic, Updates(update, UPDATES), inputs)
 
     def actor(self) -> float:
         """The task function that trains an actor."""
         inputs = {"critic": self._critic, "parameters": self._actor, "replay": self._view}
-        update = ActorUpdate(self._policy, self._spec, self._batch, 1e-3, 0.2)
+        update = ActorUpdate(self.policy, self.critic_spec, self.batch, 1e-3, 0.2)
         return self._task(train_actor, Updates(update, UPDATES), inputs)
 
     def _task(self, function: Any, settings: Updates[Any], inputs: dict[str, Any]) -> float:

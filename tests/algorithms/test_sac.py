@@ -109,7 +109,7 @@ def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monk
     for _ in range(2):  # the second pass finds used buffers
         run_all([actor.draw(noise)])
         actions, log_probability = actor.actions.clone(), actor.log_probabilities.clone()
-        run_all(*actor.backward(torch.tensor([0.3]), weights.clone(), 1))
+        run_all([actor.backward(torch.tensor([0.3]), weights.clone())])
     vector = parameters.clone().double().requires_grad_()
     expected, expected_log = sac_oracle.sample(policy, vector, observations.double(), noise.double())
     (0.3 * expected_log.sum() + (weights * expected).sum()).backward()
@@ -134,7 +134,7 @@ def test_log_probability_by_hand():
     assert found[3] == pytest.approx(-72.0 - 0.9189385 + math.log(1e6), rel=1e-6)
     expected = -(u**2) / 2 - math.log(2 * math.pi) / 2 - np.log(1 - np.tanh(u) ** 2 + 1e-6)
     assert found == pytest.approx(expected.tolist(), rel=1e-5)
-    run_all(*actor.backward(torch.ones(1), torch.zeros(4, 1), 1))
+    run_all([actor.backward(torch.ones(1), torch.zeros(4, 1))])
     assert gradients[3].item() == pytest.approx(2 * (0.4621172 - 0.9051483), abs=1e-4)  # d / d mean = sum of 2 a
     assert gradients[5].item() == pytest.approx(2 * (0.2310586 + 1.3577225) - 4, abs=1e-4)  # of 2 a u - 1
 

@@ -16,7 +16,6 @@ from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor,
 from erlbench.algorithms.gradients.learners.minibatches import Minibatches, Noise, Source, load, saved
 from erlbench.algorithms.gradients.learners.sac import SoftActor
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics, smoothed
-from erlbench.algorithms.gradients.programs.cuts import cut
 from erlbench.algorithms.gradients.programs.networks import Network
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
 from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate
@@ -41,14 +40,14 @@ class CriticBlock:
         target, states = self.target_actor[None], self._minibatches.next_observations
         self._target = Network(policy.sizes, policy.activation, "tanh", target, states)
         self.report = self.critics.loss[None]
-        self._actions = Program.build(self._target_actions)
+        self._actions = Program.build(lambda cores: self._target_actions())
         self._updates = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
         self.programs = [self._actions, *self._updates]
 
-    def _target_actions(self, cores: int) -> list[Stage]:
+    def _target_actions(self) -> list[Stage]:
         """The smoothed actions of the target actor for all minibatches."""
         settings, actions = self._settings, self._target.outputs[0]
-        stages = [[self._target.forward(rows=rows) for rows in cut(cores, self._target).rows]]
+        stages = [alone(*self._target.forward())]
         if settings.target_noise:
             stages.append(alone(*smoothed(actions, self._noise.values, settings.target_noise, settings.noise_clip)))
         return stages
@@ -201,7 +200,7 @@ class SoftActorBlock:
         """A step on mean(temperature * log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s)."""
         read = partial(self._observations.copy_, self._minibatches[index].observations)
         draw = self.actor.pi.draw(self._noise.values[index])
-        return [alone(read, *draw), *self.actor.slope(), *self.actor.step(self._weight, cores)]
+        return [alone(read, *draw), *self.actor.slope(), self.actor.step(self._weight)]
 
     def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
         """Take over an actor and the critics that it climbs."""

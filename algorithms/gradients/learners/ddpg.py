@@ -7,7 +7,6 @@ import torch
 
 from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Source, load
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
-from erlbench.algorithms.gradients.programs.cuts import cut
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
 from erlbench.algorithms.update_settings import DDPGUpdate
@@ -50,7 +49,7 @@ class DDPG:
         """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
         critics = self.critics
         return [
-            [self._target.forward(rows=rows) for rows in cut(cores, self._target).rows],
+            alone(*self._target.forward()),
             alone(*critics.read(self._batch, self._target.outputs[0])),
             critics.target_values(),
             critics.smallest(),

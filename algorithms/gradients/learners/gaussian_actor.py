@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.cuts import cut
 from erlbench.algorithms.gradients.programs.networks import ALL, Network
-from erlbench.algorithms.gradients.programs.program import Lane, Stage
+from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.policy import PolicySpec, parameter_count
 
 LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is cut, and has no gradient
@@ -106,7 +105,7 @@ class GaussianActor:
         """Both `actions` and `log_probabilities`."""
         return [*self.sample(noise), *self.log_probability()]
 
-    def backward(self, weight: Tensor, action_gradient: Tensor, cores: int) -> list[Stage]:
+    def backward(self, weight: Tensor, action_gradient: Tensor) -> Lane:
         """The gradients of `weight` * sum of log probabilities + sum of (`action_gradient` * actions).
 
         The samples are functions of the parameters (reparameterised). After `log_probability`; `weight` has one
@@ -131,9 +130,4 @@ class GaussianActor:
             heads += [*head.backward(), *head.gradients()]
         sums = self._mean.input_gradient, self._log_std.input_gradient
         heads.append(partial(torch.add, *sums, out=trunk.output_gradient))
-        lanes = cut(cores, trunk)
-        return [
-            [heads],
-            [trunk.backward(rows=rows) for rows in lanes.rows],
-            [trunk.gradients(part=part) for part in lanes.parts],
-        ]
+        return [*heads, *trunk.backward(), *trunk.gradients()]

@@ -61,10 +61,10 @@ class SoftActor:
             [q.backward(lane) for lane in q.lanes],
         ]
 
-    def step(self, weight: Tensor, cores: int) -> list[Stage]:
+    def step(self, weight: Tensor) -> Stage:
         """After `slope`, eq. 7: one Adam step on mean(alpha log pi(a|s) - min_k Q_k(s, a)); `weight`: alpha / batch."""
-        slope = alone(partial(torch.sum, self.q.input_gradient, 0, out=self._slope))
-        return [slope, *self.pi.backward(weight, self._slope, cores), [self.adam.step()]]
+        slope = partial(torch.sum, self.q.input_gradient, 0, out=self._slope)
+        return alone(slope, *self.pi.backward(weight, self._slope), *self.adam.step())
 
 
 class SAC:
@@ -96,16 +96,16 @@ class SAC:
         self._acting = GaussianActor(policy, self._host.tensor, self._observation)
         self._act = self._acting.sample(self._acting_noise)
         self.report = torch.zeros(2, device=device)  # the critics' loss, and the mean log probability of the actions
-        self.programs = [Program.build(self._stages)]
+        self.programs = [Program.build(lambda cores: self._stages())]
 
-    def _stages(self, cores: int) -> list[Stage]:
+    def _stages(self) -> list[Stage]:
         """One gradient step of critics, actor, temperature and targets (v2, algorithm 1)."""
         log_probability = partial(torch.mean, self.actor.pi.log_probabilities, dim=(0, 1), out=self.report[1])
         value = self._value.polyak_update(self._settings.tau) if self._value else []
         return [
             *self._critic_step(),
             alone(partial(self.report[0].copy_, self.critics.loss)),
-            *self._actor_step(cores),
+            *self._actor_step(),
             alone(log_probability, *self._temperature.step(self.report[1]), *value, *self._host.copy()),
         ]
 
@@ -133,13 +133,13 @@ class SAC:
             *critics.fit(),
         ]
 
-    def _actor_step(self, cores: int) -> list[Stage]:
+    def _actor_step(self) -> list[Stage]:
         """The actor's step (eq. 7). v2: the target critics follow; v1: V steps towards the same term, negated."""
         value: list[Stage] = []
         if self._value is not None:
             value = [self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)]
         weight = alone(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
-        stages = [*self.actor.slope(), *value, weight, *self.actor.step(self._weight, cores)]
+        stages = [*self.actor.slope(), *value, weight, self.actor.step(self._weight)]
         return stages if self._value is not None else [*stages, self.critics.polyak_update(self._settings.tau)]
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:

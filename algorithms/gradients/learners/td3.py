@@ -180,15 +180,15 @@ class TD3:
         self._host = HostCopy(online)
         self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
-        plain = Program.build(self._critic_step)
-        delayed = Program.build(lambda cores: self._critic_step(cores) + self._actor_step(cores))
+        plain = Program.build(lambda cores: self._critic_step())
+        delayed = Program.build(lambda cores: self._critic_step() + self._actor_step(cores))
         self.programs = [plain, delayed]
 
-    def _critic_step(self, cores: int) -> list[Stage]:
+    def _critic_step(self) -> list[Stage]:
         """A step of both critics towards y = r + discount * min_k Q'_k(s', pi'(s') + clipped noise)."""
         settings, actions = self._settings, self._target.outputs[0]
         return [
-            [self._target.forward(rows=rows) for rows in cut(cores, self._target).rows],
+            alone(*self._target.forward()),
             alone(*smoothed(actions, self._noise.values, settings.target_noise, settings.noise_clip)),
             alone(*self.critics.read(self._batch, actions)),
             self.critics.target_values(),

@@ -1,4 +1,4 @@
-"""Where a network's passes can be cut in two, so that two processes share them: no bit of the outcome changes.
+"""Where an actor's passes can be cut in two, so that two processes share them: no bit of the outcome changes.
 
 Rows of a minibatch have nothing to do with each other, forward or backward; the gradients of the parameters, which sum
 over rows, are cut by parameters. Products of a part can differ in the last bit from those of the whole, depending on
