@@ -6,6 +6,7 @@ long becomes several floats. Nothing is scaled, so the print has the size that i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -15,7 +16,9 @@ from erlbench.reporting.documents.model import BOLD, ITALIC, Cell, Table
 WIDTH = 236.0  # points: a column of a two-column paper is 3.3 inches wide
 CHARACTER, GAP = 4.6, 6.0  # points: a wide average in 8 point print, and the space between columns
 LONGEST = 24  # characters of a cell that is printed on one line
-MOST_ROWS = 42  # of a float
+MOST_ROWS = 38  # of a panel
+PAGE = 48.0  # lines that a float may have
+NOTE_LINE = 78.0  # characters of the notes that are as high as a line
 
 Line = tuple[str, list[Cell]]  # the heading above it, its cells
 
@@ -28,18 +31,20 @@ def table(content: Table[Any], label: str) -> str:
     same = {i: lines[0][1][i].text for i in range(1, len(header)) if len(lines) > 2 and left[i] and _same(lines, i)}
     notes = [*content.notes, *(f"{header[i]}: {text} in all rows." for i, text in same.items())]
     panels = list(_panels(header, lines, set(same)))
-    pieces = [(panel, part) for panel in panels for part in _parts(lines)]
-    floats = [pieces] if len(lines) * len(panels) <= MOST_ROWS else [[piece] for piece in pieces]
-    written = []
-    for i, group in enumerate(floats):
-        title = escape(f"{content.title}{'' if i == 0 else ' (continued)'}.")
-        mark = f"\\label{{tab:{label}}}" if i == 0 else ""
-        body = "\n\n\\smallskip\n".join(_tabular(header, left, panel, part) for panel, part in group)
-        foot = _notes(notes) if i == len(floats) - 1 else ""
-        written.append(
-            "\\begin{table}[tbp]\n\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
-            f"\\caption{{{title}}}{mark}\n{body}\n{foot}\\end{{table}}\n"
-        )
+    pieces = [
+        (_tabular(header, left, panel, part), _height(header, panel, part))
+        for panel in panels for part in _parts(lines)
+    ]  # fmt: skip
+    pieces += [(_notes(notes), len(" ".join(notes)) / NOTE_LINE)] if notes else []
+    written = [
+        "\\begin{table}[tbp]\n\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
+        + f"\\caption{{{escape(content.title + ('' if i == 0 else ' (continued)'))}.}}"
+        + ("" if i else f"\\label{{tab:{label}}}")
+        + "\n"
+        + "\n\n\\smallskip\n".join(group)
+        + "\n\\end{table}\n"
+        for i, group in enumerate(_floats(pieces))
+    ]
     return "% needs \\usepackage{booktabs}\n" + "\n".join(written)
 
 
@@ -84,6 +89,26 @@ def _parts(lines: Sequence[Line]) -> list[Sequence[Line]]:
     return [lines[i : i + MOST_ROWS] for i in range(0, len(lines), MOST_ROWS)] or [lines]
 
 
+def _height(header: Sequence[str], panel: Sequence[int], lines: Sequence[Line]) -> float:
+    """Lines of print: header, headings, rows with their folded cells, and the rules."""
+    folded = (max(math.ceil(len(cells[i].text) / LONGEST) for i in panel) for _, cells in lines)
+    headings = len({heading for heading, _ in lines if heading})
+    return 2 + max(len(header[i].split()) for i in panel) + 1.5 * headings + sum(folded)
+
+
+def _floats(pieces: Sequence[tuple[str, float]]) -> list[list[str]]:
+    """The pieces, as many to a float as a page holds."""
+    floats: list[list[str]] = []
+    used = math.inf
+    for text, height in pieces:
+        if used + height > PAGE:
+            floats.append([])
+            used = 0.0
+        floats[-1].append(text)
+        used += height
+    return floats
+
+
 def _tabular(header: Sequence[str], left: Sequence[bool], panel: Sequence[int], lines: Sequence[Line]) -> str:
     kinds = (f"p{{{CHARACTER * LONGEST:.0f}pt}}" if _folded(lines, i) else "l" if left[i] else "r" for i in panel)
     rows = []
@@ -114,8 +139,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _notes(notes: Sequence[str]) -> str:
-    text = escape(" ".join(notes))
-    return f"\n\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\scriptsize {text}\\end{{minipage}}\n" if notes else ""
+    return f"\\begin{{minipage}}{{\\linewidth}}\\scriptsize {escape(' '.join(notes))}\\end{{minipage}}"
 
 
 _SPECIAL = str.maketrans({

@@ -20,7 +20,7 @@ def write_web_page(path: Path, overview: Document, pages: Sequence[Page], shared
     """Write the page; `shared` is what its charts share (`ChartData.shared`)."""
     sections = [(OVERVIEW, "Overview", overview, Place(OVERVIEW, "", _target))]
     sections += [
-        (page.comparison.name, page.comparison.title, page.document,
+        (page.comparison.name, page.comparison.study or page.comparison.title, page.document,
          Place(page.comparison.name, f"{page.comparison.name}/", _target))
         for page in pages
     ]  # fmt: skip

@@ -30,13 +30,13 @@ def identity(comparison: Comparison) -> list[Column[CellRow]]:
         Column("Name", lambda row: row.cell.name if row.cell.exists else "", shown=False),
         Column("Algorithm", lambda row: row.cell.label),
         Column("n", lambda row: (len(row.cell.done), row.cell.planned), lambda n, planned: _used(n, planned),
-               name=("n", "planned")),
+               name=("n", "planned"), note="finished runs of planned ones; only finished runs count."),
     ]  # fmt: skip
 
 
 def status() -> Column[CellRow]:
     """What the runs that do not count are at."""
-    return Column("Status", lambda row: row.cell.status)
+    return Column("Status", lambda row: row.cell.status, note="what the runs that do not count are at.")
 
 
 def updates() -> Column[CellRow]:

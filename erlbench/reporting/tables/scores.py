@@ -64,7 +64,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     if comparison.published:
         remarks += _published_notes(comparison, rows)
     columns: list[Column[Score]] = [
-        *identity(comparison), *_own(), *_against(comparison), *_paper(comparison), *_references(rows), updates(),
+        *identity(comparison), *_own(), *_against(comparison, rows), *_paper(comparison), *_references(rows), updates(),
         status(),
     ]  # fmt: skip
     return Table("scores", comparison.heading("final return"), columns, rows, remarks)
@@ -79,20 +79,34 @@ def _with_failed(comparison: Comparison, row: Score) -> Score:
 
 def _own() -> list[Column[Score]]:
     return [
-        Column("Mean", lambda row: estimates.mean(row.cell.scores), number, style=lambda row: row.versus.mark),
-        Column("Std", lambda row: estimates.std(row.cell.scores), number),
-        Column("Median", lambda row: estimates.median(row.cell.scores), number),
+        Column("Mean", lambda row: estimates.mean(row.cell.scores), number, style=lambda row: row.versus.mark,
+               note="of the scores of the n runs."),
+        Column("Std", lambda row: estimates.std(row.cell.scores), number,
+               note="sample standard deviation, divided by n − 1."),
+        Column("Median", lambda row: estimates.median(row.cell.scores), number, note="of the same scores."),
         Column("IQM", lambda row: estimates.iqm(row.cell.scores), number, shown=False),
         Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.cell.scores), shown=False),
     ]  # fmt: skip
 
 
-def _against(comparison: Comparison) -> list[Column[Score]]:
-    base = label(comparison)
+def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Score]]:
+    base, tests = label(comparison), sum(not math.isnan(row.versus.p) for row in rows)
     return [
-        Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=bool(base)),
-        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=bool(base)),
-    ]
+        Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=bool(base),
+               note=f"difference of the means in percent of the magnitude of {base}'s mean in the same environment."),
+        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=bool(base), note=_test(base, tests)),
+    ]  # fmt: skip
+
+
+def _test(base: str, tests: int) -> str:
+    """What the column of p-values is."""
+    if not tests:
+        return f"no difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
+    return (
+        f"Welch's t-test against {base}, two-sided, after Holm's correction for the table's {tests} "
+        f"comparison{'s' if tests > 1 else ''} of at least {FEWEST_RUNS} runs a side; bold: significantly better "
+        f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
+    )
 
 
 def _paper(comparison: Comparison) -> list[Column[Score]]:
@@ -134,10 +148,7 @@ def _with_runs(mean: float, std: float, runs: int | None) -> str:
 def _score_notes(comparison: Comparison) -> Iterator[str]:
     episodes = sorted({run.final_episodes for run in comparison.runs if run.final_episodes}, key=lambda n: (len(n), n))
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""
-    yield (
-        f"{METRICS[comparison.metric].words} (mean{of}, deterministic policy) after {comparison.budget}; mean, sample "
-        "standard deviation and median over the n finished runs of n planned; runs that are not finished do not count."
-    )
+    yield (f"{METRICS[comparison.metric].words} (mean{of}, deterministic policy) after {comparison.budget}.")
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
     yield from mixed_kernels(
@@ -172,22 +183,11 @@ def _own_budgets(comparison: Comparison) -> Iterator[str]:
 def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
     if not comparison.baseline:
         return
-    tests = sum(not math.isnan(row.versus.p) for row in rows)
-    base = label(comparison)
-    yield f"vs {base}: difference of the means in percent of the magnitude of {base}'s mean in the same environment."
-    if tests:
+    if any(row.versus.failed for row in rows):
         yield (
-            f"p: Welch's t-test against {base}, two-sided, after Holm's correction for the table's {tests} "
-            f"comparison{'s' if tests > 1 else ''} of at least {FEWEST_RUNS} runs a side; bold: significantly better "
-            f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
+            "A mean has no mark while runs of it or of its baseline have failed: those that are left are a selection. "
+            "The row that is named so counts the failed ones, by their last or their initial score."
         )
-        if any(row.versus.failed for row in rows):
-            yield (
-                "A mean has no mark while runs of it or of its baseline have failed: those that are left are a "
-                "selection. The row that is named so counts the failed ones, by their last or their initial score."
-            )
-    else:
-        yield f"No difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
 
 
 def _published_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from erlbench.reporting.data.runs import load_run
-from erlbench.reporting.data.timeline import busy, load_timeline, windows
+from erlbench.reporting.data.timeline import bars, busy, load_timeline, windows
 from tests.reporting.make_runs import make_run, make_tasks
 
 
@@ -57,3 +57,24 @@ def test_no_tasks_are_told(tmp_path):
     assert run is not None
     assert load_timeline(run, warnings.append) is None
     assert "no task yet" in warnings[0]
+
+
+def test_many_short_tasks_are_one_bar_as_high_as_they_are_busy(tmp_path):
+    # 14 ms of every 20 ms, for 10 s: drawn one by one, their edges hide nearly all of them
+    tasks = [("es", 0, 0.02 * i, 0.02 * i + 0.014, 0) for i in range(500)]
+    (bar,) = bars(timeline_of(tmp_path, tasks, processes=1), 0.0, 10.0, 10 / 400)
+    assert (bar.start, bar.end) == (0.0, pytest.approx(9.994))
+    assert bar.busy == pytest.approx(0.7, abs=1e-3)
+
+
+def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
+    tasks = [
+        ("es", 0, 0.0, 0.01, 0), ("es", 0, 0.01, 0.02, 0), ("rl", 0, 0.02, 0.03, 0), ("rl", 0, 0.5, 0.51, 0),
+        ("es", 0, 1.0, 3.0, 0), ("es", 0, 3.0, 5.0, 0), ("es", 1, 0.0, 0.01, 0), ("es", 1, 4.0, 9.0, 0),
+    ]  # fmt: skip
+    found = bars(timeline_of(tmp_path, tasks, processes=2), 0.0, 6.0, 0.1)
+    assert [(bar.process, bar.kind, bar.start, bar.end) for bar in found] == [
+        (0, "es", 0.0, 0.02), (0, "rl", 0.02, 0.03), (0, "rl", 0.5, 0.51), (0, "es", 1.0, 3.0), (0, "es", 3.0, 5.0),
+        (1, "es", 0.0, 0.01), (1, "es", 4.0, 6.0),
+    ]  # fmt: skip
+    assert [bar.busy for bar in found] == pytest.approx([1.0] * 7)

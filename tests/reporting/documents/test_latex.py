@@ -15,6 +15,7 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.documents import latex
 from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.options import Options
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.overview import overview_table
@@ -38,7 +39,7 @@ def tables(tmp_path: Path) -> list[Table]:
     runs, published = find_runs([tmp_path], pytest.fail), load_published()
     (scores,) = compare(make_study(), runs, None, pytest.fail)
     (times,) = compare(make_study("time", "Table 1"), runs, None, pytest.fail)
-    page = judged(everything(runs), "cem-rl", "final")
+    page = judged(everything(runs), Options(baseline="cem-rl"))
     timelines = [load_timeline(cell.runs[0], pytest.fail) for cell in page.groups[0].cells]
     assert all(timelines)
     return [
