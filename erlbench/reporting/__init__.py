@@ -27,6 +27,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import REFERENCE, SMOKE, Maker
 from erlbench.reporting.tables.differences import Pair, differences_table
+from erlbench.reporting.tables.study_plan import plan_table
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
@@ -50,7 +51,8 @@ def build(
     _check_baseline(report.options.baseline, runs)
     comparisons = [page for study in studies.values() for page in compare(study, runs, profile, report.collect)]
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
-    return report.write([*comparisons, everything(runs)], runs, reference=reference)
+    plans = [table for folder in results if (table := plan_table(folder, runs)) is not None]
+    return report.write([*comparisons, everything(runs)], runs, *plans, reference=reference)
 
 
 def build_comparison(

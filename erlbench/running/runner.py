@@ -19,6 +19,7 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
+from erlbench.experiment.plan import plan_hash
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool, make
 from erlbench.pool.registry import connected
@@ -318,7 +319,8 @@ class Run:
             "threads_per_process": 1,
             "arithmetic": kernel.name(runner._machine),
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
-            "command_line": shlex.join(runner.options.command_line),
+            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
+            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
         }
         directory.add_start(runner._machine, start)
         self._write_status("running", "")

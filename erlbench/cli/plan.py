@@ -1,0 +1,158 @@
+"""`erlbench plan`: how many seeds a difference needs, from pilot runs; a sequential plan, written before the runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from erlbench.cli.tables import print_table
+from erlbench.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from erlbench.reporting.data.comparison import Cell, Group
+
+CONFIDENCE = 0.8  # of the upper limit of a pilot's standard deviation
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, metavar="PILOT...", type=click.Path(path_type=Path))
+@click.option("--baseline", required=True, metavar="NAME", help="the runs that all others are compared with")
+@click.option(
+    "--difference", "differences", default="10,20,50", show_default=True, metavar="PCT[,PCT...]",
+    help="differences to find, in percent of the baseline's mean",
+)  # fmt: skip
+@click.option("--power", default=0.8, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
+@click.option("--level", default=0.05, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
+@click.option("--looks", metavar="N[,N...]", help="a sequential plan: test after so many seeds a side, such as 5,10,15")
+@click.option(
+    "--spending", default="obrien-fleming", show_default=True, type=click.Choice(["obrien-fleming", "pocock"]),
+    help="how the level is spent over the looks: little early, or much",
+)  # fmt: skip
+@click.option(
+    "--write", metavar="DIR", type=click.Path(path_type=Path), help="write the plan to DIR, where the runs will land"
+)
+def command(
+    results: tuple[Path, ...], baseline: str, differences: str, power: float, level: float, looks: str | None,
+    spending: str, write: Path | None,
+) -> None:  # fmt: skip
+    """Say how many seeds a difference needs, from the spread of the pilot runs in the folders PILOT.
+
+    The level is shared among all comparisons with the baseline (Bonferroni, the first step of Holm). A pilot knows its
+    spread badly: the second number of seeds takes the spread that the true one does not exceed with 80 % confidence.
+
+    \b
+    Examples:
+      erlbench plan results/pilot --baseline td3
+      erlbench plan results/pilot --baseline td3 --difference 20 --looks 5,10,15 --write results/study
+      erlbench run --algo td3,aes-rl --env Hopper-v5 --seeds 5 --out results/study
+      erlbench report results/study
+    """
+    from erlbench.reporting.data.comparison import everything
+    from erlbench.reporting.data.runs import find_runs
+
+    wanted, counts = _numbers(differences, "--difference"), _looks(looks)
+    if write and not counts:
+        raise UsageError("--write needs --looks: the seeds after which the study is tested, such as --looks 5,10,15")
+    runs = find_runs(results, lambda message: click.echo(f"erlbench: {message}", err=True))
+    if baseline not in (names := sorted({run.name for run in runs})):
+        raise UsageError(f"--baseline {baseline}: no run has that name{nearest(baseline, names)}")
+    groups = [group for group in everything(runs).groups if (base := group.cell(baseline)) and len(base.scores) > 1]
+    pairs = [(group, cell) for group in groups for cell in group.cells if _usable(group, cell, baseline)]
+    if not pairs:
+        raise UsageError(f"no environment has two finished runs or more of {baseline} and of another algorithm")
+    share = level / len(pairs)
+    _print_seeds(pairs, baseline, wanted, share, power)
+    text = f"level {level:g} for {len(pairs)} comparisons" if len(pairs) > 1 else f"level {level:g}"
+    click.echo(f"Welch's test, two-sided, {text}, power {power:g}. Seeds are for each side.")
+    if counts:
+        _sequential(pairs, baseline, wanted, counts, spending, level, power, write)
+
+
+def _usable(group: Group, cell: Cell, baseline: str) -> bool:
+    return cell.exists and cell.name != baseline and len(cell.scores) > 1
+
+
+def _print_seeds(
+    pairs: Sequence[tuple[Group, Cell]], baseline: str, wanted: Sequence[float], level: float, power: float
+) -> None:
+    from erlbench.reporting.statistics.estimates import mean, std
+    from erlbench.reporting.statistics.power import seeds_needed, std_upper_limit
+
+    rows = []
+    for group, cell in pairs:
+        base = group.cell(baseline)
+        assert base is not None
+        x, y = cell.scores, base.scores
+        for percent in wanted:
+            gap = abs(mean(y)) * percent / 100
+            spreads = (std(x), std(y))
+            upper = (std_upper_limit(std(x), len(x), confidence=CONFIDENCE),
+                     std_upper_limit(std(y), len(y), confidence=CONFIDENCE))  # fmt: skip
+            seeds = [seeds_needed(gap, *pair, level=level, power=power) if gap else None for pair in (spreads, upper)]
+            rows.append((
+                group.env, cell.name, f"{len(x)}, {len(y)}", f"{std(x):,.4g}, {std(y):,.4g}", f"{percent:g} %",
+                f"{gap:,.4g}", *(str(n or "none is enough") for n in seeds),
+            ))  # fmt: skip
+    header = ("environment", f"against {baseline}", "pilots", "std", "of mean", "difference", "seeds", "seeds, careful")
+    print_table("", header, rows)
+
+
+def _sequential(
+    pairs: Sequence[tuple[Group, Cell]], baseline: str, wanted: Sequence[float], looks: tuple[int, ...], spending: str,
+    level: float, power: float, write: Path | None,
+) -> None:  # fmt: skip
+    from erlbench.experiment.plan import StudyPlan, write_plan
+    from erlbench.reporting.statistics.estimates import mean
+    from erlbench.reporting.statistics.sequential import design
+
+    found = design(looks, level / len(pairs), spending)
+    click.echo()
+    rows = []
+    for group, cell in pairs:
+        base = group.cell(baseline)
+        assert base is not None
+        error = math.sqrt((cell.scores.var(ddof=1) + base.scores.var(ddof=1)) / looks[-1])
+        for percent in wanted:
+            stops = found.stopping(abs(mean(base.scores)) * percent / 100 / error) if error else [1.0]
+            ends = [*stops[:-1], 1 - sum(stops[:-1])]
+            expected = sum(n * share for n, share in zip(looks, ends))
+            rows.append((group.env, cell.name, f"{percent:g} %", f"{sum(stops):.2f}", f"{expected:.1f}"))
+    print_table("", ("environment", f"against {baseline}", "of mean", "power", "expected seeds"), rows)
+    print_table("", ("look", "seeds", "stop when p is at most"),
+                [(i, n, f"{p:.3g}") for i, (n, p) in enumerate(zip(found.looks, found.p), 1)])  # fmt: skip
+    if write is None:
+        return
+    plan = StudyPlan(
+        baseline, tuple(dict.fromkeys(cell.name for _, cell in pairs)),
+        tuple(dict.fromkeys(group.env for group, _ in pairs)), pairs[0][0].total_timesteps, level, power,
+        wanted[0] / 100, spending, found.looks, found.p, datetime.now(UTC).isoformat(timespec="seconds"),
+    )  # fmt: skip
+    if len(pairs) != plan.comparisons or len({group.total_timesteps for group, _ in pairs}) > 1:
+        raise UsageError("a plan needs every algorithm in every environment with one budget; name other pilot folders")
+    digest = write_plan(plan, write)
+    click.echo(f"{write / 'plan.toml'} written; SHA-256 {digest}")
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        values = [float(word) for word in text.split(",") if word.strip()]
+    except ValueError:
+        values = []
+    if not values or not all(math.isfinite(value) and value > 0 for value in values):
+        raise UsageError(f"{option} must be positive numbers such as 10,20, not '{text}'")
+    return values
+
+
+def _looks(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    values = _numbers(text, "--looks")
+    looks = tuple(int(value) for value in values)
+    if any(a != b for a, b in zip(looks, values)) or looks[0] < 2 or list(looks) != sorted(set(looks)):
+        raise UsageError(f"--looks must be increasing numbers of seeds from 2 on, such as 5,10,15, not '{text}'")
+    return looks

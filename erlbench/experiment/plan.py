@@ -1,0 +1,85 @@
+"""The written plan of a study: plan.toml in the folder of its results, hashed before the first run.
+
+Each start of a run records the hash of the plan that lay there (`study_plan` in meta.json), so that a report can tell
+whether a plan was written before the runs and has not been changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from erlbench import files
+from erlbench.errors import UsageError
+
+FILE = "plan.toml"
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """What is compared, after how many seeds it is tested, and which p-values stop."""
+
+    baseline: str
+    algorithms: tuple[str, ...]  # names, each against the baseline
+    environments: tuple[str, ...]
+    total_timesteps: int
+    level: float  # of the whole study
+    power: float
+    difference: float  # of the baseline's mean, that the seeds were chosen for
+    spending: str
+    looks: tuple[int, ...]  # seeds a side; the seeds are 0, 1, ... in this order
+    p: tuple[float, ...]  # the largest p-value of Welch's test that stops at each look, for one comparison
+    written: str  # time, UTC
+
+    @property
+    def comparisons(self) -> int:
+        """How many tests share the level."""
+        return len(self.algorithms) * len(self.environments)
+
+
+def write_plan(plan: StudyPlan, folder: Path) -> str:
+    """Write plan.toml into a folder of results that has no run yet; its hash.
+
+    Raises `UsageError` when there is a plan or a run already, for a plan comes before the first run.
+    """
+    path = folder / FILE
+    if path.exists():
+        raise UsageError(f"{path} is there already; a plan is written once. Choose another folder")
+    if next(folder.rglob("config.toml"), None) is not None:
+        raise UsageError(f"{folder} holds runs already; a plan is written before the first run. Choose another folder")
+    values = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(plan).items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomli_w.dumps(values), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
+    return plan_hash(folder)
+
+
+def plan_hash(folder: Path) -> str:
+    """SHA-256 of the plan in a folder of results; empty without one."""
+    try:
+        return hashlib.sha256(files.read_bytes(folder / FILE, files.SMALL)).hexdigest()
+    except (OSError, ValueError):
+        return ""
+
+
+def load_plan(folder: Path) -> StudyPlan | None:
+    """The plan in a folder of results; None without one. Raises `UsageError` for a file that is none."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        return _plan(files.read_toml(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"{path} is no plan that `erlbench plan` wrote: {error}") from error
+
+
+def _plan(values: Mapping[str, Any]) -> StudyPlan:
+    fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    return StudyPlan(**fields)

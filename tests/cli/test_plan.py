@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from statsmodels.stats.power import TTestIndPower
+
+from erlbench.cli import cli
+from erlbench.experiment.plan import load_plan, plan_hash
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.tables.study_plan import plan_table
+from tests.reporting.make_runs import make_run
+from tests.runs import make_cell, run
+
+PILOT = {"td3": [900, 1100, 1000], "new": [1400, 1600, 1500]}  # standard deviations of 100
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    for name, scores in PILOT.items():
+        for seed, score in enumerate(scores):
+            make_run(tmp_path / "pilot", "Hopper-v5", name, seed, [0, score])
+    return tmp_path / "pilot"
+
+
+def plan(*words):
+    return CliRunner().invoke(cli, ["plan", *map(str, words)])
+
+
+def write(pilot, folder):
+    done = plan(pilot, "--baseline", "td3", "--difference", "20", "--looks", "5,10", "--write", folder)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_seeds_are_those_of_statsmodels(pilot):
+    done = plan(pilot, "--baseline", "td3", "--difference", "10,20")
+    assert done.exit_code == 0
+    rows = [line.split() for line in done.output.splitlines() if line.startswith("Hopper-v5")]
+    for row, effect in zip(rows, (1.0, 2.0), strict=True):  # 10 % of 1,000 is a standard deviation
+        expected = int(np.ceil(float(np.squeeze(TTestIndPower().solve_power(effect, None, 0.05, 0.8)))))
+        assert int(row[-2]) == expected
+        assert int(row[-1]) > expected
+
+
+def test_a_written_plan_is_hashed_and_written_once(pilot, tmp_path):
+    output = write(pilot, tmp_path / "study")
+    digest = hashlib.sha256((tmp_path / "study" / "plan.toml").read_bytes()).hexdigest()
+    assert digest in output
+    assert digest == plan_hash(tmp_path / "study")
+    found = load_plan(tmp_path / "study")
+    assert (found.baseline, found.algorithms, found.environments, found.looks) == (
+        "td3", ("new",), ("Hopper-v5",), (5, 10),
+    )  # fmt: skip
+    again = plan(pilot, "--baseline", "td3", "--looks", "5", "--write", tmp_path / "study")
+    assert (again.exit_code, "written once" in again.output) == (2, True)
+    late = plan(pilot, "--baseline", "td3", "--looks", "5", "--write", pilot)
+    assert (late.exit_code, "before the first run" in late.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--baseline", "td4"], ["--baseline", "td3", "--looks", "5,4"], ["--baseline", "td3", "--looks", "1,5"],
+     ["--baseline", "td3", "--difference", "x"], ["--baseline", "td3", "--write", "somewhere"]],
+)  # fmt: skip
+def test_mistakes_are_told(pilot, words):
+    done = plan(pilot, *words)
+    assert done.exit_code == 2
+    assert done.output.startswith("erlbench: ")
+
+
+def study(folder, seeds, digest, shift=500.0):
+    """Runs of a study that were started under a plan."""
+    for seed in seeds:
+        for name, score in (("td3", 1000.0), ("new", 1000.0 + shift)):
+            made = make_run(folder, "Hopper-v5", name, seed, [0, score + 50 * (seed % 3)])
+            meta = json.loads((made / "meta.json").read_text())
+            meta["starts"][0]["study_plan"] = digest
+            (made / "meta.json").write_text(json.dumps(meta))
+
+
+def table(folder):
+    found = plan_table(folder, find_runs([folder], pytest.fail))
+    return [record["decision"] for record in found.records], found.notes[1]
+
+
+def test_the_report_says_that_a_plan_was_followed_and_what_it_decides(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    study(folder, range(5), plan_hash(folder))
+    decisions, followed = table(folder)
+    assert decisions == ["stop: better", "runs are missing"]
+    assert followed == "The study follows its plan: all 10 runs were started under it."
+
+
+def test_a_study_without_a_difference_goes_on(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    study(folder, range(10), plan_hash(folder), shift=1.0)
+    assert table(folder)[0] == ["go on", "go on"]
+
+
+def test_a_plan_that_was_changed_or_came_later_is_told(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    study(folder, range(5), plan_hash(folder))
+    text = (folder / "plan.toml").read_text()
+    (folder / "plan.toml").write_text(text.replace("level = 0.05", "level = 0.5"))
+    assert table(folder)[1] == "The study does not follow its plan: 10 of 10 runs were not started under this plan."
+    (folder / "plan.toml").write_text(text)
+    make_run(folder, "Hopper-v5", "new", 11, [0, 1])
+    assert "1 of 11 runs were not started" in table(folder)[1]
+    assert "1 runs have a seed or a budget" in table(folder)[1]
+
+
+def test_a_run_records_the_plan_that_it_was_started_under(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    cell = make_cell("cem", folder, steps=50)
+    assert run(cell) == 0
+    meta = json.loads((cell.directory / "meta.json").read_text())
+    assert meta["starts"][0]["study_plan"] == plan_hash(folder)
+
+
+def test_the_report_shows_the_plan(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    study(folder, range(5), plan_hash(folder))
+    done = CliRunner().invoke(cli, ["report", str(folder), "--out", str(tmp_path / "report")])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "report" / "all-runs" / "index.md").read_text()
+    assert "The study follows its plan" in page
