@@ -320,7 +320,6 @@ class Run:
             "arithmetic": kernel.name(runner._machine),
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
-            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
         }
         directory.add_start(runner._machine, start)
         self._write_status("running", "")
