@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "calibrate": "Measure what the tasks of a cell cost on this machine.",
     },
     "Extend": {
+        "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",
         "new": "Write a package of your own that brings an algorithm.",
     },
 }  # fmt: skip

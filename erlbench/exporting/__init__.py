@@ -1,0 +1,40 @@
+"""Results in the formats of other tools: one module each, with a function `export(results, out)`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from erlbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from erlbench.api import Results
+
+TARGETS: Mapping[str, str] = MappingProxyType(
+    {
+        "tensorboard": "event files, one folder a run (tensorboard --logdir)",
+        "wandb": "offline runs of Weights & Biases (wandb sync)",
+        "rliable": "scores.npz, algorithm -> scores (runs, environments), for rliable's functions",
+        "sb3": "evaluations.npz as Stable-Baselines3's EvalCallback writes it, one folder a run",
+        "parquet": "cells, evaluations, episodes and tasks, a file each",
+        "monitor": "monitor.csv as Stable-Baselines3's Monitor writes it, one folder a run",
+    }
+)
+PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "wandb": "wandb", "parquet": "pyarrow"})
+
+
+def export(results: Results, target: str, out: Path) -> list[Path]:
+    """Write `results` for `target`, one of `TARGETS`, below the folder `out`; what was written.
+
+    A `UsageError` names the extra that is missing.
+    """
+    package = PACKAGES.get(target)
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
+    out.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = importlib.import_module(f"erlbench.exporting.{target}").export(results, out)
+    return written

@@ -1,0 +1,33 @@
+"""Stable-Baselines3: `evaluations.npz` as its EvalCallback writes it, which rl-baselines3-zoo's plots read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from erlbench.api import Results
+from erlbench.exporting.runs import exported
+
+
+def export(results: Results, out: Path) -> list[Path]:
+    """One file a run: `timesteps` (e,), `results` (e, episodes) and `ep_lengths` (e, episodes).
+
+    Evaluations have as many episodes as the first one; the final one, which may have more, is cut to that.
+    """
+    paths = []
+    for run in exported(results):
+        rows = run.rows("evaluations")
+        if rows.empty:
+            continue
+        episodes = len(rows["returns"].iloc[0])
+        path = out / run.folder / "evaluations.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(
+            path,
+            timesteps=rows["timesteps"].to_numpy(),
+            results=np.array([values[:episodes] for values in rows["returns"]]),
+            ep_lengths=np.array([values[:episodes] for values in rows["lengths"]]),
+        )
+        paths.append(path)
+    return paths
