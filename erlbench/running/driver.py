@@ -338,8 +338,7 @@ class Driver:
         self.evaluator.state = payload["evaluation"]
         self.pool.restore(payload["pool"])
         self.last_return = payload["last_return"]
-        folder = str(self.algorithm.context.replay.folder)
-        tasks = [_relocated(task, folder) for task in payload["outstanding"]]
+        tasks = payload["outstanding"]
         if not tasks and not self.evaluator.state.final:
             tasks = self.algorithm.ask()  # of a run that was stopped before its first task
         self._prepare(tasks)
@@ -352,15 +351,6 @@ def _filled(task: Task, result: Result) -> Task:
     """`task` with the outputs of `result` as plain references."""
     inputs = {
         name: result.arrays[value.name] if isinstance(value, Output) and value.task == result.task else value
-        for name, value in task.inputs.items()
-    }
-    return replace(task, inputs=inputs)
-
-
-def _relocated(task: Task, folder: str) -> Task:
-    """`task` with its replay in `folder`: the run directory may have been moved."""
-    inputs = {
-        name: replace(value, path=folder) if isinstance(value, ReplayView) else value
         for name, value in task.inputs.items()
     }
     return replace(task, inputs=inputs)

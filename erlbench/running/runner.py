@@ -33,6 +33,7 @@ from erlbench.running.results import RunDirectory
 from erlbench.work import kernel
 from erlbench.work.replay import Replay
 from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
+from erlbench.work.store import Store
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 REFRESH = 0.25  # seconds between two readings of a cell
@@ -286,7 +287,7 @@ class Run:
         self.directory = directory
         self.runner = runner
         task = problem(cell.env, cell.env_settings)
-        self.replay = _replay(directory.path / "replay", task)
+        self.replay = _replay(directory.path / "replay", task, pool.store)
         context = Context(
             task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
         )
@@ -378,8 +379,8 @@ class Run:
         )
 
 
-def _replay(home: Path, problem: Problem) -> Replay:
+def _replay(home: Path, problem: Problem, store: Store) -> Replay:
     """The replay in the run directory, or on the node's own disk where there is one."""
     sizes = problem.observation_size, problem.action_size
     scratch = scratch_folder()
-    return ScratchReplay(home, scratch, *sizes) if scratch else Replay(home, *sizes)
+    return ScratchReplay(home, scratch, *sizes, store) if scratch else Replay(home, *sizes, store)

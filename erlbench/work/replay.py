@@ -20,9 +20,11 @@ import numpy as np
 
 from erlbench.errors import CellError
 from erlbench.files import is_same_file
+from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView
 
 OBSERVATIONS, TRANSITIONS, ROWS = "observations.f32", "transitions.f32", "rows.i32"
+NAME = "replay"  # of the replay of a run; a driver has one at a time
 BLOCK = 1 << 20  # bytes read at once to check a file
 
 
@@ -32,11 +34,15 @@ class Replay:
     It knows the CRC-32 of all that it has written, so that a checkpoint can tell whether the files are still whole.
     """
 
-    def __init__(self, folder: Path | str, observation_size: int, action_size: int) -> None:
+    def __init__(self, folder: Path | str, observation_size: int, action_size: int, store: Store | None = None) -> None:
+        """With `store`, views name the replay as that finds it; else by its folder, for use on this machine alone."""
         self.folder = Path(folder)
         self.folder.mkdir(exist_ok=True)
         self.observation_size = observation_size
         self.action_size = action_size
+        self.name = NAME if store else str(self.folder.absolute())
+        if store:
+            store.attach(NAME, self.folder)
         self.length = 0
         self.rows = 0
         widths = {OBSERVATIONS: observation_size, TRANSITIONS: action_size + 2, ROWS: 1}
@@ -72,7 +78,7 @@ class Replay:
     def view(self, capacity: int | None = None) -> ReplayView:
         """All transitions so far, or the last `capacity` of them."""
         start = max(0, self.length - capacity) if capacity else 0
-        return ReplayView(str(self.folder), self.observation_size, self.action_size, start, self.length)
+        return ReplayView(self.name, self.observation_size, self.action_size, start, self.length)
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs: lengths and checksums; the data itself stays in the files."""
@@ -127,8 +133,7 @@ def _crc(descriptor: int, size: int) -> int | None:
 class ReplayReader:
     """Maps of one replay, for reading in any process."""
 
-    def __init__(self, view: ReplayView) -> None:
-        folder = Path(view.path)
+    def __init__(self, view: ReplayView, folder: Path) -> None:
         self.stop = _items(folder / ROWS, 4)
         self.observations = _map(folder / OBSERVATIONS, np.float32).reshape(-1, view.observation_size)
         self.transitions = _map(folder / TRANSITIONS, np.float32, self.stop * (view.action_size + 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +30,8 @@ class Block:
     rows: bytes
 
 
-def read_block(view: ReplayView, start: Extent) -> tuple[Block, Extent]:
-    """What a copy that ends at `start` lacks of `view`, and where it ends then."""
-    folder = Path(view.path)
+def read_block(view: ReplayView, folder: Path, start: Extent) -> tuple[Block, Extent]:
+    """What a copy that ends at `start` lacks of `view`, whose files are in `folder`, and where it ends then."""
     rows = _read(folder / "rows.i32", 4 * start.transitions, 4 * view.stop)
     stop = Extent(view.stop, int(np.frombuffer(rows[-4:], np.int32)[0]) + 2)  # the last observation has a next one
     row, transition = 4 * view.observation_size, 4 * (view.action_size + 2)
@@ -54,11 +53,6 @@ def write_block(folder: Path, block: Block) -> None:
         with open(os.open(folder / name, os.O_CREAT | os.O_RDWR), "r+b") as file:
             file.seek(offset)
             file.write(data)
-
-
-def copy_of(view: ReplayView, folder: Path) -> ReplayView:
-    """`view` of the copy in `folder`."""
-    return replace(view, path=str(folder))
 
 
 def _read(path: Path, start: int, stop: int) -> bytes:

@@ -12,18 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.work.replay import OBSERVATIONS, Replay
+from erlbench.work.store import Store
 
 
 class ScratchReplay(Replay):
     """Writes in a new folder of `scratch`; `flush` brings the copy in `home` up to date."""
 
-    def __init__(self, home: Path, scratch: Path, observation_size: int, action_size: int) -> None:
+    def __init__(
+        self, home: Path, scratch: Path, observation_size: int, action_size: int, store: Store | None = None
+    ) -> None:
         self.home = home
         home.mkdir(exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="erlbench-replay-", dir=scratch))
         for file in home.iterdir():
             shutil.copyfile(file, folder / file.name)
-        super().__init__(folder, observation_size, action_size)
+        super().__init__(folder, observation_size, action_size, store)
         self._saved = dict.fromkeys(self._widths, 0)  # bytes of each file that `home` has
 
     def restore(self, state: dict[str, Any]) -> None:

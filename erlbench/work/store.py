@@ -114,6 +114,17 @@ class Store:
             self._release()
             self._held = HeldTable(table, self.folder.parent)
 
+    def attach(self, replay: str, folder: Path) -> None:
+        """Have the name of a replay mean the files in `folder`; the driver's business."""
+        link = self.replay_folder(replay)
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder.absolute())
+
+    def replay_folder(self, replay: str) -> Path:
+        """Where the files of a replay are found; an absolute path is its own name."""
+        return self.folder / "replays" / replay
+
     def free(self, names: Iterable[str]) -> None:
         """Remove arrays; maps that are still open stay valid."""
         for name in names:

@@ -50,9 +50,9 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class ReplayView:
-    """Transitions `start` to `stop - 1` of the replay in the folder `path`."""
+    """Transitions `start` to `stop - 1` of a replay, which the store of each process finds by its name."""
 
-    path: str
+    replay: str
     observation_size: int
     action_size: int
     start: int

@@ -6,7 +6,6 @@ import importlib
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 import gymnasium
@@ -51,12 +50,13 @@ class Workspace:
 
     def replay(self, view: ReplayView) -> ReplayReader:
         """The reader of `view`, mapped again when the replay has grown past the map."""
-        status = (Path(view.path) / "rows.i32").stat()
+        folder = self.store.replay_folder(view.replay)
+        status = (folder / "rows.i32").stat()
         inode = (status.st_dev, status.st_ino)  # a path may come back with other content; a mapped inode does not
         known = self._replays.get(inode)
         if known is None or known.stop < view.stop:
             self._replays.clear()
-            known = self._replays[inode] = ReplayReader(view)
+            known = self._replays[inode] = ReplayReader(view, folder)
         return known
 
     def run(self, task: Task) -> Result:

@@ -1,5 +1,7 @@
 """The replay: what goes in comes out, rings, going back to a saved length."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def filled(tmp_path):
 
 
 def gather(view, indices):
-    reader, count = ReplayReader(view), len(indices)
+    reader, count = ReplayReader(view, Path(view.replay)), len(indices)
     observations, following = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
     transitions = np.empty((count, 4), np.float32)
     reader.gather(np.array(indices), observations, transitions, following)

@@ -48,7 +48,7 @@ def test_another_node_goes_on_from_the_copy(tmp_path):
             append(replay, [4, 2])
         append(replay, [3, 1], seed=2)
     second.flush()
-    ours, theirs = ReplayReader(second.view()), ReplayReader(expected.view())
+    ours, theirs = (ReplayReader(replay.view(), replay.folder) for replay in (second, expected))
     np.testing.assert_array_equal(ours.transitions[:10], theirs.transitions[:10])
     third = ScratchReplay(tmp_path / "home", tmp_path, 3, 2)
     third.restore(second.state())

@@ -29,9 +29,9 @@ from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.work import kernel
 from erlbench.work.noise import NoiseTable
-from erlbench.work.replica import Block, copy_of, write_block
+from erlbench.work.replica import Block, write_block
 from erlbench.work.store import Store, shared_memory_folder
-from erlbench.work.tasks import Perturbed, ReplayView, Result, Task
+from erlbench.work.tasks import Perturbed, Result, Task
 
 GATHER = 0.005  # seconds in which results are gathered for one answer
 
@@ -173,11 +173,13 @@ class Agent:
                 for name, array in zip(batch.objects, ray.get(list(batch.objects.values()))):
                     store.put(name, array)
             for block in batch.blocks:
-                write_block(self._copy(block.view), block)
+                self._append(block)
             if batch.prepare is not None:
                 self._pool.prepare(*batch.prepare)
                 self._prepared += 1
-            tasks = [self._localised(self._reader.read(message)) for message in batch.tasks]
+            tasks = [self._reader.read(message) for message in batch.tasks]
+            for task in tasks:
+                self._hold_noise(task)
             self._unfinished.update({task.id: task for task in tasks})
             self._pool.submit(tasks)
 
@@ -188,23 +190,18 @@ class Agent:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._epoch = epoch
 
-    def _localised(self, task: Task) -> Task:
-        """`task` with its replay and its noise on this node."""
-        for value in task.inputs.values():
-            if isinstance(value, Perturbed) and value.table is not None:
-                self._pool.store.hold(value.table)
-        for value in task.settings.values():
-            if isinstance(value, NoiseTable):
-                self._pool.store.hold(value)
-        inputs = {
-            name: copy_of(value, self._copy(value)) if isinstance(value, ReplayView) else value
-            for name, value in task.inputs.items()
-        }
-        return replace(task, inputs=inputs)
+    def _hold_noise(self, task: Task) -> None:
+        """Have the table of noise that `task` names on this node."""
+        inputs = [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
+        for table in (*inputs, *task.settings.values()):
+            if isinstance(table, NoiseTable):
+                self._pool.store.hold(table)
 
-    def _copy(self, view: ReplayView) -> Path:
-        """The folder of the copy of the driver's replay; a driver has one at a time."""
-        return self._folder / str(abs(hash(view.path)))
+    def _append(self, block: Block) -> None:
+        """Have the copy of a replay on this node grow."""
+        folder = self._folder / block.view.replay
+        write_block(folder, block)
+        self._pool.store.attach(block.view.replay, folder)
 
     def _answer(self, timeout: float) -> Answer | None:
         try:

@@ -50,7 +50,7 @@ class Node:
         total = 0
         for value in task.inputs.values():
             if isinstance(value, ReplayView):
-                have = self._copies.get(value.path, Extent())
+                have = self._copies.get(value.replay, Extent())
                 total += 4 * (value.stop - have.transitions) * (value.observation_size + value.action_size + 3)
             total += sum(_size(ref) for ref in arrays_of(value) if ref.name not in self._has)
         return total
@@ -64,7 +64,7 @@ class Node:
         for task in tasks:
             for value in task.inputs.values():
                 if isinstance(value, ReplayView):
-                    blocks += self._block(value)
+                    blocks += self._block(value, store)
                 for ref in arrays_of(value):
                     if ref.name not in self._has:
                         self._has.add(ref.name)
@@ -117,11 +117,11 @@ class Node:
         free, self._free = self._free, []
         return free
 
-    def _block(self, view: ReplayView) -> list[Block]:
-        have = self._copies.get(view.path, Extent())
+    def _block(self, view: ReplayView, store: Store) -> list[Block]:
+        have = self._copies.get(view.replay, Extent())
         if have.transitions >= view.stop:
             return []
-        block, self._copies[view.path] = read_block(view, have)
+        block, self._copies[view.replay] = read_block(view, store.replay_folder(view.replay), have)
         self.bytes_sent += len(block.observations) + len(block.transitions) + len(block.rows)
         return [block]
 

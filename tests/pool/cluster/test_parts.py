@@ -12,7 +12,7 @@ from erlbench.experiment.pool_kind import check_kind, cluster_address
 from erlbench.pool.cluster.agent import Facts
 from erlbench.pool.cluster.connection import objection
 from erlbench.work.replay import Replay, ReplayReader
-from erlbench.work.replica import Extent, copy_of, read_block, write_block
+from erlbench.work.replica import Extent, read_block, write_block
 
 HERE = Facts("driver", "0.1.0", "3.11.7", "openblas Haswell", 2**30)
 
@@ -33,13 +33,13 @@ def test_a_copy_of_a_replay_grows_block_by_block(tmp_path):
     extent = Extent()
     for lengths in ([4, 2], [1], [3, 3, 5]):
         append(replay, random, lengths)
-        block, extent = read_block(replay.view(), extent)
+        block, extent = read_block(replay.view(), replay.folder, extent)
         assert len(block.transitions) == 4 * 4 * sum(lengths)
         write_block(tmp_path / "copy", block)
     assert extent == Extent(replay.length, replay.rows)
     for name in ("observations.f32", "transitions.f32", "rows.i32"):
         assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "replay" / name).read_bytes()
-    original, copy = ReplayReader(replay.view()), ReplayReader(copy_of(replay.view(), tmp_path / "copy"))
+    original, copy = (ReplayReader(replay.view(), tmp_path / name) for name in ("replay", "copy"))
     np.testing.assert_array_equal(original.transitions, copy.transitions)
     replay.close()
 
@@ -49,7 +49,7 @@ def test_an_older_view_needs_no_more_than_its_own_rows(tmp_path):
     append(replay, random, [4, 2])
     view = replay.view()
     append(replay, random, [7])
-    block, extent = read_block(view, Extent())
+    block, extent = read_block(view, replay.folder, Extent())
     assert extent == Extent(6, 8)
     assert len(block.observations) == 4 * 3 * 8
     replay.close()
