@@ -107,6 +107,9 @@ class IdleCore:
         """Always."""
         return True
 
+    def held(self) -> float:
+        return 0.0
+
     def give_back(self) -> None:
         """To nobody."""
 

@@ -19,7 +19,7 @@ TIMES = {  # columns that differ from run to run
     "eval.csv": {"train_time_s", "total_time_s"},
     "episodes.csv": {"t"},
     "train.csv": {"train_time_s"},
-    "tasks.csv": {"start_s", "end_s", "process"},
+    "tasks.csv": {"start_s", "end_s", "process", "second_core_s"},
 }
 FITNESS = ("mean", "validation")  # kinds of episodes that are counted as fitness_timesteps
 

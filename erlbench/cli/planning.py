@@ -103,10 +103,13 @@ def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
     ]
     _require_extras(wanted)
     studies.validate(chosen)
+    # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
+    timed = {entry.name for study in known.values() if study.kind == studies.TIME for entry in study.entries}
     for profile, entries in wanted:
         for env in profile.envs:
             for entry in entries:
-                yield from _entry_cells(arguments, entry, profile, env, profile_name)
+                for cell in _entry_cells(arguments, entry, profile, env, profile_name):
+                    yield dataclasses.replace(cell, one_core=entry.name in timed)
 
 
 def _entry_cells(

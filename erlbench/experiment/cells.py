@@ -37,6 +37,7 @@ class Cell:
     out: Path
     final_episodes: int = FINAL_EPISODES  # of the final evaluation, which gives the score
     processes: int | None = None  # where a study pins them; else RunOptions.processes
+    one_core: bool = False  # as RunOptions.one_core, where a study compares times
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
     total_generations: int | None = None  # where the run ends if its steps are not used up before
     simulated_time: bool = False  # order of results by modelled durations instead of the clock

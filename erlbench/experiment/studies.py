@@ -19,7 +19,8 @@ from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, cell_name, check
 from erlbench.experiment.settings import resolve, setting
 from erlbench.experiment.toml_file import Keys, TomlFile
 
-KINDS = ("scores", "time", "curves", "timeline")
+TIME = "time"  # of studies that compare times: their cells use no second core
+KINDS = ("scores", TIME, "curves", "timeline")
 # What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
 CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
 BUDGET = (

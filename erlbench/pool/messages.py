@@ -70,7 +70,7 @@ class TaskReader:
 
 def write_result(result: Result) -> bytes:
     """The message of a result; the driver knows from which process it comes."""
-    values = (result.task, result.values, result.arrays, result.start, result.end)
+    values = (result.task, result.values, result.arrays, result.start, result.end, result.second_core)
     return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
 
 
@@ -84,8 +84,8 @@ def read_answer(message: bytes, process: int) -> Any:
     answer = pickle.loads(message)
     if not isinstance(answer, tuple):
         return answer
-    task, values, arrays, start, end = answer
-    return Result(task, values, arrays, start, end, process)
+    task, values, arrays, start, end, second_core = answer
+    return Result(task, values, arrays, start, end, process, second_core)
 
 
 def send(descriptor: int, messages: Iterable[bytes]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+import time
 from pathlib import Path
 
 from erlbench.threads import cores
@@ -50,6 +51,7 @@ class SecondCore:
         slots = len(self._map) // 2
         self._size, self._mine = 2 * slots, slots + slot
         self._cores = min(cores(), slots)  # who asks for so many processes expects no more to be busy
+        self._since, self._held = 0.0, 0.0
 
     def idle(self) -> bool:
         """Whether there is one."""
@@ -59,9 +61,15 @@ class SecondCore:
         """Take it until `give_back` if there is one."""
         if not self.idle():
             return False
-        self._map[self._mine] = 1
+        self._map[self._mine], self._since = 1, time.monotonic()
         return True
 
     def give_back(self) -> None:
         """Others may have it."""
         self._map[self._mine] = 0
+        self._held += time.monotonic() - self._since
+
+    def held(self) -> float:
+        """Seconds for which this process has had it since the last call."""
+        held, self._held = self._held, 0.0
+        return held

@@ -34,7 +34,18 @@ EVAL_COLUMNS = (
     "lengths",
 )
 EPISODE_COLUMNS = ("r", "l", "t", "kind", "worker", "task", "timesteps")
-TASK_COLUMNS = ("task", "kind", "process", "worker", "start_s", "end_s", "timesteps", "critic_updates", "actor_updates")
+TASK_COLUMNS = (
+    "task",
+    "kind",
+    "process",
+    "worker",
+    "start_s",
+    "end_s",
+    "timesteps",
+    "critic_updates",
+    "actor_updates",
+    "second_core_s",
+)
 EVENT_COLUMNS = ("time_s", "event", "message")
 
 
@@ -96,6 +107,7 @@ class Recorder:
                 "timesteps": steps(values),
                 "critic_updates": values.get("critic_updates", 0),
                 "actor_updates": values.get("actor_updates", 0),
+                "second_core_s": result.second_core,
             }
         )
 

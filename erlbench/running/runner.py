@@ -124,7 +124,7 @@ class Runner:
         self.display = display
         self.stop = stop
         self._machine = machine.describe()
-        self._pools: dict[int, tuple[int | None, Pool]] = {}  # by thread, with the processes asked for
+        self._pools: dict[int, tuple[tuple[int | None, bool], Pool]] = {}  # by thread: processes asked for, one core
 
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
@@ -225,22 +225,17 @@ class Runner:
     def pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another one."""
         options = self.options
-        wanted = processes_for(cell, options)
+        wanted, one_core = processes_for(cell, options), options.one_core or cell.one_core
         thread = threading.get_ident()
         known, pool = self._pools.get(thread, (None, None))
-        if pool is None or known != wanted:
+        if pool is None or known != (wanted, one_core):
             if pool is not None:
                 pool.close()
             pool_options = PoolOptions(
-                wanted,
-                options.device,
-                options.task_timeout,
-                options.one_core,
-                options.force_kernel,
-                options.worker_memory,
+                wanted, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory
             )
             pool = make(options.pool, pool_options)
-            self._pools[thread] = wanted, pool
+            self._pools[thread] = (wanted, one_core), pool
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
@@ -315,7 +310,7 @@ class Run:
             "pool": runner.options.pool,
             "processes": pool.processes,
             "jobs": runner.options.jobs,
-            "one_core": runner.options.one_core,
+            "one_core": runner.options.one_core or self.cell.one_core,
             "device": runner.options.device,
             "threads_per_process": 1,
             "arithmetic": kernel.name(runner._machine),

@@ -119,6 +119,7 @@ class Result:
     start: float  # seconds, time.monotonic()
     end: float
     process: int  # the pool's slot
+    second_core: float = 0.0  # seconds during which the task had a second core
 
 
 def steps(values: Mapping[str, Any]) -> int:

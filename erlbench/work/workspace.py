@@ -28,6 +28,9 @@ class Core(Protocol):
     def give_back(self) -> None:
         """Others may have it."""
 
+    def held(self) -> float:
+        """Seconds for which this process has had it since the last call."""
+
 
 class Workspace:
     """Runs tasks in this process. Everything it keeps is a cache: no result depends on it."""
@@ -65,7 +68,8 @@ class Workspace:
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
-        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process)
+        shared = 0.0 if self.second_core is None else self.second_core.held()
+        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process, shared)
 
     def close(self) -> None:
         """Close the environments, drop the maps and buffers, and end what task functions have started."""

@@ -24,6 +24,9 @@ class IdleCore:
     def give_back(self):
         pass
 
+    def held(self):
+        return 0.0
+
 
 def with_and_without(store, run, shares=True):
     """What `run(workspace)` returns on one core, and with each kind of second core; with those that it `shares`."""

@@ -183,6 +183,14 @@ def test_a_study_with_filters():
     assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
 
 
+def test_cells_of_studies_that_compare_times_use_no_second_core():
+    """Also where another study has the same cells; those of no such study may."""
+    assert {cell.one_core for cell in cells_of(study=("aes-rl-table-1",), profile="smoke")} == {True}
+    found = {cell.name: cell.one_core for cell in cells_of(study=("aes-rl-table-3",), profile="smoke")}
+    assert (found["cem-rl"], found["aes-rl"], found["td3"]) == (True, True, False)
+    assert not any(cell.one_core for cell in cells_of(algo=("td3",), env=("Hopper-v5",)))
+
+
 def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
     envs = ("HalfCheetah-v5", "Reacher-v5@paper", "dm_control/humanoid-run-v0")
     cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seed="0")

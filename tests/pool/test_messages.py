@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_not_remembered():
 
 
 def test_a_result_arrives_as_it_was_written():
-    result = Result(7, {"returns": [1.5], "lengths": [3]}, {}, 0.25, 0.5, 3)
+    result = Result(7, {"returns": [1.5], "lengths": [3]}, {}, 0.25, 0.5, 3, 0.125)
     assert read_answer(write_result(result), 3) == result
 
 

@@ -46,3 +46,16 @@ def test_a_core_comes_back_from_a_worker_that_is_gone(three):
     assert second.take()
     second.give_back()
     assert second.idle()
+
+
+def test_how_long_it_was_had_is_told_once(three, monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr("erlbench.pool.occupancy.time.monotonic", lambda: now[0])
+    occupancy, (first, second, _) = three
+    occupancy.begin(0)
+    for seconds in (2.0, 0.5):
+        assert first.take()
+        now[0] += seconds
+        first.give_back()
+        now[0] += 5.0
+    assert (first.held(), first.held(), second.held()) == (2.5, 0.0, 0.0)
