@@ -54,6 +54,9 @@ def test_a_whole_report(tmp_path):
         for suffix in ("png", "svg", "pdf"):
             assert (out / page / f"{stem}.{suffix}").stat().st_size > 5000
         assert f"({stem}.png)" in read(out / page / "index.md")
+    for page in out.glob("*/index.md"):
+        captions = [line for line in read(page).splitlines() if "Files: [png]" in line]
+        assert [caption for caption in captions if len(caption.partition(" Files:")[0]) > 3 * 120] == []
     assert {path.name for path in (out / "times").glob("times.*")} == {"times.md", "times.tex", "times.csv"}
     assert "Published final values are left out" in read(out / "study" / "index.md")
 

@@ -42,10 +42,10 @@ def block(content: Block) -> str:
         case Code():
             return "\n".join(["```sh", *content.lines, "```"]) + "\n"
         case Figure():
-            words = escape(" ".join([content.caption, *content.notes]))
+            notes = "".join(f"- {escape(note)}\n" for note in content.notes)
             return (
                 f"![{escape(content.title)}]({content.name}.{content.formats[0]})\n\n"
-                f"{words} Files: {_files(content.name, content.formats)}\n"
+                f"{escape(content.caption)} Files: {_files(content.name, content.formats)}\n" + (notes and f"\n{notes}")
             )
         case Table():
             files = f"\nFiles: {_files(content.name, TABLE_FILES)}\n" if content.name else ""

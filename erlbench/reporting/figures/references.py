@@ -9,23 +9,30 @@ from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.references import ReferenceRuns
-from erlbench.reporting.statistics.curves import band_kind, band_words, curve
+from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
+
+
+def behind(cells: Sequence[Cell], published: Published) -> list[tuple[Cell, ReferenceRuns, Curve]]:
+    """Of each algorithm the runs of the first comparable source and their mean, as far as our longest run goes."""
+    last = max(float(run.evaluations.timesteps[-1]) for cell in cells for run in cell.runs if len(run.evaluations))
+    chosen: list[tuple[Cell, ReferenceRuns, Curve]] = []
+    for cell in cells:
+        found = next(iter(published.references.of(cell)), None)
+        if found is None or any(found is one for _, one, _ in chosen):
+            continue
+        series = [(steps[steps <= last], returns[steps <= last]) for steps, returns in found.runs]
+        if max(len(steps) for steps, _ in series) >= 2:
+            chosen.append((cell, found, curve(series, band_kind([len(series)]))))
+    return chosen
 
 
 def draw_references(
     axes: Any, cells: Sequence[Cell], looks: Mapping[str, Any], published: Published
 ) -> dict[Any, ReferenceRuns]:
-    """Behind our curves, of each algorithm the runs of the first comparable source, as far as our longest run goes."""
-    last = max(float(run.evaluations.timesteps[-1]) for cell in cells for run in cell.runs if len(run.evaluations))
+    """Other people's runs behind ours, and what the legend shows of each."""
     drawn: dict[Any, ReferenceRuns] = {}
-    for cell in cells:
-        found = next(iter(published.references.of(cell)), None)
-        if found is None or found in drawn.values():
-            continue
-        series = [(steps[steps <= last], returns[steps <= last]) for steps, returns in found.runs]
-        if max(len(steps) for steps, _ in series) < 2:
-            continue
-        line, colour = curve(series, band_kind([len(series)])), looks[cell.name]["color"]
+    for cell, found, line in behind(cells, published):
+        colour = looks[cell.name]["color"]
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.1, linewidth=0, hatch="////", zorder=0.5)
         (handle,) = axes.plot(line.x, line.mean, color=colour, linewidth=1, linestyle=(0, (5, 1, 1, 1)), zorder=0.6)
         drawn[handle] = found

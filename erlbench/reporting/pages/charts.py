@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group
+from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.data.timeline import Bar, Timeline, bars, windows
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import averaged
+from erlbench.reporting.figures.references import behind, reference_label
 from erlbench.reporting.figures.timelines import kind_colour, kind_name, kind_order
 from erlbench.reporting.statistics.baseline import label, relative_scores
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, curve
@@ -44,14 +46,21 @@ class ChartData:
         axes = {name: {"label": axis.label, "note": axis.note, "seconds": axis.seconds} for name, axis in AXES.items()}
         return {"axes": axes, "arrays": self.arrays, "runs": self.runs, "curves": self.curves}
 
-    def of_group(self, group: Group, lines: Sequence[tuple[str, float]]) -> Chart:
+    def of_group(self, group: Group, lines: Sequence[tuple[str, float]], published: Published) -> Chart:
         """Learning curves; `lines` are published values by the name of the cell."""
+        drawn = [cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)]
+        others = [
+            {"label": reference_label(found), "name": cell.name,
+             "line": [self._array(values) for values in (line.x, line.mean, line.low, line.high)]}
+            for cell, found, line in (behind(drawn, published) if drawn else ())
+        ]  # fmt: skip
         cells = [
             {"label": cell.label, "name": cell.name, "colour": index, "runs": [self._run(run) for run in cell.runs],
              "curve": self._curve(averaged(cell))}
             for index, cell in enumerate(group.cells) if any(len(run.evaluations) for run in cell.runs)
         ]  # fmt: skip
-        return Chart("curves", {"env": group.env, "cells": cells, "published": [list(line) for line in lines]})
+        return Chart("curves", {"env": group.env, "cells": cells, "others": others,
+                                "published": [list(line) for line in lines]})  # fmt: skip
 
     def _array(self, values: Array) -> int:
         numbers = _round(values)

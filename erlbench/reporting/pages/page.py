@@ -88,7 +88,7 @@ class Maker:
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
             lines = published_lines(comparison, group, group.cells, self.published)
-            yield from _figure(name, title, caption, self.charts.of_group(group, lines))
+            yield from _figure(name, title, caption, self.charts.of_group(group, lines, self.published))
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
         for group in comparison.groups if self.options.panels else ():

@@ -98,6 +98,14 @@
         name: `${cell.label} (${runs} run${runs > 1 ? "s" : ""})`, hovertemplate: "%{y:,.4~g}",
       });
     }
+    for (const other of state.x === "timesteps" ? chart.others : []) { // other people's runs know only their steps
+      const [x, mean, low, high] = other.line.map(list), index = chart.cells.find((cell) => cell.name === other.name).colour;
+      const edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: other.label };
+      traces.push({ ...edge, y: low }, { ...edge, y: high, fill: "tonexty", fillcolor: faded(colour(index), 0.08) }, {
+        x, y: mean, mode: "lines", name: other.label, legendgroup: other.label, line: { width: 1.2, color: colour(index), dash: "dashdot" },
+        hovertemplate: "%{y:,.4~g}",
+      });
+    }
     const shapes = chart.published.map(([name, value]) => ({
       type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value,
       line: { dash: "dot", width: 1.4, color: colour(chart.cells.find((cell) => cell.name === name)?.colour ?? 0) },

@@ -119,7 +119,7 @@ def test_axis_band_and_single_runs(page, report):
     page.get(report.as_uri() + "#all-runs")
     place = chart(page, "all-runs-curves-Ant-v5-55000")
     assert page.execute_script("return arguments[0].layout.xaxis.title.text", place) == "Training steps"
-    assert page.execute_script("return arguments[0].data.length", place) == 9  # a mean and two edges of a band, thrice
+    assert page.execute_script("return arguments[0].data.length", place) == 12  # mean and band: three, and others' TD3
     last = page.execute_script("return arguments[0].data[2].x.at(-1)", place)
     from selenium.webdriver.support.select import Select
 
@@ -171,6 +171,21 @@ def test_a_chart_has_its_values_as_a_table(page, report):
     assert rows[0].text == "Algorithm Training steps Mean return Band, low Band, high"
     assert len(rows) > 18
     assert page.execute_script("return arguments[0].getAttribute('role')", find(page, f"#{name}-chart")[0]) == "img"
+
+
+def test_other_peoples_runs_stand_behind_ours_over_steps_only(page, report, tmp_path):
+    for seed in range(2):
+        steps = [0, 50_000, 100_000]
+        make_run(tmp_path / "in", "HalfCheetah-v5", "td3", seed, [0, 3000, 4000 + seed], steps=steps)
+    index = build([tmp_path / "in"], tmp_path / "out", {}, None, lambda _: None)
+    page.get(index.as_uri() + "#all-runs")
+    place = chart(page, "all-runs-curves-HalfCheetah-v5-100000")
+    names = page.execute_script("return arguments[0].data.map(one => one.name).filter(Boolean)", place)
+    assert names[0] == "td3 (2 runs)"
+    assert any(name.startswith("TD3, ") for name in names[1:])
+    switch = "arguments[0].value = 'time'; arguments[0].dispatchEvent(new Event('change'))"
+    page.execute_script(switch, find(page, '#all-runs select[name="x"]')[0])
+    assert page.execute_script("return arguments[0].data.map(one => one.name).filter(Boolean)", place) == names[:1]
 
 
 def test_dark_and_a_phone(page, report):
