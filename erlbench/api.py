@@ -9,10 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from erlbench.errors import ErlbenchError, Interrupted, UsageError
-from erlbench.experiment.cells import HUNG_AFTER, RunOptions
+from erlbench.errors import ErlbenchError, Interrupted, UsageError, nearest
 from erlbench.frames import cell_frame, rows_frame, run_folders
-from erlbench.threads import cores
 
 Names = str | Sequence[str]
 Folder = str | Path
@@ -53,48 +51,31 @@ class Results:
         return f"<{len(self.runs)} runs; frames: cells, evaluations, episodes, tasks, generations>"
 
 
-def run(
-    algo: Names = (),
-    env: Names = (),
-    *,
-    study: Names = (),
-    processes: int | None = None,
-    jobs: int = 1,
-    quiet: bool = True,
-    **options: Any,
-) -> Results:
+def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = True, **options: Any) -> Results:
     """Train, as `erlbench run` does, and return the results; runs that are done already are only read.
 
     `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. `options` are those of the
     command by their names: `seeds=5`, `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`,
-    `out="results"`, `force=True`, ... `processes` and `jobs` share the machine; `quiet=False` shows progress.
+    `processes=4`, `jobs=2`, `out="results"`, `force=True`, ... `quiet=False` shows progress.
 
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all others are finished then.
     """
-    from erlbench.cli.arguments import arguments
+    from erlbench.cli.arguments import arguments, option_fields
     from erlbench.cli.planning import plan
+    from erlbench.cli.run import check_device, run_options
     from erlbench.running.runner import run_cells
 
+    known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
+    if unknown := sorted(options.keys() - known):
+        raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     options = {key: _assignments(value) if key in ("set", "env_set") else value for key, value in options.items()}
-    asked = arguments({"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), **options})
-    cells = plan(asked)
-    code = run_cells(
-        cells,
-        RunOptions(
-            processes=cores() if processes is None else processes,
-            jobs=jobs,
-            one_core=asked.one_core,
-            device=asked.device,
-            checkpoint_every=asked.checkpoint_every,
-            task_timeout=asked.task_timeout or HUNG_AFTER,
-            worker_memory=asked.worker_memory and asked.worker_memory << 20,
-            force=asked.force,
-            force_kernel=asked.force_kernel,
-            verbosity=-1 if quiet else 0,
-            command_line=("erlbench.run",),
-        ),
+    asked = arguments(
+        {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
     )
+    check_device(asked.device)
+    cells = plan(asked)
+    code = run_cells(cells, run_options(asked, ("erlbench.run",)))
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")
     results = Results(tuple(cell.directory for cell in cells))

@@ -53,6 +53,8 @@ def test_what_is_done_is_only_read(results, tmp_path):
 def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match="did you mean 'cem'"):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
+    with pytest.raises(UsageError, match="has no option 'total_timestep'; did you mean 'total_timesteps'"):
+        erlbench.run("cem", "Pendulum-v1", total_timestep=3)
     with pytest.raises(UsageError, match="there is no run in"):
         erlbench.load_results(tmp_path)
     with pytest.raises(UsageError, match="there is no folder"):

@@ -19,6 +19,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Run": {
         "demo": "See something learn: figure, film and report in two minutes.",
         "run": "Train algorithms on environments, or run the cells of a study.",
+        "tune": "Search settings of an algorithm with Optuna.",
     },
     "Look": {
         "list": "List the algorithms, environments or studies.",

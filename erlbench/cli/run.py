@@ -133,27 +133,11 @@ def run(**given: Any) -> None:
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.cli.planning import plan
 
-    _check_device(asked.device)
+    check_device(asked.device)
     cells, part = plan(asked), ""
     if asked.shard is not None:
         cells, part = _shard(cells, asked.shard, asked.quiet), shards.version(cells)
-    options = RunOptions(
-        processes=cores() if asked.processes is None else asked.processes,
-        pool=asked.pool,
-        per_node=asked.processes,
-        jobs=asked.jobs,
-        one_core=asked.one_core,
-        device=asked.device,
-        checkpoint_every=asked.checkpoint_every,
-        task_timeout=asked.task_timeout or HUNG_AFTER,
-        worker_memory=asked.worker_memory and asked.worker_memory << 20,
-        force=asked.force,
-        force_kernel=asked.force_kernel,
-        shard=str(asked.shard or ""),
-        plan=part,
-        verbosity=-1 if asked.quiet else int(asked.verbose),
-        command_line=("erlbench", *sys.argv[1:]),
-    )
+    options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.dry_run:
         _show_plan(cells, options)
         return
@@ -168,7 +152,28 @@ def run(**given: Any) -> None:
     click.get_current_context().exit(run_cells(cells, options))
 
 
-def _check_device(device: str) -> None:
+def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
+    """How the cells are run on this machine; `part` is the version of a plan that is run in shards."""
+    return RunOptions(
+        processes=cores() if asked.processes is None else asked.processes,
+        pool=asked.pool,
+        per_node=asked.processes,
+        jobs=asked.jobs,
+        one_core=asked.one_core,
+        device=asked.device,
+        checkpoint_every=asked.checkpoint_every,
+        task_timeout=asked.task_timeout or HUNG_AFTER,
+        worker_memory=asked.worker_memory and asked.worker_memory << 20,
+        force=asked.force,
+        force_kernel=asked.force_kernel,
+        shard=str(asked.shard or ""),
+        plan=part,
+        verbosity=-1 if asked.quiet else int(asked.verbose),
+        command_line=tuple(command_line),
+    )
+
+
+def check_device(device: str) -> None:
     """Refuse a GPU that is not there, before anything runs; only then is torch imported here."""
     if not device.startswith("cuda"):
         return

@@ -1,0 +1,66 @@
+"""What is searched: settings with an interval or a list of values each."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.settings import check
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval of a number, or a list of values as `--set` takes them."""
+
+    low: float = 0.0
+    high: float = 0.0
+    integer: bool = False
+    log: bool = False
+    choices: tuple[str, ...] = ()
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        """A value for a trial of Optuna."""
+        if self.choices:
+            return trial.suggest_categorical(name, self.choices)
+        if self.integer:
+            return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
+        return trial.suggest_float(name, self.low, self.high, log=self.log)
+
+
+def parse_space(texts: Iterable[str], settings_type: type, owner: str) -> dict[str, Range]:
+    """The space of `sigma_init=1e-4..1e-1:log` and `hidden=64-64,400-300`; `UsageError` for what does not fit."""
+    space, hints = {}, typing.get_type_hints(settings_type)
+    fields = {field.name: field for field in dataclasses.fields(settings_type)}
+    for text in texts:
+        name, equals, what = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not what.strip():
+            raise UsageError(f"--search needs SETTING=LOW..HIGH, SETTING=LOW..HIGH:log or SETTING=A,B,C, not '{text}'")
+        if name not in fields:
+            raise UsageError(f"unknown setting '{name}' of {owner}{nearest(name, fields)}")
+        space[name] = _range(name, what.strip(), hints[name], fields[name].metadata)
+    if not space:
+        raise UsageError("--search names no setting: give at least one, such as --search sigma_init=1e-4..1e-1:log")
+    return space
+
+
+def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> Range:
+    bounds, _, scale = text.partition(":")
+    low, dots, high = bounds.partition("..")
+    if not dots:
+        values = tuple(part.strip() for part in text.split(",") if part.strip())
+        for value in values:
+            check(value, kind, f"--search {name}", limits)
+        if len(values) < 2:
+            raise UsageError(f"--search {name} needs two values at least, such as A,B, or an interval LOW..HIGH")
+        return Range(choices=values)
+    if scale not in ("", "log"):
+        raise UsageError(f"--search {name}={text}: after the interval stands :log or nothing, not :{scale}")
+    first, last = (float(check(end, kind, f"--search {name}", limits)) for end in (low, high))
+    if first >= last or (scale and first <= 0):
+        raise UsageError(f"--search {name}={text}: the lower end stands first, and is above 0 with :log")
+    return Range(first, last, integer=kind in (int, int | None), log=bool(scale))

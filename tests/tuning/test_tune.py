@@ -1,0 +1,99 @@
+"""`erlbench tune`: it finds what is better, prunes, counts its budget, and goes on."""
+
+from __future__ import annotations
+
+import tomllib
+
+import optuna
+import pytest
+from click.testing import CliRunner
+
+from erlbench.algorithms import registry
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.running.results import RunDirectory
+from erlbench.tuning import Range, parse_space
+
+CEM = registry.find("cem").settings_type
+
+
+def invoke(out, *words: object):
+    given = ["tune", "--algo", "cem", "--env", "function:sphere", "--processes", "0", "--out", out, *words]
+    return CliRunner().invoke(cli, [str(word) for word in given])
+
+
+def test_the_space():
+    texts = ["sigma_init=1e-4..1e-1:log", "population=4..8", "hidden=8,16-16", "antithetic=true,false"]
+    assert parse_space(texts, CEM, "cem") == {
+        "sigma_init": Range(1e-4, 1e-1, log=True),
+        "population": Range(4, 8, integer=True),
+        "hidden": Range(choices=("8", "16-16")),
+        "antithetic": Range(choices=("true", "false")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sigma=1..2", "unknown setting 'sigma' of cem"),
+        ("population", "--search needs SETTING=LOW..HIGH"),
+        ("population=8..4", "the lower end stands first"),
+        ("sigma_init=0..1:log", "is above 0 with :log"),
+        ("sigma_init=1..2:ln", "not :ln"),
+        ("population=1..4", "must be at least 2"),
+        ("population=4.5..6", "must be an integer"),
+        ("antithetic=true", "needs two values at least"),
+    ],
+)
+def test_what_cannot_be_searched(text, message):
+    with pytest.raises(UsageError) as caught:
+        parse_space([text], CEM, "cem")
+    assert message in str(caught.value)
+
+
+def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
+    words = ["--search", "sigma_init=1e-12,1e-1", "--seeds", 2, "--total-timesteps", 300, "--trials"]
+    result = invoke(tmp_path, *words, 6)
+    assert result.exit_code == 0, result.stderr
+    assert "best: sigma_init=1e-1" in result.stdout
+    study = optuna.load_study(study_name="cem", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
+    assert len(study.trials) == 6
+    runs = [path.parent for path in tmp_path.glob("trial-*/**/status.json")]
+    spent = sum(int(RunDirectory(run).status()["timesteps"]) for run in runs)
+    pruned = sum(trial.state.name == "PRUNED" for trial in study.trials)
+    assert (
+        f"tuned with 6 trials{f', {pruned} of them pruned' if pruned else ''}, {spent:,} training steps"
+        in result.stdout
+    )
+    best = tomllib.loads((tmp_path / "best.toml").read_text())
+    assert best["settings"] == {"sigma_init": "1e-1"}
+    assert f"{spent:,} training steps in all" in (tmp_path / "best.toml").read_text()
+    assert {run.name for run in runs} == {"seed-1000", "seed-1001"}
+    again = invoke(tmp_path, *words, 6)
+    assert again.stderr == ""  # no trial is left
+    assert again.stdout == result.stdout
+    dry = CliRunner().invoke(cli, ["run", "--config", str(tmp_path / "best.toml"), "--dry-run"])
+    assert dry.exit_code == 0, dry.stderr
+    assert "0.1" in dry.stdout
+
+
+def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
+    """The evaluations of later trials are reported while they run, and Optuna's word is heeded."""
+    asked = []
+
+    def should_prune(trial):
+        asked.append(trial.number)
+        return trial.number >= 1
+
+    monkeypatch.setattr(optuna.Trial, "should_prune", should_prune)
+    monkeypatch.setattr("erlbench.running.runner.REFRESH", 0.0)
+    words = ["--search", "population=10..12", "--seeds", 1, "--total-timesteps", 4000, "--trials", 3]
+    words += ["--processes", 1, "--env", "Pendulum-v1", "--eval-freq", 500, "--set", "hidden=8"]
+    result = invoke(tmp_path, *words)
+    )
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("pruned (population=") == 2
+    assert "3 trials, 2 of them pruned" in result.stdout
+    assert set(asked) == {0, 1, 2}
+    statuses = [RunDirectory(path.parent).status() for path in sorted(tmp_path.glob("trial-*/**/status.json"))]
+    assert [status["status"] for status in statuses] == ["done", "interrupted", "interrupted"]
