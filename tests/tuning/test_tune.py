@@ -90,7 +90,6 @@ def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
     words = ["--search", "population=10..12", "--seeds", 1, "--total-timesteps", 4000, "--trials", 3]
     words += ["--processes", 1, "--env", "Pendulum-v1", "--eval-freq", 500, "--set", "hidden=8"]
     result = invoke(tmp_path, *words)
-    )
     assert result.exit_code == 0, result.stderr
     assert result.stderr.count("pruned (population=") == 2
     assert "3 trials, 2 of them pruned" in result.stdout
