@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -114,8 +115,9 @@ def escape(text: str) -> str:
 
 def _cell(cell: Cell, side: str, place: Place) -> str:
     text = _link(Link(cell.text, cell.link), place) if cell.link else escape(cell.text)
-    number = isinstance(cell.value, int | float) and not isinstance(cell.value, bool)
-    value = f' data-value="{cell.value!r}"' if number and math.isfinite(cell.value) else ""
+    value = ""
+    if isinstance(cell.value, numbers.Real) and math.isfinite(cell.value):
+        value = f' data-value="{float(cell.value)!r}"'
     return f'<td class="{side}{" " + escape(cell.style) if cell.style else ""}"{value}>{text}</td>'
 
 

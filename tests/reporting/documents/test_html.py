@@ -1,0 +1,82 @@
+"""Documents as HTML."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+
+from erlbench.reporting.documents import html
+from erlbench.reporting.documents.html import Place
+from erlbench.reporting.documents.model import (
+    BOLD,
+    Bullets,
+    Chart,
+    Code,
+    Column,
+    Document,
+    Figure,
+    Heading,
+    Link,
+    Table,
+    Text,
+)
+
+PLACE = Place("page", "page/", lambda target: f"#{target}")
+EVIL = "<script>alert('x')</script>\" onload=\"y"
+
+
+class Tags(HTMLParser):
+    """All opening tags with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
+    columns = [
+        Column[tuple[str, object]]("Name", lambda row: row[0]),
+        Column[tuple[str, object]]("Size", lambda row: row[1], lambda value: f"{value:,.0f}", note="how large.",
+                                   style=lambda row: BOLD),
+    ]  # fmt: skip
+    rows = [("a", 1234.5), ("b", np.float64(2.5)), ("c", np.int64(7)), ("d", float("inf"))]
+    tags = Tags(html.block(Table("sizes", "Sizes", columns, rows), PLACE))
+    cells = [cell for cell in tags.of("td") if "right" in (cell["class"] or "")]
+    assert [cell.get("data-value") for cell in cells] == ["1234.5", "2.5", "7.0", None]
+    assert {cell["class"] for cell in cells} == {"right bold"}
+    assert [link["href"] for link in tags.of("a")] == ["page/sizes.csv", "page/sizes.md", "page/sizes.tex"]
+    name, size = tags.of("button")
+    assert "data-note" not in name
+    assert size["aria-describedby"] == size["data-note"] == "page-sizes-1"
+    assert {"id": "page-sizes-1", "hidden": None} in tags.of("span")
+
+
+def test_no_text_becomes_markup():
+    columns = [Column[str](EVIL, lambda row: row, note=EVIL, style=lambda row: EVIL, link=lambda row: EVIL)]
+    blocks = [
+        Heading(EVIL), Text((EVIL, Link(EVIL, EVIL)), banner=True), Bullets((EVIL,)), Code((EVIL,)),
+        Figure(EVIL, EVIL, EVIL, (EVIL,)), Figure("f", EVIL, EVIL, chart=Chart("curves", {})),
+        Table(EVIL, EVIL, columns, [EVIL], [EVIL]),
+    ]  # fmt: skip
+    tags = Tags(html.document(Document(blocks), PLACE))
+    assert "script" not in {tag for tag, _ in tags.found}
+    assert not [attributes for _, attributes in tags.found if "onload" in attributes]
+
+
+def test_charts_have_a_place_and_data():
+    document = Document(
+        [Figure("f", "A", "Caption.", chart=Chart("curves", {"cells": []})), Figure("g", "B", "Caption.")]
+    )
+    assert html.charts(document, PLACE) == {"page-f": {"kind": "curves", "cells": []}}
+    tags = Tags(html.document(document, PLACE))
+    assert [figure["id"] for figure in tags.of("figure")] == ["page-f", "page-g"]
+    assert [image["src"] for image in tags.of("img")] == ["page/g.png"]
+    assert [place["id"] for place in tags.of("div") if place.get("class") == "chart"] == ["page-f-chart"]
