@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from erlbench.cli.completion import of_list
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError, nearest
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
-@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=of_list)
 @click.option("-v", "--verbose", is_flag=True, help="also settings, presets, entries and profiles")
 def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
     """List the algorithms, environments or studies.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from erlbench.cli.arguments import RunArguments, arguments, option_fields
+from erlbench.cli.completion import VALUES, complete
 from erlbench.errors import UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
@@ -108,7 +109,13 @@ def _options() -> list[click.Option]:
             options.append(click.Option(declarations, is_flag=True, default=None, help=help_text))
         else:
             options.append(
-                click.Option(declarations, multiple=name in REPEATED, help=help_text, metavar=METAVARS.get(name, "N"))
+                click.Option(
+                    declarations,
+                    multiple=name in REPEATED,
+                    help=help_text,
+                    metavar=METAVARS.get(name, "N"),
+                    shell_complete=complete(VALUES[name]) if name in VALUES else None,
+                )
             )
     return options
 

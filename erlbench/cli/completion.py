@@ -1,0 +1,59 @@
+"""What the shell completes: names of algorithms, environments, studies; imported only when Tab is pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import click
+from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def algorithms() -> list[str]:
+    """Algorithms, and those with a preset as NAME@PRESET."""
+    from erlbench.algorithms import registry
+
+    names = registry.names()
+    return names + [f"{name}@{preset}" for name in names for preset in [*registry.presets(name)][1:]]
+
+
+def environments() -> list[str]:
+    """Listed environments, and those with a preset as ID@PRESET."""
+    from erlbench.envs.catalogue import LISTED
+
+    return [*LISTED, *(f"{row.id}@{preset}" for row in LISTED.values() for preset in [*row.presets][1:])]
+
+
+def studies() -> list[str]:
+    """All studies that are known in this folder."""
+    from erlbench.experiment.own_studies import known_studies
+
+    return [*known_studies(warn=lambda message: None)]
+
+
+def profiles() -> list[str]:
+    """The budgets of studies."""
+    return ["smoke", "laptop", "paper"]
+
+
+VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "algo": algorithms, "env": environments, "study": studies, "profile": profiles,
+    "device": lambda: ["auto", "cpu", "cuda"], "evaluate": lambda: ["during", "after"],
+}  # fmt: skip
+
+
+def complete(values: Callable[[], Iterable[str]]) -> Complete:
+    """Completes the last name of a list such as `td3,ce`."""
+
+    def completed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{value}") for value in values() if value.startswith(last)]
+
+    return completed
+
+
+def of_list(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The words of `erlbench list WHAT`."""
+    values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""))
+    return complete(values)(context, parameter, incomplete) if values else []
