@@ -15,7 +15,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo docs reproduce test lint format typecheck bench wheel clean
+.PHONY: help install demo docs reproduce test campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smok
 
 test: $(STAMP) ## run all tests; ARGS='-m "not slow"' leaves the slow ones out
 	$(BIN)/python -m pytest $(ARGS)
+
+campaign: $(STAMP) ## attack the suite for up to an hour (docs/reliability.md); ARGS='--only kills --seed 1'
+	$(BIN)/python -m tests.campaign $(ARGS)
 
 lint: $(STAMP) ## check style and formatting
 	$(BIN)/ruff check .

@@ -20,6 +20,8 @@ ADVICE: Mapping[int, tuple[str, str]] = MappingProxyType(
         errno.EISDIR: ("a folder stands where a file belongs", "move it away"),
         errno.ENOTDIR: ("a file stands where a folder belongs", "move it away"),
         errno.EEXIST: ("a file stands where a folder belongs", "move it away"),
+        errno.ENAMETOOLONG: ("a name is too long", "choose a shorter one"),
+        errno.ELOOP: ("links lead in a circle", "remove them"),
         errno.EACCES: ("access is denied", "check the owner and the permissions"),
         errno.EPERM: ("access is denied", "check the owner and the permissions"),
         errno.EROFS: ("the file system is read-only", "choose another folder by --out"),

@@ -10,9 +10,12 @@ import json
 import os
 import stat
 import tomllib
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from erlbench.errors import CellError
 
 SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is below 100 KiB
 LARGE = 2**30  # bytes of a CSV file
@@ -21,17 +24,20 @@ DIGITS = 2**63  # integers stay below it, as in TOML
 SKIPPED = frozenset({"checkpoint", "replay"})  # folders of a run that hold no runs
 
 
+class Unusable(ValueError):
+    """A file that no run writes, not even a damaged one: no regular file, or beyond all bounds."""
+
+
 def read_bytes(path: Path, limit: int = LARGE) -> bytes:
     """The content of a regular file; OSError, or ValueError for anything else and for one with more than `limit`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO would have us wait for a writer
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError("not a regular file")
-        data = file.read(limit + 1) if status.st_size <= limit else b""
-    if status.st_size > limit or len(data) > limit:
-        raise ValueError(f"larger than {limit >> 20} MiB")
-    return data
+            raise Unusable("not a regular file")
+        if status.st_size > limit:
+            raise Unusable(f"larger than {limit >> 20} MiB")
+        return file.read(status.st_size)  # what a run appends meanwhile is for the next reader
 
 
 def read_text(path: Path, limit: int = SMALL) -> str:
@@ -44,7 +50,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return plain(tomllib.loads(read_text(path)))
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise Unusable("nested too deeply") from None
 
 
 def read_json(path: Path) -> Any:
@@ -52,7 +58,7 @@ def read_json(path: Path) -> Any:
     try:
         return plain(json.loads(read_text(path)))
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise Unusable("nested too deeply") from None
 
 
 def reason(error: Exception) -> str:
@@ -61,15 +67,23 @@ def reason(error: Exception) -> str:
 
 
 def plain(value: Any, depth: int = DEPTH) -> Any:
-    """`value` itself, or ValueError where it is nested too deeply or has an integer that no other program takes."""
+    """`value` with all its texts `printable`; `Unusable` where it is nested too deeply or has a larger integer."""
+    if isinstance(value, str):
+        return printable(value)
     if isinstance(value, int) and abs(value) >= DIGITS:
-        raise ValueError("an integer of more than 63 bits")
-    if isinstance(value, dict | list):
-        if not depth:
-            raise ValueError("nested too deeply")
-        for item in value.values() if isinstance(value, dict) else value:
-            plain(item, depth - 1)
-    return value
+        raise Unusable("an integer of more than 63 bits")
+    if isinstance(value, dict | list) and not depth:
+        raise Unusable("nested too deeply")
+    if isinstance(value, dict):
+        return {printable(key): plain(item, depth - 1) for key, item in value.items()}
+    return [plain(item, depth - 1) for item in value] if isinstance(value, list) else value
+
+
+def printable(text: str) -> str:
+    """`text` without what commands a terminal or changes the order of other text: controls, bidirectional marks."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\ufffd" for c in text)
 
 
 def folders(root: Path) -> Iterator[Path]:
@@ -98,3 +112,13 @@ def is_same_file(path: Path, descriptor: int) -> bool:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except OSError:
         return False
+
+
+def check_regular(path: Path) -> None:
+    """Raise `CellError` when something else than a file stands at `path`: opening a FIFO would wait for ever."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # there is nothing, or opening it says what
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise CellError(f"{path} is no regular file; move it away and run the same command again")

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from erlbench import __version__
-from erlbench.errors import ErlbenchError, Interrupted, nearest
+from erlbench.errors import ADVICE, ErlbenchError, Interrupted, explain, nearest
+from erlbench.files import printable
 
 # Every command, by what a user wants to do, in the order of their use.
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -70,7 +71,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ErlbenchError as error:
-            click.echo(f"erlbench: {error}", err=True)
+            click.echo(f"erlbench: {printable(str(error))}", err=True)
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)
@@ -80,6 +81,9 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in ADVICE and not ctx.meta.get("verbose", False):
+                click.echo(f"erlbench: {explain(error)}", err=True)
+                ctx.exit(1)
             click.echo(f"erlbench: {_explain(error, ctx.meta.get('verbose', False))}", err=True)
             ctx.exit(1)
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from erlbench.experiment.settings import text
+from erlbench.files import printable
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -17,7 +18,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     On a terminal it is as wide as that: later columns are wrapped between words, the first one, the names, is not.
     Elsewhere each row is one line.
     """
-    texts = [[str(value) for value in row] for row in rows]
+    texts = [[printable(str(value)).replace("\n", " ") for value in row] for row in rows]
     if sys.stdout.isatty():
         from rich import box
         from rich.console import Console

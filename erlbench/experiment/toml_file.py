@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import typing
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
+from erlbench import files
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.settings import check, kind_name
 
@@ -71,11 +71,9 @@ class TomlFile:
         self.path = path
         self._name = name or str(path)
         try:
-            text = path.read_text(encoding="utf-8")
-            self.data: dict[str, Any] = tomllib.loads(text)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise UsageError(f"{self._name} cannot be read: {reason}") from error
+            text, self.data = files.read_text(path), files.read_toml(path)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{self._name} cannot be read: {files.reason(error)}") from error
         self._lines = TomlLines(text)
 
     def fail(self, message: str, *where: Keys) -> NoReturn:

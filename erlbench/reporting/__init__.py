@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import ErlbenchError, UsageError, nearest
+from erlbench.files import printable
 from erlbench.reporting.data.comparison import (
     Comparison,
     check_profile,
@@ -19,7 +20,7 @@ from erlbench.reporting.data.comparison import (
     without_judgement,
 )
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import Options
@@ -80,6 +81,7 @@ class _Report:
 
     def collect(self, message: str) -> None:
         """Tell a warning, once."""
+        message = LeftOut(printable(message)) if isinstance(message, LeftOut) else printable(message)
         if message not in self._warnings:
             self._warnings.append(message)
             self._warn(message)
@@ -98,12 +100,15 @@ class _Report:
                 pages.append(replace(maker, warn=_ignore).write(known))
             pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
             pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
-            return write_index(self.out, pages, runs, self._warnings, charts)
+            index = write_index(self.out, pages, runs, self._warnings, charts)
         except OSError as error:
             reason = error.strerror or error
             raise UsageError(
                 f"the report cannot be written to {self.out}: {reason}; choose another folder by --out"
             ) from error
+        if left_out := sum(isinstance(warning, LeftOut) for warning in self._warnings):
+            raise ErlbenchError(f"{index} is written, but {left_out} folders are left out of it; see the lines above")
+        return index
 
 
 def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:

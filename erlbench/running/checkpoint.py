@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
+from erlbench.files import read_bytes
 from erlbench.running.durable import sync_folder, write_durably
 from erlbench.work.tasks import ArrayRef
 
 KEEP = 2
+LARGEST = 2**36  # bytes of a file
 FORMAT = 1
 
 
@@ -122,8 +124,8 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_checkpoint(path: Path, types: Mapping[str, type]) -> tuple[Any, dict[str, np.ndarray]]:
     """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
     try:
-        checksum, newline, text = (path / "state.json").read_bytes().partition(b"\n")
-        data = (path / "arrays.safetensors").read_bytes()
+        checksum, newline, text = read_bytes(path / "state.json", LARGEST).partition(b"\n")
+        data = read_bytes(path / "arrays.safetensors", LARGEST)
         if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import CellError
-from erlbench.files import is_same_file
+from erlbench.files import check_regular, is_same_file
 
 PLAIN = frozenset({str, int, bool, float})  # csv writes these as `str` does, floats thus without loss
 
@@ -28,6 +28,7 @@ class CsvFile:
         self.path = path
         self.columns = list(columns) if columns else None
         self._comment = comment
+        check_regular(path)
         self._file = open(path, "ab", buffering=0)
         self._rows: list[Mapping[str, Any]] = []  # not yet in the file
         self._length = 0

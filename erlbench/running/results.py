@@ -199,6 +199,8 @@ def checksum(length: int, crc: int) -> str:
 
 
 def _has_rows(path: Path) -> bool:
+    if not path.is_file():
+        return False
     try:
         with open(path, "rb") as file:
             lines: Iterable[bytes] = (line for line in file if not line.startswith(b"#"))

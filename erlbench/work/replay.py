@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import CellError
-from erlbench.files import is_same_file
+from erlbench.files import check_regular, is_same_file
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView
 
@@ -47,6 +47,8 @@ class Replay:
         self.rows = 0
         widths = {OBSERVATIONS: observation_size, TRANSITIONS: action_size + 2, ROWS: 1}
         self._widths = {name: 4 * width for name, width in widths.items()}  # bytes of a row
+        for name in widths:
+            check_regular(self.folder / name)
         flags = os.O_CREAT | os.O_RDWR
         self._descriptors = {name: os.open(self.folder / name, flags, 0o644) for name in widths}
         self._crcs = dict.fromkeys(widths, 0)

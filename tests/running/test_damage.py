@@ -1,5 +1,6 @@
 """Damage to run directories: nothing is lost and nothing is silent, and every message names what is wrong."""
 
+import os
 import shutil
 import threading
 from dataclasses import replace
@@ -255,3 +256,25 @@ def test_asking_whether_a_run_is_held_never_hinders_a_start(tmp_path):
         stop.set()
         asking.join()
     assert not RunDirectory(directory.path).held()
+
+
+@pytest.mark.parametrize("name", ["eval.csv", "status.json", "config.toml", "replay/rows.i32", "checkpoint"])
+def test_a_fifo_in_place_of_a_file_is_named_and_not_waited_for(tmp_path, capsys, learning, name):
+    cell = copied(learning, tmp_path)
+    path = cell.directory / name
+    if name == "checkpoint":
+        path = checkpoints(path)[0] / "arrays.safetensors"
+    path.unlink()
+    os.mkfifo(path)
+    try:
+        code = run(cell)
+    except UsageError as error:
+        code = error.exit_code
+    if name == "status.json":
+        assert code == 0  # the checkpoint says where to go on
+    elif name == "checkpoint":
+        assert code == 0
+        assert "cannot be used: not a regular file" in (cell.directory / "events.csv").read_text()
+    else:
+        assert code in (1, 2)
+        assert code == 2 or f"{path} is no regular file" in capsys.readouterr().err

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from erlbench.files import Unusable, printable, read_bytes
+
 Warn = Callable[[str], None]
 
 
@@ -24,7 +26,7 @@ def read_columns(
     end is still being written, or cut off: it does not count.
     """
     try:
-        text = path.read_bytes().decode("utf-8", errors="replace")
+        text = printable(read_bytes(path).decode("utf-8", errors="replace").replace("\r\n", "\n"))
     except OSError as error:
         warn(f"{path}: cannot be read ({error.strerror or error}); what it holds is missing from the report")
         return None
@@ -56,6 +58,8 @@ def read_columns(
             if not all(map(math.isfinite, row)):
                 raise ValueError(f"not a finite number in {', '.join(n for n, v in zip(numbers, row) if v - v)}")
             rows.append(row + [float(cells[i]) if cells[i] else math.nan for i in extra])
+        except Unusable as error:
+            raise Unusable(f"{path.name}, line {line_number}: {error}") from error
         except ValueError as error:
             warn(f"{path}:{line_number}: row left out: {error}")
             continue
@@ -72,4 +76,7 @@ def read_columns(
 
 def _cells(line: str) -> list[str]:
     line = line.rstrip("\r")
-    return next(csv.reader([line])) if '"' in line else line.split(",")
+    try:
+        return next(csv.reader([line])) if '"' in line else line.split(",")
+    except csv.Error as error:
+        raise Unusable(str(error)) from error

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,12 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.machine import Machine, parse_machine
 
 Array = NDArray[np.float64]
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
+
+
+class LeftOut(str):
+    """The warning that a folder is left out, so that a report is not whole."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,17 @@ def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
         for path in _run_folders(folder):
-            run = load_run(path, warn)
+            try:
+                run = load_run(path, warn)
+            except (
+                ValueError,
+                TypeError,
+                KeyError,
+                OverflowError,
+                RecursionError,
+            ) as error:  # nothing that a run wrote
+                warn(LeftOut(f"{path}: left out: {files.printable(str(error))[:300]}"))
+                continue
             if run is None:
                 continue
             if run.key in runs:
@@ -169,12 +183,7 @@ def env_label(env: str, settings: Mapping[str, Any]) -> str:
 def _run_folders(folder: Path) -> list[Path]:
     if _SEED.fullmatch(folder.resolve().name):
         return [folder]
-    found = []
-    for where, names, _ in os.walk(folder, followlinks=True):
-        seeds = [name for name in names if _SEED.fullmatch(name)]
-        found += [Path(where) / name for name in seeds]
-        names[:] = sorted(set(names) - set(seeds) - {"checkpoint", "replay"})
-    return sorted(found)
+    return sorted(path for path in files.folders(folder) if _SEED.fullmatch(path.name))
 
 
 def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str, int]:
@@ -184,8 +193,12 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
     seed = run.get("seed")
     seed = from_path[2] if not isinstance(seed, int) else seed
     if (name, seed) != from_path[1:]:
-        warn(f"{path}: config.toml says {name}, seed {seed}: the report goes by that, not by the folder's name")
-    return str(run.get("env") or from_path[0]), name, seed
+        warn(f"{path}: config.toml says {name[:200]}, seed {seed}: the report goes by that, not by the folder's name")
+    env = str(run.get("env") or from_path[0])
+    for what, text in (("environment", env), ("name", name)):
+        if not _NAME.fullmatch(text):
+            raise ValueError(f"its {what} is none that a run can have: {text[:80]!r}")
+    return env, name, seed
 
 
 def _evaluations(path: Path, warn: Warn) -> Evaluations:
@@ -227,8 +240,9 @@ def _disagreement(return_mean: float, returns: str) -> str:
 
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
-        return _mapping(tomllib.loads(text) if path.suffix == ".toml" else json.loads(text), path, warn)
+        return _mapping(files.read_toml(path) if path.suffix == ".toml" else files.read_json(path), path, warn)
+    except files.Unusable as error:
+        raise files.Unusable(f"{path.name}: {error}") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         warn(f"{path}: cannot be read ({reason}); what it says is missing from the report")
@@ -250,4 +264,5 @@ def _int(value: Any) -> int:
         return 0
 
 
+_NAME = re.compile(r"[\w .:/@+()=,-]{1,200}")
 _SEED = re.compile(r"seed-(\d+)")

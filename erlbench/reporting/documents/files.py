@@ -10,14 +10,23 @@ from typing import Any
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.model import Document, Table
 
+FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
+
 
 def to_csv(table: Table[Any]) -> str:
     """One line per row, all columns in full precision; no value is an empty cell."""
     buffer = StringIO()
     writer = csv.DictWriter(buffer, [name for column in table.columns for name in column.names], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: "" if value is None else value for key, value in record.items()} for record in table.records)
+    writer.writerows({key: cell(value) for key, value in record.items()} for record in table.records)
     return buffer.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value as a cell of a CSV file that a spreadsheet shows and does not compute: no text begins a formula."""
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in FORMULAS else value
 
 
 def write_table(table: Table[Any], folder: Path) -> None:

@@ -1,0 +1,44 @@
+"""The campaign's bounded share, with fixed seeds; `make campaign` runs all of it with new ones."""
+
+from collections import Counter
+
+import pytest
+
+from tests.campaign import memory
+from tests.campaign.parts import PARTS
+from tests.campaign.trials import new_trial
+
+SEED = 0
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("commands", 60),
+        ("toml", 60),
+        ("environments", 2),
+        pytest.param("limits", 2, marks=pytest.mark.slow),
+        pytest.param("power", 1, marks=pytest.mark.slow),
+        pytest.param("folders", 15, marks=pytest.mark.slow),
+        pytest.param("kills", 1, marks=pytest.mark.slow),
+    ],
+)
+def test_a_share_of_the_campaign(name, count):
+    counts = Counter()
+    for number in range(count):
+        with new_trial(name, SEED, number, counts) as trial:
+            PARTS[name].trial(trial)
+    assert sum(counts.values()) >= count
+
+
+def test_a_trial_is_repeated_by_its_number():
+    with new_trial("toml", 3, 7, Counter()) as first, new_trial("toml", 3, 7, Counter()) as second:
+        assert first.random.random() == second.random.random()
+        assert first.folder != second.folder
+
+
+@pytest.mark.slow
+def test_memory_and_open_files_stay_as_they_are():
+    with new_trial("memory", SEED, 0, Counter()) as trial:
+        memory.trial(trial, generations=600)
+        assert trial.counts["generations"] == 600

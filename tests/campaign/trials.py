@@ -1,0 +1,167 @@
+"""What a trial is: a function of the campaign's seed and its number, so that each can be run again alone."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomli_w
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from tests.runs import heed_interrupts
+
+UNEXPECTED = ("Traceback (most", "erlbench: unexpected ")  # words that no message for a user has
+
+
+class Failed(Exception):
+    """A promise that did not hold."""
+
+
+@dataclass
+class Trial:
+    """One trial: its random numbers, its folder, and what it counts for the campaign's table."""
+
+    part: str
+    seed: int
+    number: int
+    folder: Path
+    counts: Counter[str]
+
+    @property
+    def random(self) -> random.Random:
+        """A stream that depends on nothing but seed, part and number; the same at each call."""
+        return random.Random(f"{self.seed} {self.part} {self.number}")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of attack."""
+
+    name: str
+    promise: str
+    trial: Callable[[Trial], None]
+    full: int  # trials of the whole campaign
+
+
+def check(condition: object, message: str) -> None:
+    """Raise `Failed` unless the condition holds."""
+    if not condition:
+        raise Failed(message)
+
+
+@contextmanager
+def new_trial(part: str, seed: int, number: int, counts: Counter[str]) -> Iterator[Trial]:
+    """A trial with an empty folder, which is removed afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix=f"campaign-{part}-"))
+    try:
+        yield Trial(part, seed, number, folder, counts)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_config(cell, path: Path) -> Path:
+    """A cell as a file for `--config`."""
+    path.write_text(tomli_w.dumps(cell.config()))
+    return path
+
+
+def start(*words: object, limit: Callable[[], None] = lambda: None) -> subprocess.Popen[str]:
+    """`erlbench run` with `words` in a process of its own; `limit` is called in it before."""
+
+    def prepare() -> None:
+        heed_interrupts()
+        limit()
+
+    command = [sys.executable, "-m", "erlbench", "run", "--device", "cpu", *map(str, words)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, preexec_fn=prepare, **pipes)
+
+
+def finish(process: subprocess.Popen[str], seconds: float = 300.0) -> str:
+    """Wait for the end of a process; what it said. It is killed when it takes too long."""
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, errors = process.communicate()
+        raise Failed(f"no end after {seconds:.0f} s: {errors[-500:]}") from None
+    return output + errors
+
+
+def invoke(*words: object, seconds: int = 60) -> tuple[int, str]:
+    """A command in this process, which may take so many seconds: its exit code and what it said."""
+
+    def late(number: int, frame: object) -> None:
+        raise Failed(f"no end after {seconds} s: erlbench {' '.join(map(str, words))}")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        result = CliRunner().invoke(cli, [str(word) for word in words])
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    if isinstance(result.exception, Failed):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def check_message(code: int, output: str, what: str) -> None:
+    """Exit codes are those of the manual, and errors are told in one message without a traceback."""
+    check(code in (0, 1, 2), f"{what}: exit code {code}: {output[-800:]}")
+    found = [word for word in UNEXPECTED if word in output]
+    check(not found, f"{what}: {found[0] if found else ''} in {output[-800:]}")
+
+
+def processes_below(pid: int) -> list[int]:
+    """All descendants of a process, those that end meanwhile left out."""
+    found: list[int] = []
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        for task in tasks:
+            for child in map(int, (task / "children").read_text().split()):
+                found += [child, *processes_below(child)]
+    except (OSError, ValueError):
+        pass
+    return found
+
+
+def alive(pids: list[int]) -> list[int]:
+    """Those that still run; a zombie does not."""
+    living = []
+    for pid in pids:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                living.append(pid)
+        except OSError:
+            pass
+    return living
+
+
+def wait_for(condition: Callable[[], object], seconds: float, message: str) -> None:
+    """Wait until the condition holds, or fail."""
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, message)
+        time.sleep(0.02)
+
+
+def kill(pid: int, number: int = signal.SIGKILL) -> bool:
+    """Send a signal to a process that may be gone."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
