@@ -26,6 +26,16 @@ def test_the_kernel_is_that_of_the_library():
     assert here["kernel"] != "unknown"
 
 
+def test_another_librarys_blas_changes_nothing():
+    """SciPy brings a BLAS of its own, which may be loaded before or after numpy's."""
+    printed = "; from erlbench.work import kernel; print(kernel.name(kernel.describe()))"
+    names = {
+        subprocess.run([sys.executable, "-c", code + printed], capture_output=True, text=True, check=True).stdout
+        for code in ("import numpy", "import scipy.linalg, numpy.linalg", "import torch")
+    }
+    assert len(names) == 1
+
+
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     cell = make_cell("cem", tmp_path, steps=600)
     with monkeypatch.context() as patch:
