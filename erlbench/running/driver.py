@@ -23,7 +23,7 @@ from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
 from erlbench.running.evaluation import EvaluationState, Evaluator, Pending
 from erlbench.running.lease import LostLease
-from erlbench.running.recorder import Recorder
+from erlbench.running.recorder import Asked, Recorder
 from erlbench.running.results import POLICY, RunDirectory, checksum
 from erlbench.work.noise import NoiseTable
 from erlbench.work.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task, arrays_of
@@ -81,6 +81,7 @@ class Driver:
         self._outstanding: OrderedDict[int, Task] = OrderedDict()  # submitted and not yet told
         self._dependents: dict[int, list[int]] = {}
         self._arrived: dict[int, Result] = {}  # synchronous: waiting for their turn
+        self._asked: dict[int, Asked] = {}  # of the outstanding tasks
         self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
         self._sweep_at = SWEEP_FROM
         self._aside = aside
@@ -210,6 +211,8 @@ class Driver:
                     self._dependents.setdefault(value.task, []).append(task.id)
                 for ref in arrays_of(value):
                     self._known[ref.name] = ref
+        counters, now = self.algorithm.counters, self.pool.now()
+        self._asked |= {task.id: Asked(now, counters.generation, counters.critic_updates) for task in tasks}
         if tasks:
             self.pool.submit(tasks)
 
@@ -224,6 +227,9 @@ class Driver:
                 self._evaluate_aside()
             self._flush()
             return
+        for dependent in self._dependents.get(result.task, ()):
+            if asked := self._asked.get(dependent):
+                self._asked[dependent] = replace(asked, ready=max(asked.ready, result.end))
         if not self.algorithm.is_synchronous(self.algorithm.settings):
             self._deliver(result)
             return
@@ -241,8 +247,8 @@ class Driver:
             self._known[ref.name] = ref
         counters = self.algorithm.counters
         generation = counters.generation
+        self.recorder.task(result, task.kind, task.worker, self.clock, self._asked.pop(task.id), counters)
         self.algorithm.tell(task, result)
-        self.recorder.task(result, task.kind, task.worker, self.clock)
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
             self.recorder.generation(counters, self.algorithm.metrics(), self.clock)

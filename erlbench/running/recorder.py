@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,20 @@ TASK_COLUMNS = (
     "critic_updates",
     "actor_updates",
     "second_core_s",
+    "ready_s",
+    "staleness",
+    "critic_lag",
 )
 EVENT_COLUMNS = ("time_s", "event", "message")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The moment when a task was asked for, and what the algorithm had counted then."""
+
+    ready: float  # seconds of the pool's clock; later where it had to wait for the outputs of others
+    generation: int
+    critic_updates: int
 
 
 class Recorder:
@@ -93,8 +106,16 @@ class Recorder:
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def task(self, result: Result, kind: str, worker: int, clock: Clock) -> None:
-        """A finished task, to tasks.csv."""
+    def task(
+        self,
+        result: Result,
+        kind: str,
+        worker: int,
+        clock: Clock,
+        asked: Asked | None = None,
+        now: Counters | None = None,
+    ) -> None:
+        """A finished task, to tasks.csv; `now` is what has been counted before it is told."""
         values = result.values
         self.tasks.write(
             {
@@ -108,6 +129,9 @@ class Recorder:
                 "critic_updates": values.get("critic_updates", 0),
                 "actor_updates": values.get("actor_updates", 0),
                 "second_core_s": result.second_core,
+                "ready_s": clock.since_start(asked.ready) if asked else None,
+                "staleness": now.generation - asked.generation if asked and now else None,
+                "critic_lag": now.critic_updates - asked.critic_updates if asked and now else None,
             }
         )
 

@@ -12,6 +12,7 @@ from erlbench.reporting.data.runs import Array, Run
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
+OPTIONAL = "critic_updates", "timesteps", "ready_s", "staleness", "critic_lag"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class Timeline:
     start: Array
     end: Array
     critic_updates: Array
+    timesteps: Array
+    ready: Array  # when a task could have begun; NaN where the file does not say, as in the next two
+    staleness: Array  # updates of the search distribution between asking for a task and telling its result
+    critic_lag: Array  # critic updates in the same span
 
     @property
     def processes(self) -> list[int]:
@@ -52,6 +57,11 @@ class Timeline:
             mine = self.process == process
             result[process] = busy(self.start[mine].clip(first, last), self.end[mine].clip(first, last))
         return {process: time / (last - first) if last > first else 0.0 for process, time in result.items()}
+
+    def individuals(self, values: Array) -> Array:
+        """`values` (tasks,) of the training tasks that played episodes, without those that are not known."""
+        training = np.array([kind != EVALUATION for kind in self.kind], dtype=bool)
+        return values[training & (self.timesteps > 0) & np.isfinite(values)]
 
     def shares(self) -> dict[str, float]:
         """The seconds of all processes by kind of task within the span, as shares of the busy seconds."""
@@ -112,17 +122,17 @@ def busy(start: Array, end: Array) -> float:
 def load_timeline(run: Run, warn: Warn) -> Timeline | None:
     """The tasks of a run, or None (with a warning) when tasks.csv has none."""
     columns = read_columns(
-        run.path / "tasks.csv", ("process", "start_s", "end_s"), warn, optional=("critic_updates",), texts=("kind",)
+        run.path / "tasks.csv", ("process", "start_s", "end_s"), warn, optional=OPTIONAL, texts=("kind",)
     )
     if columns is None:
         return None
-    process, start, end, critic = (
-        np.asarray(columns[name], dtype=np.float64) for name in ("process", "start_s", "end_s", "critic_updates")
+    process, start, end, *more = (
+        np.asarray(columns[name], dtype=np.float64) for name in ("process", "start_s", "end_s", *OPTIONAL)
     )
     if not len(start):
         warn(f"{run.path / 'tasks.csv'}: no task yet")
         return None
-    return Timeline(run, process, [str(kind) for kind in columns["kind"]], start, end, critic)
+    return Timeline(run, process, [str(kind) for kind in columns["kind"]], start, end, *more)
 
 
 def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:

@@ -78,3 +78,25 @@ def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
         (1, "es", 0.0, 0.01), (1, "es", 4.0, 6.0),
     ]  # fmt: skip
     assert [bar.busy for bar in found] == pytest.approx([1.0] * 7)
+
+
+def test_asynchrony_by_hand(tmp_path):
+    path = make_run(tmp_path, "Ant-v5", "aes-rl", 0, [0, 1])
+    (path / "tasks.csv").write_text(
+        "task,kind,process,worker,start_s,end_s,timesteps,critic_updates,actor_updates,ready_s,staleness,critic_lag\n"
+        "0,es,0,0,1.0,2.0,100,0,0,0.5,0,0\n"
+        "1,es,1,1,1.0,4.0,100,0,0,1.0,2,50\n"
+        "2,critic,0,5,2.0,3.0,0,50,0,2.0,9,9\n"
+        "3,rl,0,0,3.0,5.0,100,0,0,2.0,4,100\n"
+        "1000000000000,evaluation,2,0,0.0,9.0,500,0,0,,,\n"
+    )
+    run = load_run(path, pytest.fail)
+    assert run is not None
+    timeline = load_timeline(run, pytest.fail)
+    assert timeline is not None
+    assert timeline.processes == [0, 1, 2, 3, 4]
+    assert timeline.individuals(timeline.staleness).tolist() == [0, 2, 4]
+    assert timeline.individuals(timeline.critic_lag).tolist() == [0, 50, 100]
+    assert timeline.individuals(timeline.start - timeline.ready).tolist() == [0.5, 0.0, 1.0]
+    old = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0)], seed=1)
+    assert not len(old.individuals(old.staleness))
