@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Time": {
         "calibrate": "Measure what the tasks of a cell cost on this machine.",
+        "forecast": "Minutes per million steps of a cell on any number of processes.",
     },
     "Extend": {
         "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.algorithms.update_settings import UPDATE_TYPES
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import CellError, Interrupted
 from erlbench.policy import PolicySpec, serialise_policy
@@ -306,6 +307,7 @@ class Driver:
             "files": self.recorder.state(),
             "pool": self.pool.state(),
             "last_return": self.last_return,
+            "asked": {task_id: [asked.generation, asked.critic_updates] for task_id, asked in self._asked.items()},
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self.directory.path / "checkpoint", payload, arrays)
@@ -315,7 +317,7 @@ class Driver:
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
         reasons = []
-        types = {cls.__name__: cls for cls in (*CORE_TYPES, *self.algorithm.state_types)}
+        types = {cls.__name__: cls for cls in (*CORE_TYPES, *UPDATE_TYPES, *self.algorithm.state_types)}
         for path in checkpoints(self.directory.path / "checkpoint"):
             try:
                 payload, arrays = load_checkpoint(path, types)
@@ -350,6 +352,8 @@ class Driver:
         self._prepare(tasks)
         self.clock.restore(payload["clock"])
         self._submit(tasks)
+        for task_id, counted in payload.get("asked", {}).items():
+            self._asked[task_id] = Asked(self._asked[task_id].ready, *counted)
         self._evaluate_aside()
 
 

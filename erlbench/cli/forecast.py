@@ -1,0 +1,71 @@
+"""`erlbench forecast`: minutes per million steps and staleness of a cell against the number of processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--algo", required=True, metavar="NAME[,NAME...]", help="Algorithms, as NAME or NAME@PRESET.")
+@click.option("--env", required=True, metavar="ID", help="Environment.")
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
+@click.option("--costs", type=click.Path(path_type=Path), help="Measured durations, a file of `erlbench calibrate`.")
+@click.option("--from-run", type=click.Path(path_type=Path), help="Lengths of episodes from this run [default: full].")
+@click.option("--processes", default="1,2,4,8,16,32,64", show_default=True, metavar="N[,N...]", help="How many.")
+@click.option("--steps", default=100_000, show_default=True, type=click.IntRange(min=1), help="Training steps.")
+@click.option("--critic", default="shared", show_default=True, type=click.Choice(["own", "shared"]),
+              help="Whether the critic has a processor of its own.")  # fmt: skip
+def command(
+    algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None, processes: str,
+    steps: int, critic: str,
+) -> None:  # fmt: skip
+    """Say how long a million steps would take, and how late individuals would be, on so many processes.
+
+    The algorithm itself is run on results that are made up. It has as many workers as processes.
+
+    \b
+    Examples:
+      erlbench calibrate --algo aes-rl --env HalfCheetah-v5 --out costs.toml
+      erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 --costs costs.toml
+    """
+    from erlbench.cli.arguments import arguments, seed_list
+    from erlbench.cli.planning import plan
+    from erlbench.cli.tables import print_table
+    from erlbench.envs.registry import problem
+    from erlbench.errors import UsageError
+    from erlbench.experiment.costs import Costs, load_costs
+    from erlbench.experiment.forecast import forecast, with_workers
+
+    counts = seed_list(processes if "," in processes else f"{processes},{processes}", "--processes")
+    if min(counts) < 1:
+        raise UsageError("--processes must be at least 1")
+    cells = plan(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
+                            "total_timesteps": str(steps)}))  # fmt: skip
+    known = load_costs(costs) if costs else Costs()
+    lengths = _lengths(from_run) if from_run else [problem(cells[0].env, cells[0].env_settings).env.max_episode_steps]
+    rows = []
+    for cell in cells:
+        for count in dict.fromkeys(counts):
+            found = forecast(with_workers(cell, count), known, count, lengths, critic)
+            shown = (found.minutes, found.minutes_after, found.critic_per_step, found.staleness, found.staleness_90)
+            rows.append((cell.name, str(count), *(f"{value:,.2f}" for value in shown), f"{found.busy:.0%}"))
+    heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "staleness", "90 %", "busy")
+    print_table(f"Forecast, {cells[0].env}, critic {critic}, costs: {known.source}", heads, rows)
+
+
+def _lengths(run: Path) -> list[int]:
+    """The lengths of a run's training episodes."""
+    import csv
+
+    from erlbench.errors import UsageError
+
+    try:
+        with open(run / "episodes.csv", newline="") as file:
+            found = [int(row["l"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+    except (OSError, KeyError, ValueError) as error:
+        raise UsageError(f"{run / 'episodes.csv'} cannot be read: {error}") from error
+    if not found:
+        raise UsageError(f"{run / 'episodes.csv'} has no episode yet")
+    return found

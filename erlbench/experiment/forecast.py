@@ -1,0 +1,124 @@
+"""Minutes per million steps and staleness of a cell on any number of processors, from costs: its schedule, simulated.
+
+The algorithm itself runs, in simulated time, on results that are made up. So what it asks for, what it waits for and
+what it does late is its own; only the durations of tasks, and the lengths of episodes, are modelled.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.base import Context
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError
+from erlbench.experiment.cells import SHARED, Cell
+from erlbench.experiment.costs import Costs
+from erlbench.pool import SimulatedPool
+from erlbench.pool.imagined import ImaginedPool
+from erlbench.running.driver import Driver, Options
+from erlbench.running.recorder import Recorder
+from erlbench.running.results import RunDirectory
+from erlbench.work.replay import Replay
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a cell is expected to do on so many processors; `minutes` per million training steps."""
+
+    processors: int
+    workers: int
+    minutes: float  # over the whole schedule
+    minutes_after: float  # after the warm-up; NaN without gradient steps
+    staleness: float  # median over individuals; NaN where nothing is late
+    staleness_90: float
+    critic_per_step: float
+    busy: float  # share of the processors' time
+
+
+class CountingReplay(Replay):
+    """A replay that knows its length and holds nothing."""
+
+    def count(self, steps: int) -> None:
+        """So many transitions more."""
+        self.length += steps
+        self.rows += steps
+
+
+def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], critic: str = SHARED) -> Forecast:
+    """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`."""
+    with tempfile.TemporaryDirectory(prefix="erlbench-forecast-") as name, ImaginedPool(lengths) as inner:
+        task, folder = problem(cell.env, cell.env_settings), Path(name)
+        replay = CountingReplay(folder / "replay", task.observation_size, task.action_size)
+        context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
+        algorithm = registry.find(cell.algo)(cell.settings, context)
+        directory, recorder = RunDirectory(folder), Recorder(folder, cell.env)
+        pool = _Counting(inner, processors, costs, replay, critic == SHARED)
+        directory.hold()
+        try:
+            options = Options(eval_freq=10**12, eval_episodes=1, final_episodes=1, checkpoint_every=1e12)
+            Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
+        finally:
+            recorder.close()
+            replay.close()
+            directory.release()
+        return _measured(folder, processors + (critic != SHARED), cell, processors)
+
+
+class _Counting(SimulatedPool):
+    """Counts what individuals would have recorded when their result is delivered."""
+
+    def __init__(self, inner: Any, processors: int, costs: Costs, replay: CountingReplay, shared: bool) -> None:
+        super().__init__(inner, processors, costs, shared)
+        self._replay = replay
+        self._recording: set[int] = set()
+
+    def submit(self, tasks: Any) -> None:
+        tasks = list(tasks)
+        self._recording |= {
+            task.id for task in tasks if isinstance(task.settings, Mapping) and task.settings.get("record")
+        }
+        super().submit(tasks)
+
+    def next_result(self, timeout: float | None = None) -> Any:
+        result = super().next_result(timeout)
+        if result is not None and result.task in self._recording:
+            self._recording.discard(result.task)
+            self._replay.count(sum(result.values["lengths"]))
+        return result
+
+
+def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast:
+    with open(folder / "tasks.csv", newline="") as file:
+        tasks = [row for row in csv.DictReader(file) if row["kind"] != "evaluation"]
+    with open(folder / "train.csv", newline="") as file:
+        generations = list(csv.DictReader(file))
+    if not generations:
+        raise UsageError(f"{cell.total_timesteps} training steps are no generation of {cell.name}; take more")
+    train = np.array([
+        [float(row[name]) for name in ("timesteps", "train_time_s", "critic_updates")] for row in generations
+    ])  # fmt: skip
+    staleness = [float(row["staleness"]) for row in generations if row.get("staleness") not in (None, "", "nan")]
+    start, end = (np.array([float(row[name]) for row in tasks]) for name in ("start_s", "end_s"))
+    late = staleness or [float(row["staleness"]) for row in tasks if row["kind"] in ("es", "rl")]
+    learnt = train[train[:, 2] > 0]
+    steps = learnt[-1] - learnt[0] if len(learnt) > 1 else np.full(3, np.nan)
+    minutes = train[-1, 1] / 60 / train[-1, 0] * 1e6
+    return Forecast(
+        processors, cell.workers, float(minutes), float(steps[1] / 60 / steps[0] * 1e6), float(np.median(late)),
+        float(np.quantile(late, 0.9)), float(train[-1, 2] / train[-1, 0]),
+        float((end - start).sum() / (lanes * (end.max() - start.min()))),
+    )  # fmt: skip
+
+
+def with_workers(cell: Cell, workers: int) -> Cell:
+    """The cell with so many individuals in flight, where its algorithm counts them."""
+    return replace(cell, workers=workers) if cell.workers else cell

@@ -1,0 +1,98 @@
+"""A pool that computes nothing: results are made up, so that only the schedule of an algorithm remains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+from typing import Any, Self
+
+from erlbench.errors import UsageError
+from erlbench.pool.base import PoolEvent, Queue
+from erlbench.work.seeding import generator
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
+
+
+class ImaginedPool:
+    """Episodes have the `lengths` in turn, again and again; their returns are noise, and gradient steps change nothing.
+
+    It knows rollouts and the critic and actor tasks of AES-RL, P-CEM-RL and CEM-RL; a `UsageError` for any other.
+    """
+
+    processes = 0
+    device = "cpu"
+
+    def __init__(self, lengths: list[int]) -> None:
+        self.store = Store.create()
+        self._lengths = cycle(lengths)
+        self._queue = Queue(lambda task: None)
+
+    def prepare(self, task: Task, workers: int) -> None:
+        """There is nobody to be prepared."""
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._queue.add(tasks)
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        if not self._queue.ready(None):
+            return None
+        task = self._queue.pop(None)
+        values, arrays = self._outcome(task)
+        result = Result(task.id, values, arrays, 0.0, 0.0, 0)
+        self._queue.finish(result)
+        return result
+
+    def _outcome(self, task: Task) -> tuple[Mapping[str, Any], Mapping[str, ArrayRef]]:
+        name = task.function.rpartition(":")[2]
+        if name == "rollout":
+            random = generator(*task.key)
+            episodes = 1 if task.counts == Counts.EVALUATION else int(task.settings["episodes"])
+            lengths = [next(self._lengths) for _ in range(episodes)]
+            return {"returns": list(random.standard_normal(episodes)), "lengths": lengths, "observed": 0}, {}
+        if name == "update_critic":
+            return {"critic_updates": _updates(task), "critic_loss": 0.0}, {"critic": _reference(task.inputs["critic"])}
+        if name == "train_actor":
+            return {"actor_updates": _updates(task)}, {"parameters": _reference(task.inputs["parameters"])}
+        raise UsageError(f"there is no forecast for an algorithm with tasks such as '{task.kind}' ({task.function})")
+
+    def interrupt(self) -> None:
+        """Nothing runs."""
+
+    def running(self) -> Mapping[int, Task]:
+        return {}
+
+    def events(self) -> list[PoolEvent]:
+        return []
+
+    def now(self) -> float:
+        return 0.0
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._queue.clear()
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _updates(task: Task) -> int:
+    settings: Any = task.settings  # `Updates` of `algorithms.update_settings`
+    return int(settings.updates)
+
+
+def _reference(value: Input) -> ArrayRef:
+    """An array of the right shape: the input's own, or the centre that it is a perturbation of."""
+    found = value.centre if isinstance(value, Perturbed) else value
+    assert isinstance(found, ArrayRef)
+    return found

@@ -1,0 +1,53 @@
+"""The forecast: schedules that can be reckoned by hand, and what it says of those who cannot be forecast."""
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.experiment.costs import Costs
+from erlbench.experiment.forecast import forecast, with_workers
+from tests.runs import make_cell, run
+
+COSTS = Costs(timestep=1e-3, critic_update=2e-3, actor_update=1e-3, overhead=0.0)
+
+
+@pytest.mark.parametrize(("processors", "rounds"), [(1, 10), (4, 3), (5, 2), (10, 1), (64, 1)])
+def test_a_synchronous_population_takes_its_rounds(processors, rounds, tmp_path):
+    """CEM's ten episodes of 100 steps, one millisecond each, to the end of a generation."""
+    cell = make_cell("cem", tmp_path, steps=3000, settings={"population": 10})
+    found = forecast(cell, COSTS, processors, [100])
+    assert found.minutes == pytest.approx(rounds * 0.1 * 1e6 / 1000 / 60)
+    assert (found.staleness, found.critic_per_step) == (0.0, 0.0)
+    assert found.busy == pytest.approx(10 / (rounds * processors))
+
+
+def test_the_longest_episode_of_a_generation_decides(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=3000, settings={"population": 4, "elites": 2})
+    found = forecast(cell, COSTS, 4, [50, 50, 50, 350])
+    assert found.minutes == pytest.approx(0.35 * 1e6 / 500 / 60)
+
+
+def test_aes_rl_has_critic_updates_as_far_as_their_processor_goes(tmp_path):
+    """A critic of its own makes an update in the time of two steps; one worker plays and is measured in between."""
+    settings = {"start_timesteps": 300, "p_desired": 0.0, "mean_episodes": 1}
+    cell = with_workers(make_cell("aes-rl", tmp_path, steps=20_000, settings=settings), 4)
+    own = forecast(cell, COSTS, 4, [100], "own")
+    shared = forecast(cell, COSTS, 4, [100], "shared")
+    assert own.critic_per_step == pytest.approx(0.25, rel=0.1)  # 4 workers play 2 steps a millisecond, it makes 0.5
+    assert own.staleness == pytest.approx(3.0, abs=1.0)
+    assert shared.minutes_after > own.minutes_after
+    assert own.minutes_after == pytest.approx(1e6 / 2000 / 60, rel=0.05)
+
+
+def test_forecasts_of_others_are_refused_and_the_command_prints_a_table(tmp_path):
+    with pytest.raises(UsageError, match="no forecast"):
+        forecast(make_cell("td3", tmp_path), COSTS, 2, [100])
+    cell = make_cell("cem", tmp_path, steps=400)
+    assert run(cell) == 0
+    words = ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--processes", "1,8", "--steps", "2000"]
+    result = CliRunner().invoke(cli, [*words, "--from-run", str(cell.directory)])
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.output.splitlines() if line.startswith("cem ")]
+    assert [line[1] for line in lines] == ["1", "8"]
+    assert float(lines[0][2]) > float(lines[1][2])
