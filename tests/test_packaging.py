@@ -69,7 +69,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     }
     tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
-    web = ("page.css", "page.js", "plotly-basic.min.js", "plotly-basic.LICENSE")
+    web = ("page.css", "common.js", "charts.js", "page.js", "plotly-basic.min.js", "plotly-basic.LICENSE")
     data |= {f"erlbench/reporting/web/{name}" for name in web}
     templates = ROOT / "erlbench" / "scaffold" / "templates"
     data |= {f"erlbench/scaffold/templates/{path.name}" for path in templates.iterdir()}

@@ -14,6 +14,7 @@ from erlbench.reporting.documents.model import Document
 from erlbench.reporting.pages.page import Page
 
 OVERVIEW = "overview"
+SCRIPTS = ("common.js", "charts.js", "page.js")  # one script, in this order
 
 
 def write_web_page(path: Path, overview: Document, pages: Sequence[Page], shared: Mapping[str, Any]) -> None:
@@ -36,7 +37,7 @@ def write_web_page(path: Path, overview: Document, pages: Sequence[Page], shared
     path.write_text(
         _PAGE.format(
             css=_asset("page.css"), links=links, bodies=bodies, data=data, plotly=_asset("plotly-basic.min.js"),
-            script=_asset("page.js"),
+            script="".join(map(_asset, SCRIPTS)),
         ),
         encoding="utf-8",
     )  # fmt: skip
@@ -75,7 +76,8 @@ _PAGE = """<!doctype html>
 </div>
 <script type="application/json" id="data">{data}</script>
 <script>{plotly}</script>
-<script>{script}</script>
+<script>(() => {{ "use strict";
+{script}}})();</script>
 </body>
 </html>
 """

@@ -1,0 +1,337 @@
+// Learning curves, performance profiles and worker timelines, drawn by Plotly when they come into view.
+// ---- what the switches say
+const state = { x: "timesteps", band: "auto", single: false };
+
+const layout = (more) => ({
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: css("--front"), size: 12 },
+    margin: { l: 62, r: 16, t: 14, b: 46 },
+    hoverlabel: { namelength: -1, bgcolor: css("--panel"), font: { color: css("--front") } },
+    legend: { orientation: "h", y: -0.18, yanchor: "top" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--soft"), activecolor: css("--link") },
+    dragmode: matchMedia("(hover: hover)").matches ? "zoom" : false,
+    ...more,
+});
+const axis = (title, more = {}) => ({
+    title: { text: title },
+    gridcolor: css("--line"),
+    zerolinecolor: css("--line"),
+    linecolor: css("--soft"),
+    automargin: true,
+    ...more,
+});
+// Nothing leaves the page: without the first two, a button would send a chart to Plotly's server.
+const CONFIG = {
+    showSendToCloud: false,
+    plotlyServerURL: "",
+    displaylogo: false,
+    responsive: true,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
+};
+
+// ---- learning curves
+const unitOf = (name, largest) => {
+    if (!DATA.axes[name].seconds) return [DATA.axes[name].label, 1];
+    const [unit, scale] = UNITS.filter((one) => largest >= 2 * one[1]).pop() || UNITS[0];
+    return [`${DATA.axes[name].label} (${unit})`, scale];
+};
+const meanOf = (cell) => {
+    if (cell.curve !== null) return DATA.curves[cell.curve].axes[state.x];
+    const run = cell.runs.map((i) => DATA.runs[i].axes[state.x]).find((points) => points);
+    return run && { x: run[0], mean: run[1] };
+};
+const bandOf = (line) => {
+    if (state.band === "none") return null;
+    if (state.band === "range") return line.range;
+    return line.interval || (state.band === "auto" ? line.range : null);
+};
+function curves(chart) {
+    const found = chart.cells.map((cell) => [cell, meanOf(cell)]).filter(([, line]) => line);
+    const largest = Math.max(
+        0,
+        ...chart.cells
+            .flatMap((cell) => cell.runs.map((i) => DATA.runs[i].axes[state.x]))
+            .filter((points) => points)
+            .map(([x]) => x[x.length - 1]),
+    );
+    const [title, scale] = unitOf(state.x, largest);
+    const scaled = (x) => x.map((value) => value / scale);
+    const traces = [];
+    for (const [cell, line] of found) {
+        const tint = colour(cell.colour),
+            band = bandOf(line),
+            group = cell.name;
+        if (band) {
+            const edge = {
+                x: scaled(line.x),
+                mode: "lines",
+                line: { width: 0 },
+                hoverinfo: "skip",
+                showlegend: false,
+                legendgroup: group,
+            };
+            traces.push(
+                { ...edge, y: band[0] },
+                { ...edge, y: band[1], fill: "tonexty", fillcolor: faded(tint, 0.18) },
+            );
+        }
+        if (state.single || cell.curve === null) {
+            for (const index of cell.curve === null ? cell.runs.slice(1) : cell.runs) {
+                const run = DATA.runs[index],
+                    points = run.axes[state.x];
+                if (points)
+                    traces.push({
+                        x: scaled(points[0]),
+                        y: points[1],
+                        mode: "lines",
+                        line: { width: 0.9, color: tint },
+                        opacity: 0.55,
+                        showlegend: false,
+                        legendgroup: group,
+                        name: `${cell.label}, seed ${run.seed}${run.status === "done" ? "" : ` (${run.status})`}`,
+                        hovertemplate: "%{y:,.4~g}",
+                    });
+            }
+        }
+        const runs = cell.curve === null ? 1 : DATA.curves[cell.curve].runs;
+        traces.push({
+            x: scaled(line.x),
+            y: line.mean,
+            mode: line.x.length === 1 ? "markers" : "lines",
+            legendgroup: group,
+            line: { width: 2.2, color: tint, dash: dash(cell.colour) },
+            marker: { color: tint, size: 7 },
+            name: `${cell.label} (${runs} run${runs > 1 ? "s" : ""})`,
+            hovertemplate: "%{y:,.4~g}",
+        });
+    }
+    for (const other of state.x === "timesteps" ? chart.others : []) {
+        // other people's runs know only their steps
+        const [x, mean, low, high] = other.line.map(list),
+            index = chart.cells.find((cell) => cell.name === other.name).colour;
+        const edge = {
+            x,
+            mode: "lines",
+            line: { width: 0 },
+            hoverinfo: "skip",
+            showlegend: false,
+            legendgroup: other.label,
+        };
+        traces.push(
+            { ...edge, y: low },
+            { ...edge, y: high, fill: "tonexty", fillcolor: faded(colour(index), 0.08) },
+            {
+                x,
+                y: mean,
+                mode: "lines",
+                name: other.label,
+                legendgroup: other.label,
+                line: { width: 1.2, color: colour(index), dash: "dashdot" },
+                hovertemplate: "%{y:,.4~g}",
+            },
+        );
+    }
+    const shapes = chart.published.map(([name, value]) => ({
+        type: "line",
+        xref: "paper",
+        x0: 0,
+        x1: 1,
+        y0: value,
+        y1: value,
+        line: {
+            dash: "dot",
+            width: 1.4,
+            color: colour(chart.cells.find((cell) => cell.name === name)?.colour ?? 0),
+        },
+    }));
+    return [
+        traces,
+        layout({
+            height: 400 + 9 * found.length,
+            hovermode: "x unified",
+            shapes,
+            xaxis: axis(title, { rangemode: "tozero" }),
+            yaxis: axis("Evaluation return"),
+            annotations: found.length
+                ? []
+                : [
+                      {
+                          text: `No run of this figure counts ${DATA.axes[state.x].label.toLowerCase()}.`,
+                          showarrow: false,
+                          xref: "paper",
+                          yref: "paper",
+                          x: 0.5,
+                          y: 0.5,
+                      },
+                  ],
+        }),
+    ];
+}
+function curveRows(chart) {
+    const rows = [
+        [
+            "Algorithm",
+            DATA.axes[state.x].label + (DATA.axes[state.x].seconds ? " (seconds)" : ""),
+            "Mean return",
+            "Band, low",
+            "Band, high",
+        ],
+    ];
+    for (const cell of chart.cells) {
+        const line = meanOf(cell);
+        if (!line) continue;
+        const band = bandOf(line),
+            every = Math.max(1, Math.ceil(line.x.length / 10));
+        for (let i = (line.x.length - 1) % every; i < line.x.length; i += every)
+            rows.push([
+                cell.label,
+                number(line.x[i]),
+                number(line.mean[i]),
+                band ? number(band[0][i]) : "–",
+                band ? number(band[1][i]) : "–",
+            ]);
+    }
+    return rows;
+}
+
+// ---- performance profiles
+const profile = (chart) => [
+    chart.lines.map((line) => ({
+        x: chart.x,
+        y: line.y,
+        name: line.label,
+        mode: "lines",
+        hovertemplate: "%{y:.1%}",
+        line: { width: 2.2, color: colour(line.colour), dash: dash(line.colour) },
+    })),
+    layout({
+        height: 400,
+        hovermode: "x unified",
+        xaxis: axis(chart.xlabel),
+        yaxis: axis(chart.ylabel, { range: [-0.02, 1.02], tickformat: ".0%" }),
+    }),
+];
+const profileRows = (chart) => [
+    ["Algorithm", chart.xlabel, chart.ylabel],
+    ...chart.lines.flatMap((line) =>
+        line.y
+            .map((value, i) => [line.label, number(chart.x[i]), `${Math.round(100 * value)} %`])
+            .filter((_, i) => i % 15 === 0),
+    ),
+];
+
+// ---- worker timelines: one row per process, all runs below each other
+function timeline(chart) {
+    const ticks = [],
+        texts = [],
+        traces = [],
+        annotations = [],
+        shown = new Set();
+    let top = 0;
+    for (const panel of chart.panels) {
+        annotations.push({
+            text: `<b>${panel.label.replace(/[<>&]/g, " ")}</b>, seed ${panel.seed}`,
+            x: 0,
+            xref: "paper",
+            xanchor: "left",
+            y: top + 0.2,
+            yanchor: "middle",
+            showarrow: false,
+        });
+        panel.processes.forEach((name, row) => {
+            ticks.push(top + 1 + row);
+            texts.push(`${name}  ${Math.round(100 * panel.busy[row])} %`);
+        });
+        chart.kinds.forEach(([label, tint], kind) => {
+            const bars = panel.bars.filter((bar) => bar[1] === kind);
+            if (!bars.length) return;
+            traces.push({
+                type: "bar",
+                orientation: "h",
+                y: bars.map((bar) => bar[0]).map((row) => row + top + 1),
+                base: bars.map((bar) => bar[2]),
+                x: bars.map((bar) => bar[3]),
+                width: bars.map((bar) => 0.8 * bar[4]),
+                marker: { color: themed(tint), line: { width: 0.3, color: css("--back") } },
+                name: label,
+                legendgroup: label,
+                showlegend: !shown.has(label),
+                customdata: bars.map((bar) => [bar[2] + bar[3], Math.round(100 * bar[4])]),
+                hovertemplate: `${label}<br>%{base:.3f} s to %{customdata[0]:.3f} s<br>%{customdata[1]} % busy<extra></extra>`,
+            });
+            shown.add(label);
+        });
+        top += panel.processes.length + 1.6;
+    }
+    return [
+        traces,
+        layout({
+            height: 130 + 24 * top,
+            barmode: "overlay",
+            annotations,
+            xaxis: axis("Seconds since the window began"),
+            hovermode: "closest",
+            yaxis: axis("", {
+                range: [top - 0.6, -0.4],
+                tickvals: ticks,
+                ticktext: texts,
+                showgrid: false,
+                zeroline: false,
+            }),
+            legend: { orientation: "h", y: -60 / (60 + 24 * top), yanchor: "top" },
+        }),
+    ];
+}
+const timelineRows = (chart) => [
+    ["Run", "Process", "Busy"],
+    ...chart.panels.flatMap((panel) =>
+        panel.processes.map((name, row) => [panel.label, name, `${Math.round(100 * panel.busy[row])} %`]),
+    ),
+];
+
+const DRAW = { curves, profile, timeline },
+    ROWS = { curves: curveRows, profile: profileRows, timeline: timelineRows };
+const drawn = new Set();
+function draw(place) {
+    const chart = DATA.charts[place.closest("figure").id],
+        [traces, how] = DRAW[chart.kind](chart);
+    Plotly.react(place, traces, how, CONFIG);
+    drawn.add(place);
+    const details = place.parentElement.querySelector("details.values");
+    if (details.open) fill(details);
+}
+function fill(details) {
+    const figure = details.closest("figure"),
+        chart = DATA.charts[figure.id],
+        rows = ROWS[chart.kind](chart),
+        table = make("table");
+    rows.forEach((row, i) => {
+        const line = table.insertRow();
+        row.forEach((text) => {
+            const cell = make(i ? "td" : "th", text);
+            if (!i) cell.scope = "col";
+            line.append(cell);
+        });
+    });
+    const scroll = make("div", "", { className: "scroll", tabIndex: 0 });
+    scroll.append(table);
+    details.replaceChildren(details.firstElementChild, scroll);
+}
+const redraw = (kind) =>
+    drawn.forEach((place) => {
+        if (!kind || place.closest("figure").dataset.kind === kind) draw(place);
+    });
+const observer = new IntersectionObserver(
+    (entries) =>
+        entries.forEach((entry) => {
+            if (entry.isIntersecting) {
+                observer.unobserve(entry.target);
+                draw(entry.target);
+            }
+        }),
+    { rootMargin: "300px" },
+);
+all(".chart").forEach((place) => observer.observe(place));
+all("details.values").forEach((details) => details.addEventListener("toggle", () => details.open && fill(details)));
