@@ -49,7 +49,7 @@ def _show_all(run: Path) -> bool:
     if not runs:
         reason = "holds no runs" if run.is_dir() else "does not exist"
         raise UsageError(f"{run} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for path in runs:
         status = _status(path)
         rows.append(
@@ -61,7 +61,10 @@ def _show_all(run: Path) -> bool:
                 status.get("message", ""),
             )
         )
-    print_table("", ("run", "status", "steps", "last score", "message"), rows)
+    columns: tuple[str, ...] = ("run", "status", "steps", "last score", "message")
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    print_table("", columns, rows)
     counts = Counter(row[1] for row in rows)
     click.echo(", ".join(f"{count} {status}" for status, count in counts.items()))
     return "running" in counts

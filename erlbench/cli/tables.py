@@ -11,6 +11,8 @@ import click
 from erlbench.experiment.settings import text
 from erlbench.files import printable
 
+SHORT = 22  # characters of a column that is not wrapped if there is room
+
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print `rows` under `columns`, without borders.
@@ -27,11 +29,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 
         table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         table.show_edge = table.pad_edge = False
+        console = Console(highlight=False)  # honours NO_COLOR
+        widths = [max(map(len, column)) for column in zip(columns, *texts)]
+        whole = {0, *(index for index, width in enumerate(widths) if width <= SHORT)}
+        if sum(widths[index] + 3 for index in whole) > console.width:
+            whole = {0}
         for index, column in enumerate(columns):
-            table.add_column(column, no_wrap=index == 0, overflow="fold")
+            table.add_column(column, no_wrap=index in whole, overflow="fold")
         for row in texts:
             table.add_row(*map(Text, row))
-        Console(highlight=False).print(table)  # honours NO_COLOR
+        console.print(table)
         return
     if title:
         click.echo(title)
