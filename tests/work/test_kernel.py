@@ -34,7 +34,7 @@ def test_another_librarys_blas_changes_nothing(first, monkeypatch):
          "filepath": f"/site-packages/{name}.libs/libscipy_openblas.so"}
         for name, version in (("numpy", "0.3.31"), ("scipy", "0.3.30"))
     ]  # fmt: skip
-    found.sort(key=lambda library: first not in library["filepath"])
+    found.sort(key=lambda library: f"{first}.libs" not in library["filepath"])
     monkeypatch.setattr(kernel.threadpoolctl, "threadpool_info", lambda: found)
     assert kernel.describe()["blas"] == "openblas 0.3.31"
 
