@@ -33,7 +33,7 @@ TIMES = {
     "eval.csv": {"train_time_s", "total_time_s"},
     "episodes.csv": {"t"},
     "train.csv": {"train_time_s"},
-    "tasks.csv": {"start_s", "end_s", "process", "ready_s"},
+    "tasks.csv": {"start_s", "end_s", "process", "ready_s", "second_core_s"},
 }
 
 
