@@ -138,7 +138,7 @@ def test_cells_and_options_reach_the_runner(monkeypatch):
     assert len(cells) == 8
     first, second = cells[0], cells[2]
     assert (first.algo, first.name, first.workers, first.simulated_time) == ("aes-rl", "aes-rl", 3, True)
-    assert (second.name, second.workers, second.simulated_time) == ("cem@no-extra-division", 0, False)
+    assert (second.name, second.workers, second.simulated_time) == ("cem@no-extra-division", 0, True)
     assert first.directory == Path("there/Hopper-v5/aes-rl/seed-000")
     assert (first.total_timesteps, first.eval_freq, first.eval_episodes, first.evaluate) == (20_000, 100, 2, "after")
     assert first.settings.hidden == (400, 300)
