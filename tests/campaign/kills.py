@@ -33,7 +33,7 @@ def trial(trial: Trial) -> None:
     """One run that is attacked up to three times and continued until it is done."""
     draw = trial.random
     algo = ALGORITHMS[trial.number % len(ALGORITHMS)]
-    victim = VICTIMS[trial.number // len(ALGORITHMS) % len(VICTIMS)]
+    victim = VICTIMS[(trial.number + trial.number // len(ALGORITHMS)) % len(VICTIMS)]
     expected, seconds = _whole(algo)
     words = _words(algo, trial.folder)
     cell = make_cell(algo, trial.folder / "results", steps=_steps(algo))
@@ -103,10 +103,7 @@ def _whole(algo: str) -> tuple[dict[str, list[dict[str, str]]], float]:
 def _words(algo: str, folder: Path) -> tuple[object, ...]:
     cell = make_cell(algo, folder / "results", steps=_steps(algo))
     ordered = registry.find(algo).is_synchronous(cell.settings)
-    config = write_config(
-        replace(cell, simulated_time=not ordered, workers=registry.find(algo).default_workers or 0),
-        folder / "config.toml",
-    )
+    config = write_config(replace(cell, simulated_time=not ordered), folder / "config.toml")
     return "--config", config, "--out", folder / "results", "--processes", 2, "--checkpoint-every", 0.3
 
 

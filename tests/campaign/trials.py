@@ -13,12 +13,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tomli_w
 from click.testing import CliRunner
 
+from erlbench.algorithms import registry
 from erlbench.cli import cli
 from tests.runs import heed_interrupts
 
@@ -73,7 +74,8 @@ def new_trial(part: str, seed: int, number: int, counts: Counter[str]) -> Iterat
 
 def write_config(cell, path: Path) -> Path:
     """A cell as a file for `--config`."""
-    path.write_text(tomli_w.dumps(cell.config()))
+    own = registry.find(cell.algo).default_workers or 0  # 0: what config.toml says of algorithms that have none
+    path.write_text(tomli_w.dumps(replace(cell, workers=min(cell.workers, own)).config()))
     return path
 
 

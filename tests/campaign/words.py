@@ -124,7 +124,7 @@ def command(trial: Trial) -> None:
     for _ in range(draw.randint(1, 3)):
         words = _changed(words, draw)
     if words[:1] == ["run"]:
-        words.append("--dry-run")
+        words.insert(1, "--dry-run")  # where no option before it takes it as its value
     _try(words, trial)
 
 
