@@ -1,4 +1,4 @@
-"""`erlbench demo`: in two minutes from nothing to a figure, a film and a page."""
+"""`erlbench demo`: in a few minutes from nothing to a figure, a film and a page."""
 
 from __future__ import annotations
 
