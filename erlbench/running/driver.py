@@ -38,6 +38,11 @@ CORE_TYPES = (
 )  # fmt: skip
 
 
+def checkpoint_types(algorithm: type[Algorithm]) -> dict[str, type]:
+    """The dataclasses of a checkpoint by name: the driver's, those of gradient tasks, and the algorithm's state."""
+    return {cls.__name__: cls for cls in (*CORE_TYPES, *UPDATE_TYPES, *algorithm.state_types)}
+
+
 @dataclass(frozen=True)
 class Options:
     """How a cell is driven; none of it changes what a synchronous algorithm computes."""
@@ -317,7 +322,7 @@ class Driver:
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
         reasons = []
-        types = {cls.__name__: cls for cls in (*CORE_TYPES, *UPDATE_TYPES, *self.algorithm.state_types)}
+        types = checkpoint_types(type(self.algorithm))
         for path in checkpoints(self.directory.path / "checkpoint"):
             try:
                 payload, arrays = load_checkpoint(path, types)

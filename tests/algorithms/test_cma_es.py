@@ -21,7 +21,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.driver import CORE_TYPES
+from erlbench.running.driver import checkpoint_types
 from erlbench.work.rollout import rollout
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
@@ -240,7 +240,7 @@ def test_replay_continues_bit_by_bit(fake, tmp_path, covariance, hidden):
     for task in tasks[:2]:
         first.finish(task, -sphere(first.input(task, "parameters")))
     path = save_checkpoint(tmp_path / "checkpoint", first.algorithm.snapshot(), {})
-    types = {cls.__name__: cls for cls in (*CORE_TYPES, *CMAES.state_types)}
+    types = checkpoint_types(CMAES)
     second.algorithm.restore(load_checkpoint(path, types)[0])
     for task in tasks[2:]:
         second.open[task.id] = task

@@ -14,7 +14,7 @@ from erlbench.experiment.settings import describe
 from erlbench.pool import create
 from erlbench.running import progress
 from erlbench.running.checkpoint import load_checkpoint, references, save_checkpoint
-from erlbench.running.driver import CORE_TYPES, Driver
+from erlbench.running.driver import Driver, checkpoint_types
 from erlbench.running.runner import Runner
 from erlbench.work.replay import Replay
 from tests.runs import all_rows, make_cell, replayed, returns, rows, run
@@ -161,7 +161,7 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
         assert tasks
         assert [t.id for t in tasks] == sorted({t.id for t in tasks})
         path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
-        types = {cls.__name__: cls for cls in (*CORE_TYPES, *algorithm.state_types)}
+        types = checkpoint_types(type(algorithm))
         payload, _ = load_checkpoint(path, types)
         assert payload["tasks"] == tasks
         assert list(references(payload["a"])) == list(references(algorithm.snapshot()))

@@ -18,7 +18,7 @@ from erlbench.errors import CellError, UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import initial_policy
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.driver import CORE_TYPES
+from erlbench.running.driver import checkpoint_types
 from erlbench.work.seeding import Purpose, generator
 
 from .fake import Fake
@@ -125,7 +125,7 @@ def test_a_restored_search_goes_on_with_the_same_candidates(name, fake, tmp_path
     tasks = first.ask()
     snapshot = first.algorithm.snapshot()
     path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
-    types = {cls.__name__: cls for cls in (*CORE_TYPES, *Nevergrad.state_types)}
+    types = checkpoint_types(Nevergrad)
     payload, _ = load_checkpoint(path, types)
     assert "pickle" not in json.dumps(list(map(str, path.rglob("*"))))
     for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
