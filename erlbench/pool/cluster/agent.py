@@ -193,7 +193,8 @@ class Agent:
     def _hold_noise(self, task: Task) -> None:
         """Have the table of noise that `task` names on this node."""
         inputs = [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
-        for table in (*inputs, *task.settings.values()):
+        settings = task.settings if isinstance(task.settings, Mapping) else vars(task.settings)
+        for table in (*inputs, *settings.values()):
             if isinstance(table, NoiseTable):
                 self._pool.store.hold(table)
 

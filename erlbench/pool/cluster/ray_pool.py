@@ -223,6 +223,10 @@ class RayPool:
         node = self._nodes[node_id]
         try:
             report: Report = ray.get(node.answer)
+        except ray.exceptions.RayTaskError as error:  # the agent lives: this is a mistake, not a loss
+            node.ask_again()
+            self._finished.append(TaskError(f"the agent on {node.name} raised {connection.cause(error)}", str(error)))
+            return
         except ray.exceptions.RayError as error:
             self._lost(node_id, error)
             return
