@@ -118,7 +118,7 @@ def test_individuals_of_sac_need_continuous_actions():
     assert policy_of(discrete, replace(settings, learner="ddpg")).actions == "discrete"
 
 
-OF_GYMNASIUM = [row for row in LISTED.values() if not row.discrete and "/" not in row.id]
+OF_GYMNASIUM = [row for row in LISTED.values() if not row.discrete and "/" not in row.id and ":" not in row.id]
 CONTINUOUS = [row.id for row in OF_GYMNASIUM if not row.extra or installed(row.extra)]
 
 

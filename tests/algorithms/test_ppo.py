@@ -224,7 +224,7 @@ def test_an_environment_that_does_not_repeat_itself_is_refused(start):
 
 def test_a_nan_is_an_error(start):
     algorithm, workspace = start(problem("tests.environments:Broken-reward-v0"), rollout_steps=100)
-    with pytest.raises(NumericalError, match="step 5 is NaN"):
+    with pytest.raises(NumericalError, match="step 5 has a NaN"):
         workspace.run(algorithm.ask()[0])
 
 
