@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import typing
@@ -154,8 +155,10 @@ def run(**given: Any) -> None:
 
     if len(cells) > 1 and not asked.quiet:
         estimates = _estimates(cells, options)
-        click.echo(f"{len(cells)} runs, about {_wall(estimates, options)} on a machine with nothing else to do "
-                   "(an estimate, right within a factor of two or so)", err=True)  # fmt: skip
+        wall = _wall(estimates, options)
+        _tell(
+            f"{len(cells)} runs, about {wall} on a machine with nothing else to do (right within a factor of two or so)"
+        )
     click.get_current_context().exit(run_cells(cells, options))
 
 
@@ -213,6 +216,12 @@ def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     return lambda cell: estimate(cell, problems[cell.env], 1).core_seconds
 
 
+def _tell(line: str) -> None:
+    """Print to standard error; nobody may be reading it any more, and that fails no training."""
+    with contextlib.suppress(OSError):
+        click.echo(line, err=True)
+
+
 def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
     """The cells of one shard; shards of another plan in the same folder are refused."""
     from erlbench.running.results import RunDirectory
@@ -220,7 +229,7 @@ def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
     shards.check_version(cells, shard, shards.version(cells), lambda path: RunDirectory(path).meta())
     parts = shards.split(cells, shard.of, _costs(cells))
     if not quiet:
-        click.echo(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells", err=True)
+        _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells")
     return parts[shard.number - 1]
 
 

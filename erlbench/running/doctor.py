@@ -25,6 +25,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # for users -> module
         "video": ("imageio_ffmpeg",),
         "exports": ("pyarrow", "tensorboard", "wandb"),
         "tune": ("optuna",),
+        "ray": ("ray",),
+        "slurm": ("submitit",),
     }
 )
 GIB = 2**30
