@@ -45,6 +45,10 @@ def _checksums(run: Files) -> Check:
 def _evaluations(run: Files) -> Check:
     if not run.evaluations:
         return Check("evaluations", UNKNOWN, "eval.csv is missing or has no row")
+    if not any(row["returns"] for row in run.evaluations):
+        return Check(
+            "evaluations", UNKNOWN, "eval.csv names no single returns, as of a program that reports means only"
+        )
     played = 0
     wrong: list[str] = []
     for index, row in enumerate(run.evaluations):
@@ -106,7 +110,8 @@ def _scores(run: Files) -> Check:
             wrong.append(f"status.json says {name} {said}, the last evaluation {run.last[name]}")
     budget, reached = run.run.get("total_timesteps"), int(run.last["timesteps"])
     generations = run.run.get("total_generations")
-    if isinstance(budget, int) and reached < budget and generations is None:
+    ended = run.status.get("status") == "done"
+    if ended and isinstance(budget, int) and reached < budget and generations is None:
         wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
     return _outcome("scores", wrong, f"status.json has the last evaluation's {float(run.last['return_mean']):.6g}")
 
