@@ -10,6 +10,7 @@ from erlbench.running.results import RunDirectory
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
 
 PRECISION = 1e-12  # of means and deviations: other programs add in another order
+UNENDED = "the run is not done: its files go on after its last evaluation"
 EVALUATION = "evaluation"  # a task's kind
 OPEN_EPISODES = ("ppo",)  # collect steps across tasks: the steps of the open episode stand in no row of episodes.csv
 
@@ -23,6 +24,10 @@ def check_rows(run: Files) -> Iterator[Check]:
             yield check(run)
         except (KeyError, TypeError, ValueError) as error:
             yield Check(name, DIFFERS, f"a row cannot be read: {error!r}")
+
+
+def _done(run: Files) -> bool:
+    return run.status.get("status") == "done"
 
 
 def _status(run: Files) -> Check:
@@ -74,6 +79,8 @@ def _episodes(run: Files) -> Check:
         return Check("episodes", UNKNOWN, "there is no evaluation to compare with")
     counted = int(run.last["timesteps"]) + int(run.last["fitness_timesteps"])
     played = sum(int(row["l"]) for row in run.episodes)
+    if not _done(run):
+        return Check("episodes", UNKNOWN, UNENDED)
     text = f"{len(run.episodes):,} episodes have {played:,} of {counted:,} steps of training and fitness"
     open_episode = run.run.get("algo") in OPEN_EPISODES and played <= counted
     return _outcome("episodes", [] if played == counted or open_episode else [text], text)
@@ -84,6 +91,8 @@ def _tasks(run: Files) -> Check:
         return Check("tasks", UNKNOWN, "tasks.csv is missing")
     if not run.last:
         return Check("tasks", UNKNOWN, "there is no evaluation to compare with")
+    if not _done(run):
+        return Check("tasks", UNKNOWN, UNENDED)
     last, training = run.last, [row for row in run.tasks if row["kind"] != EVALUATION]
     counted = {
         "critic_updates": (_sum(training, "critic_updates"), int(last["critic_updates"])),
@@ -110,8 +119,7 @@ def _scores(run: Files) -> Check:
             wrong.append(f"status.json says {name} {said}, the last evaluation {run.last[name]}")
     budget, reached = run.run.get("total_timesteps"), int(run.last["timesteps"])
     generations = run.run.get("total_generations")
-    ended = run.status.get("status") == "done"
-    if ended and isinstance(budget, int) and reached < budget and generations is None:
+    if _done(run) and isinstance(budget, int) and reached < budget and generations is None:
         wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
     return _outcome("scores", wrong, f"status.json has the last evaluation's {float(run.last['return_mean']):.6g}")
 
