@@ -14,13 +14,9 @@ from erlbench.experiment.settings import describe, resolve
 from erlbench.running import progress
 from erlbench.running.driver import Driver
 from erlbench.running.runner import Runner
+from erlbench.verification.same import MEASURED
 
-TIMES = {  # columns that differ from run to run
-    "eval.csv": {"train_time_s", "total_time_s"},
-    "episodes.csv": {"t"},
-    "train.csv": {"train_time_s"},
-    "tasks.csv": {"start_s", "end_s", "process", "second_core_s"},
-}
+FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")  # what equal runs share, apart from `MEASURED`
 FITNESS = ("mean", "validation")  # kinds of episodes that are counted as fitness_timesteps
 
 
@@ -58,7 +54,7 @@ def check_algorithm(
 
 def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of all CSV files of a run without the columns of time; tasks.csv in the order of their numbers."""
-    found = {name: _rows(folder, name) for name in TIMES}
+    found = {name: _rows(folder, name) for name in FILES}
     found["tasks.csv"].sort(key=lambda row: int(row["task"]))
     return found
 
@@ -96,7 +92,7 @@ def _run(cell: Cell, processes: int, stop_after: int = 0) -> str:
 def _rows(folder: Path, name: str) -> list[dict[str, str]]:
     with open(folder / name, encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    return [{column: value for column, value in row.items() if column not in TIMES[name]} for row in rows]
+    return [{column: value for column, value in row.items() if column not in MEASURED} for row in rows]
 
 
 def _check_counts(folder: Path, timesteps: int) -> None:

@@ -17,6 +17,7 @@ from erlbench.experiment.settings import resolve
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.running.evaluation import start_states
 from erlbench.running.runner import run_cells
+from erlbench.verification.same import MEASURED
 from erlbench.work.rollout import play
 
 SMALL = {
@@ -29,12 +30,7 @@ SMALL_OF = {
         "validation_episodes": 2,
     },
 }  # fmt: skip
-TIMES = {
-    "eval.csv": {"train_time_s", "total_time_s"},
-    "episodes.csv": {"t"},
-    "train.csv": {"train_time_s"},
-    "tasks.csv": {"start_s", "end_s", "process", "ready_s", "second_core_s"},
-}
+FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")
 
 
 def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int = 1000, **changes) -> Cell:
@@ -69,14 +65,14 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
     with open(folder / name) as file:
         lines = [line for line in file if not line.startswith("#")]
     found = [
-        {column: value for column, value in row.items() if column not in TIMES[name]} for row in csv.DictReader(lines)
+        {column: value for column, value in row.items() if column not in MEASURED} for row in csv.DictReader(lines)
     ]
     return sorted(found, key=lambda row: int(row["task"])) if name == "tasks.csv" else found
 
 
 def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
     """All CSV files that a resumed run must repeat."""
-    return {name: rows(folder, name) for name in TIMES}
+    return {name: rows(folder, name) for name in FILES}
 
 
 def returns(row: dict[str, str]) -> list[float]:

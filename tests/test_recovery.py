@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.work.store import PREFIX
-from tests.runs import TIMES, all_rows, heed_interrupts
+from tests.runs import FILES, all_rows, heed_interrupts
 
 ARGUMENTS = (
     "--env", "InvertedPendulum-v5", "--total-timesteps", "3000", "--processes", "2",
@@ -127,4 +127,4 @@ def test_simulated_time_makes_an_asynchronous_run_reproducible(tmp_path):
         assert process.returncode == 0, errors
         rows.append(all_rows(out / "InvertedPendulum-v5" / "aes-rl" / "seed-000"))
     assert rows[0] == rows[1]
-    assert set(rows[0]) == set(TIMES)
+    assert set(rows[0]) == set(FILES)
