@@ -73,7 +73,7 @@ def _driver() -> Claim:
             pool.reset()
             pool.store.clear()
             with tempfile.TemporaryDirectory() as folder:
-                replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size)
+                replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
                 algorithm = Idle(settings, Context(where, 0, budget, POPULATION, pool.store, replay))
                 found = cpu_seconds(lambda: drive(algorithm, pool, Path(folder)))
                 replay.close()
@@ -137,7 +137,7 @@ def _train(pool: RayPool, algo: str, steps: int, settings: dict[str, Any], kind:
     pool.store.clear()
     before = pool.bytes_sent
     with tempfile.TemporaryDirectory() as folder:
-        replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size)
+        replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
         algorithm = cls(resolved, Context(where, 0, steps, cls.default_workers or 10, pool.store, replay))
         drive(algorithm, pool, Path(folder))
         replay.close()
