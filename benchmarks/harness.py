@@ -30,7 +30,7 @@ class Claim:
         """Whether the target is met; None: not measured."""
         if math.isnan(self.measured):
             return None
-        return self.measured >= self.target if self.at_least else self.measured <= self.target
+        return bool(self.measured >= self.target if self.at_least else self.measured <= self.target)
 
 
 def cpu_seconds(function: Callable[[], object]) -> float:
