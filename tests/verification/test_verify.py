@@ -142,7 +142,6 @@ def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
         load_files(tmp_path)
 
 
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="an installed package has no results")
 def test_reference_results_agree_with_themselves():
     runs = sorted(path.parent for path in REFERENCE.rglob("config.toml"))
     assert len(runs) > 60
