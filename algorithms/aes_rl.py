@@ -75,7 +75,7 @@ class AESRLState:
     distribution: SearchDistribution
     critic: CriticState
     epsilon: float  # of the rank-based variance
-    individuals: dict[int, Individual] = field(default_factory=dict)  # by worker
+    individuals: dict[int, Individual] = field(default_factory=dict)  # by place among those in flight
     lengths: list[int] = field(default_factory=list)  # of the last individuals' episodes
     ring: list[Ranked] = field(default_factory=list)
     successes: list[bool] = field(default_factory=list)
@@ -131,16 +131,16 @@ class AESRL(Algorithm):
     # -- ask ------------------------------------------------------------------------------------------------------
 
     def _ask(self) -> list[Task]:
-        """Measurements of the mean, a new individual for every free worker, and the critic's next block."""
+        """Measurements of the mean, a new individual for every free place, and the critic's next block."""
         tasks = [
-            self._measurement(worker, individual)
-            for worker, individual in self.state.individuals.items()
+            self._measurement(place, individual)
+            for place, individual in self.state.individuals.items()
             if individual.snapshot is not None
         ]
         if not self.exhausted:
-            free = [worker for worker in range(self.context.workers) if worker not in self.state.individuals]
-            for worker in free if self._critic_keeps_up else ():
-                tasks += self._launch(worker)
+            free = [place for place in range(self.context.workers) if place not in self.state.individuals]
+            for place in free if self._critic_keeps_up else ():
+                tasks += self._launch(place)
             tasks += self._critic_block()
         return tasks
 
@@ -152,23 +152,23 @@ class AESRL(Algorithm):
             return True
         return counters.critic_updates + settings.critic_block > settings.critic_ratio * counters.timesteps
 
-    def _launch(self, worker: int) -> list[Task]:
+    def _launch(self, place: int) -> list[Task]:
         """Sample an individual (no antithetic pairs), train it by gradients or not, and play its episodes."""
         state, number = self.state, self.state.launched
         z = state.distribution.sample(self.key(Purpose.NOISE, number))
         kind = self._choose(number)
         state.launched += 1
-        state.individuals[worker] = Individual(kind, z, self.counters.generation, number)
+        state.individuals[place] = Individual(kind, z, self.counters.generation, number)
         if kind != "rl":
-            return [self._evaluation(z, worker)]
+            return [self._evaluation(z, place)]
         view = self.context.replay.view(self.settings.replay_size)
-        training = actor_task(self, z, state.critic.parameters, sum(state.lengths), view, worker)
+        training = actor_task(self, z, state.critic.parameters, sum(state.lengths), view, place)
         trained = Output(training.id, "parameters")
-        return [training, self._evaluation(trained, worker)]
+        return [training, self._evaluation(trained, place)]
 
-    def _evaluation(self, parameters: Input, worker: int) -> Task:
+    def _evaluation(self, parameters: Input, place: int) -> Task:
         """The episodes that are an individual's fitness; they go to the replay."""
-        individual = self.state.individuals[worker]
+        individual = self.state.individuals[place]
         return self.rollout(
             parameters,
             kind=individual.kind,
@@ -177,7 +177,7 @@ class AESRL(Algorithm):
             record=True,
             random_actions=individual.kind == "random",
             mode=not self.settings.stochastic,
-            worker=worker,
+            individual=place,
         )
 
     def _choose(self, number: int) -> str:
@@ -192,7 +192,7 @@ class AESRL(Algorithm):
         state.n_es += 1
         return "es"
 
-    def _measurement(self, worker: int, individual: Individual) -> Task:
+    def _measurement(self, place: int, individual: Individual) -> Task:
         """The episodes that measure f(mu) on the mean of the moment when the individual's episodes ended.
 
         Shared start states are the individual's, as far as there are as many.
@@ -207,7 +207,7 @@ class AESRL(Algorithm):
             counts=Counts.FITNESS,
             episodes=episodes,
             mode=not self.settings.stochastic,
-            worker=worker,
+            individual=place,
             seeds=seeds,
         )
 
@@ -231,29 +231,29 @@ class AESRL(Algorithm):
         if task.kind == "critic":
             state.critic.parameters, state.critic.in_flight = result.arrays["critic"], False
             return
-        individual = state.individuals[task.worker]
+        individual = state.individuals[task.individual]
         if task.kind == "actor":
             individual.parameters = result.arrays["parameters"]
         elif task.kind == "mean":
             returns = result.values["returns"]
-            self._finish(task.worker, math.fsum(returns) / len(returns))
+            self._finish(task.individual, math.fsum(returns) / len(returns))
         else:
             state.lengths = [*state.lengths, *result.values["lengths"]][-self.settings.actor_episodes :]
-            self._evaluated(task.worker, individual, fitness_of(result))
+            self._evaluated(task.individual, individual, fitness_of(result))
 
-    def _evaluated(self, worker: int, individual: Individual, fitness: float) -> None:
+    def _evaluated(self, place: int, individual: Individual, fitness: float) -> None:
         """An individual's episodes have ended: measure the mean, or go on if f(mu) is not needed."""
         individual.fitness = fitness
         if individual.kind == "random" and not self.settings.tell_in_warmup:
-            del self.state.individuals[worker]
+            del self.state.individuals[place]
         elif self._needs_mean_fitness:
             individual.snapshot = self.policy()
         else:
-            self._finish(worker, math.nan)
+            self._finish(place, math.nan)
 
-    def _finish(self, worker: int, f_mean: float) -> None:
-        """Update the then-current distribution with an individual and the snapshot's score; free its worker."""
-        individual = self.state.individuals.pop(worker)
+    def _finish(self, place: int, f_mean: float) -> None:
+        """Update the then-current distribution with an individual and the snapshot's score; free its place."""
+        individual = self.state.individuals.pop(place)
         assert individual.fitness is not None
         p = self._update(individual.parameters, individual.fitness, f_mean)
         self.state.last = {

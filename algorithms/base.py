@@ -169,7 +169,7 @@ class Algorithm(ABC):
         random_actions: bool = False,
         action_noise: float = 0.0,
         noise_decay: float = 1.0,
-        worker: int = 0,
+        individual: int = 0,
         seeds: Sequence[int] = (),
         limit: int | None = None,
         observe: float = 0.0,
@@ -206,7 +206,7 @@ class Algorithm(ABC):
             {"parameters": parameters},
             Priority.ROLLOUT,
             counts,
-            worker=worker,
+            individual=individual,
         )
 
     # -- checkpoints ----------------------------------------------------------------------------------------------

@@ -123,14 +123,14 @@ class CEM(Algorithm):
         """The tasks that evaluate `population`."""
         episodes, seeds = self.settings.episodes, start_states(self, self.counters.generation)
         return [
-            self.rollout(z, kind="es", episodes=episodes, worker=index, seeds=seeds)
+            self.rollout(z, kind="es", episodes=episodes, individual=index, seeds=seeds)
             for index, z in enumerate(population)
         ]
 
     def _tell(self, task: Task, result: Result) -> None:
         """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.take(task.worker, result)
+        state.take(task.individual, result)
         if len(state.fitness) == len(state.individuals):
             self.update()
 

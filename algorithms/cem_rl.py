@@ -118,10 +118,10 @@ class CEMRL(CEM):
         for index in trained:
             z = parameters[index]
             if block:
-                tasks.append(critic_task(self, latest, z, block, critic.step, view, worker=index))
+                tasks.append(critic_task(self, latest, z, block, critic.step, view, individual=index))
                 latest = Output(tasks[-1].id, "critic")
                 critic.step += block
-            tasks.append(actor_task(self, z, latest, steps, view, worker=index))
+            tasks.append(actor_task(self, z, latest, steps, view, individual=index))
             parameters[index] = Output(tasks[-1].id, "parameters")
         return tasks
 
@@ -138,7 +138,7 @@ class CEMRL(CEM):
                 record=self.settings.n_grad > 0,
                 random_actions=random,
                 mode=not self.settings.stochastic,
-                worker=index,
+                individual=index,
             )
             for index in individuals
         ]
@@ -147,7 +147,7 @@ class CEMRL(CEM):
         if task.kind == "critic":
             self.state.critic.parameters = result.arrays["critic"]
         elif task.kind == "actor":
-            self.state.individuals[task.worker] = result.arrays["parameters"]
+            self.state.individuals[task.individual] = result.arrays["parameters"]
         else:
             super()._tell(task, result)
 

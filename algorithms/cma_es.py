@@ -102,14 +102,14 @@ class CMAES(Algorithm):
         state.individuals = [self.share(x.astype(np.float32)) for x in self._strategy.ask(generation)]
         seeds = start_states(self, generation)
         return [
-            self.rollout(z, kind="es", episodes=settings.episodes, worker=index, seeds=seeds)
+            self.rollout(z, kind="es", episodes=settings.episodes, individual=index, seeds=seeds)
             for index, z in enumerate(state.individuals)
         ]
 
     def _tell(self, task: Task, result: Result) -> None:
         """Take one individual's fitness; the last one of the generation updates the distribution."""
         state = self.state
-        state.take(task.worker, result)
+        state.take(task.individual, result)
         if len(state.fitness) == len(state.individuals):
             self._update()
 

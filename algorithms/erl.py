@@ -141,12 +141,12 @@ class ERL(Algorithm):
         tasks = self._updates() if self.counters.generation else []
         seeds = start_states(self, self.counters.generation)
         tasks += [
-            self.rollout(z, kind="es", episodes=settings.episodes, record=True, worker=index, seeds=seeds)
+            self.rollout(z, kind="es", episodes=settings.episodes, record=True, individual=index, seeds=seeds)
             for index, z in enumerate(state.individuals)
         ]
         noisy = self.rollout(
             state.actor, kind="rl", record=True, action_noise=settings.exploration_noise,
-            noise_decay=settings.ou_theta, worker=settings.population,
+            noise_decay=settings.ou_theta, individual=settings.population,
         )  # fmt: skip
         return [*tasks, noisy]
 
@@ -179,7 +179,7 @@ class ERL(Algorithm):
             state.learner_return = result.values["returns"][0]
             state.steps += sum(result.values["lengths"])
         else:
-            state.take(task.worker, result)
+            state.take(task.individual, result)
         if len(state.fitness) == len(state.individuals) and state.learner_return is not None:
             self._evolve()
 

@@ -113,7 +113,7 @@ class ESAC(Algorithm):
         self.state.individuals = self.population()
         seeds = start_states(self, self.generation)
         return [
-            self.rollout(z, kind="es", episodes=self.settings.episodes, worker=index, seeds=seeds)
+            self.rollout(z, kind="es", episodes=self.settings.episodes, individual=index, seeds=seeds)
             for index, z in enumerate(self.state.individuals)
         ]
 
@@ -177,7 +177,7 @@ class ESAC(Algorithm):
                 kind="validation",
                 counts=Counts.FITNESS,
                 episodes=self.settings.validation_episodes,
-                worker=index,
+                individual=index,
             )
             for index, policy in enumerate(policies)
         ]
@@ -204,13 +204,13 @@ class ESAC(Algorithm):
         if task.kind == "rl":
             self._learnt(result)
         elif task.kind == "validation":
-            state.scores[VALIDATED[task.worker]] = fitness_of(result)
+            state.scores[VALIDATED[task.individual]] = fitness_of(result)
         elif task.kind == "gradient":
             state.sums.append(result)
             if not state.waiting:
                 self._update()
         else:
-            state.fitness[task.worker] = fitness_of(result)
+            state.fitness[task.individual] = fitness_of(result)
 
     def _learnt(self, result: Result) -> None:
         sac, values = self.state.sac, result.values

@@ -85,7 +85,13 @@ def critic_of(algorithm: Algorithm) -> CriticSpec:
 
 
 def critic_task(
-    algorithm: Algorithm, critic: Input, target_actor: Input, updates: int, step: int, view: ReplayView, worker: int = 0
+    algorithm: Algorithm,
+    critic: Input,
+    target_actor: Input,
+    updates: int,
+    step: int,
+    view: ReplayView,
+    individual: int = 0,
 ) -> Task:
     """`updates` critic updates, of which `step` were made before, towards the targets of `target_actor`.
 
@@ -104,22 +110,27 @@ def critic_task(
         settings.temperature,
     )
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
-    return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, worker)
+    return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, individual)
 
 
 def actor_task(
-    algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, worker: int = 0
+    algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, individual: int = 0
 ) -> Task:
     """`updates` steps of the actor `parameters` up the critic, with a fresh Adam; output `parameters`."""
     settings: ActorCriticSettings = algorithm.settings
     policy, spec, rate = algorithm.policy_spec, critic_of(algorithm), settings.actor_learning_rate
     update = ActorUpdate(policy, spec, settings.batch_size, rate, settings.temperature)
     inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}
-    return update_task(algorithm, "actor", "train_actor", Updates(update, updates), inputs, worker)
+    return update_task(algorithm, "actor", "train_actor", Updates(update, updates), inputs, individual)
 
 
 def update_task(
-    algorithm: Algorithm, kind: str, function: str, settings: Updates[Update], inputs: dict[str, Input], worker: int = 0
+    algorithm: Algorithm,
+    kind: str,
+    function: str,
+    settings: Updates[Update],
+    inputs: dict[str, Input],
+    individual: int = 0,
 ) -> Task:
     """A task of the kind `critic` or `actor` with the task function `function` of `gradients/updates.py`."""
     task_id = algorithm.new_id()
@@ -132,5 +143,5 @@ def update_task(
         inputs,
         Priority.CRITIC if kind == "critic" else Priority.ACTOR,
         gradient=True,
-        worker=worker,
+        individual=individual,
     )

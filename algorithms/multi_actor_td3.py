@@ -139,7 +139,7 @@ class MultiActorTD3(Algorithm):
                 record=True,
                 random_actions=random,
                 action_noise=settings.exploration_noise,
-                worker=index,
+                individual=index,
             )
             for index, actor in enumerate(self.state.actors)
         ]
@@ -160,11 +160,11 @@ class MultiActorTD3(Algorithm):
         view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
         inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}
-        return update_task(self, "critic", "update_td3", values, inputs, worker=index)
+        return update_task(self, "critic", "update_td3", values, inputs, individual=index)
 
     def _tell(self, task: Task, result: Result) -> None:
         """The last episode of a round decides how many updates follow it; the last block ends the round."""
-        state, actor = self.state, self.state.actors[task.worker]
+        state, actor = self.state, self.state.actors[task.individual]
         state.out -= 1
         if task.kind == "critic":
             state.critic, state.critic_loss = result.arrays["critic"], result.values["critic_loss"]

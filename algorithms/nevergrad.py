@@ -147,14 +147,14 @@ class Nevergrad(Algorithm):
         state.candidates = [self.share(x.astype(np.float32)) for x in self._search.ask(self._size(state.told))]
         seeds = start_states(self, self.counters.generation)
         return [
-            self.rollout(x, kind="es", episodes=settings.episodes, worker=index, seeds=seeds)
+            self.rollout(x, kind="es", episodes=settings.episodes, individual=index, seeds=seeds)
             for index, x in enumerate(state.candidates)
         ]
 
     def _tell(self, task: Task, result: Result) -> None:
         """Take one candidate's fitness; the last one of a batch is the time to tell nevergrad."""
         state = self.state
-        state.take(task.worker, result)
+        state.take(task.individual, result)
         if len(state.fitness) == len(state.candidates):
             self._tell_batch(state.in_order)
 

@@ -174,7 +174,7 @@ class OpenAIES(Algorithm):
                 kind="es",
                 episodes=settings.episodes,
                 action_noise=self._noise,
-                worker=2 * place + index,
+                individual=2 * place + index,
                 seeds=seeds,
                 limit=state.limit if self._shortened else None,
                 observe=settings.observation_share if settings.normalise_observations else 0.0,
@@ -183,7 +183,7 @@ class OpenAIES(Algorithm):
         ]
         draw = generator(*self.key(Purpose.POPULATION, generation, number)).random()
         if draw < settings.mean_share:
-            tasks.append(self.rollout(state.policy, kind="unperturbed", worker=2 * place, mode=True))
+            tasks.append(self.rollout(state.policy, kind="unperturbed", individual=2 * place, mode=True))
         return tasks
 
     def _noise_key(self, generation: int, number: int) -> Key:
@@ -217,7 +217,7 @@ class OpenAIES(Algorithm):
             if len(current.sums) == current.blocks:
                 self._update()
         else:
-            place, sign = divmod(task.worker, 2)
+            place, sign = divmod(task.individual, 2)
             pair = self.state.pairs[place]
             pair.results[sign] = result
             if len(pair.results) == 2:

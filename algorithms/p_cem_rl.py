@@ -129,7 +129,7 @@ class PCEMRL(CEMRL):
         """The training of the individuals `trained`, as many updates as the last generation had steps."""
         settings, updates = self.settings, self.state.previous_steps
         view = self.context.replay.view(settings.replay_size)
-        return [actor_task(self, parameters[index], critic, updates, view, worker=index) for index in trained]
+        return [actor_task(self, parameters[index], critic, updates, view, individual=index) for index in trained]
 
     def _critic_stream(self) -> list[Task]:
         """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from erlbench.errors import UsageError
+from erlbench.experiment.renamed import COLUMNS
 from erlbench.files import read_json, read_text, read_toml, reason
 
 IDENTITY = ("env", "name", "seed")  # the first columns of every frame
@@ -60,7 +61,7 @@ def _rows(path: Path) -> pd.DataFrame | None:
         raise UsageError(f"{path} cannot be read: {reason(error)}") from error
     text = text[: text.rfind("\n") + 1]
     frame = pd.read_csv(io.StringIO(text), comment="#") if text.strip() else pd.DataFrame()
-    return None if frame.empty else frame
+    return None if frame.empty else frame.rename(columns=COLUMNS)
 
 
 def _config(path: Path) -> dict[str, Any]:

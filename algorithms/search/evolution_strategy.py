@@ -95,7 +95,7 @@ def gradient_tasks(
                 settings,
                 {},
                 Priority.ROLLOUT,
-                worker=len(tasks),
+                individual=len(tasks),
             )
         )
     return tasks

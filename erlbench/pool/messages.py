@@ -42,7 +42,7 @@ class TaskWriter:
         name = task.kind, task.function
         number, known = self._forms.get(name, (len(self._forms), None))
         news = None if form == known else tuple(form)
-        own = task.id, task.key, task.inputs, task.worker
+        own = task.id, task.key, task.inputs, task.individual
         message = pickle.dumps((number, news, *own), pickle.HIGHEST_PROTOCOL)
         if news is not None:
             self._forms[name] = number, form
@@ -61,11 +61,11 @@ class TaskReader:
 
     def read(self, message: bytes) -> Task:
         """The task as it was written."""
-        number, news, task_id, key, inputs, worker = pickle.loads(message)
+        number, news, task_id, key, inputs, individual = pickle.loads(message)
         if news is not None:
             self._forms[number] = Form(*news)
         kind, function, settings, priority, counts, gradient = self._forms[number]
-        return Task(task_id, kind, function, key, settings, inputs, priority, counts, gradient, worker)
+        return Task(task_id, kind, function, key, settings, inputs, priority, counts, gradient, individual)
 
 
 def write_result(result: Result) -> bytes:

@@ -24,7 +24,7 @@ from erlbench.work.tasks import ArrayRef
 
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
-FORMAT = 1
+FORMAT = 2  # another number for every change of what tasks and states are made of
 
 
 class DamagedCheckpoint(Exception):
@@ -130,7 +130,7 @@ def load_checkpoint(path: Path, types: Mapping[str, type]) -> tuple[Any, dict[st
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)
         if stored["format"] != FORMAT:
-            raise DamagedCheckpoint(f"format {stored['format']} is not {FORMAT}")
+            raise DamagedCheckpoint(f"another version of erlbench wrote it (format {stored['format']}, here {FORMAT})")
         arrays = load(data)
         return decode(stored["payload"], arrays, types), arrays
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -253,7 +253,7 @@ class Driver:
             self._known[ref.name] = ref
         counters = self.algorithm.counters
         generation = counters.generation
-        self.recorder.task(result, task.kind, task.worker, self.clock, self._asked.pop(task.id), counters)
+        self.recorder.task(result, task.kind, task.individual, self.clock, self._asked.pop(task.id), counters)
         self.algorithm.tell(task, result)
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:

@@ -34,12 +34,12 @@ EVAL_COLUMNS = (
     "returns",
     "lengths",
 )
-EPISODE_COLUMNS = ("r", "l", "t", "kind", "worker", "task", "timesteps")
+EPISODE_COLUMNS = ("r", "l", "t", "kind", "individual", "task", "timesteps")
 TASK_COLUMNS = (
     "task",
     "kind",
     "process",
-    "worker",
+    "individual",
     "start_s",
     "end_s",
     "timesteps",
@@ -110,7 +110,7 @@ class Recorder:
         self,
         result: Result,
         kind: str,
-        worker: int,
+        individual: int,
         clock: Clock,
         asked: Asked | None = None,
         now: Counters | None = None,
@@ -122,7 +122,7 @@ class Recorder:
                 "task": result.task,
                 "kind": kind,
                 "process": result.process,
-                "worker": worker,
+                "individual": individual,
                 "start_s": clock.since_start(result.start),
                 "end_s": clock.since_start(result.end),
                 "timesteps": steps(values),
@@ -139,7 +139,13 @@ class Recorder:
         """The episodes of a task, to episodes.csv; `timesteps` so far, theirs included."""
         if task.counts == Counts.NOTHING:
             return
-        common = {"t": clock.train, "kind": task.kind, "worker": task.worker, "task": task.id, "timesteps": timesteps}
+        common = {
+            "t": clock.train,
+            "kind": task.kind,
+            "individual": task.individual,
+            "task": task.id,
+            "timesteps": timesteps,
+        }
         for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
             self.episodes.write({"r": episode_return, "l": length, **common})
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from erlbench import files
 from erlbench.errors import UsageError
+from erlbench.experiment.renamed import COLUMNS
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 Row = dict[str, str]
@@ -65,7 +66,8 @@ def _rows(path: Path) -> list[Row] | None:
         lines = files.read_text(path, files.LARGE).splitlines()
     except (OSError, ValueError):
         return None
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return [{COLUMNS.get(column, column): value for column, value in row.items()} for row in rows]
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class Task:
     priority: Priority = Priority.ROLLOUT
     counts: Counts = Counts.NOTHING
     gradient: bool = False  # runs in a process with torch and, if asked for, a GPU
-    worker: int = 0  # the algorithm's worker, that is the place of this individual among those in flight
+    individual: int = 0  # its number among those in flight, for the algorithm and the files
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,15 @@ def warm_up(fake):
 def test_warm_up_plays_random_actions_and_teaches_nothing(make):
     fake = make()
     first = fake.ask()
-    assert [(task.kind, task.worker, task.counts) for task in first] == [
-        ("random", worker, Counts.TRAINING) for worker in range(3)
+    assert [(task.kind, task.individual, task.counts) for task in first] == [
+        ("random", place, Counts.TRAINING) for place in range(3)
     ]
     assert all(task.settings["random_actions"] and task.settings["record"] for task in first)
     assert fake.ask() == []
     mean = fake.algorithm.state.distribution.mean
     fake.finish(first[1])
     (again,) = fake.ask()
-    assert (again.kind, again.worker) == ("random", 1)
+    assert (again.kind, again.individual) == ("random", 1)
     assert fake.algorithm.counters.generation == 0
     assert fake.algorithm.state.distribution.mean is mean
     assert fake.replay.length == 10
@@ -75,11 +75,11 @@ def test_gradients_start_after_the_warm_up(make):
     warm_up(fake)
     tasks = fake.ask()
     critic = tasks[-1]
-    assert (critic.kind, critic.priority, critic.gradient, critic.worker) == ("critic", Priority.CRITIC, True, 3)
+    assert (critic.kind, critic.priority, critic.gradient, critic.individual) == ("critic", Priority.CRITIC, True, 3)
     assert (critic.settings.updates, critic.settings.critic_updates) == (7, 0)
     assert critic.inputs["target_actor"] == fake.algorithm.policy()
     assert (critic.inputs["replay"].start, critic.inputs["replay"].stop) == (0, 30)
-    assert {task.worker for task in tasks[:-1]} == {0, 1, 2}
+    assert {task.individual for task in tasks[:-1]} == {0, 1, 2}
     state = fake.algorithm.state
     assert state.n_rl + state.n_es == 5
     actors = [task for task in tasks if task.kind == "actor"]
@@ -87,7 +87,7 @@ def test_gradients_start_after_the_warm_up(make):
     for actor in actors:
         assert (actor.settings.updates, actor.priority) == (30, Priority.ACTOR)
         assert actor.inputs["critic"] == state.critic.parameters
-        (rollout,) = [task for task in tasks if task.kind == "rl" and task.worker == actor.worker]
+        (rollout,) = [task for task in tasks if task.kind == "rl" and task.individual == actor.individual]
         assert rollout.inputs["parameters"] == Output(actor.id, "parameters")
         assert rollout.settings["record"]
 
@@ -139,11 +139,11 @@ def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
     fake = make(only_es(), total=1000)
     state = fake.algorithm.state
     first, second, _ = fake.ask()
-    z = {task.worker: fake.input(task, "parameters").astype(float) for task in (first, second)}
+    z = {task.individual: fake.input(task, "parameters").astype(float) for task in (first, second)}
     start = state.distribution.mean
     fake.finish(first, fitness=50.0)
     fake.finish(second, fitness=80.0)
-    measurements = {task.worker: task for task in fake.ask()}
+    measurements = {task.individual: task for task in fake.ask()}
     assert [task.kind for task in measurements.values()] == ["mean", "mean"]
     assert all(task.settings["episodes"] == 5 and not task.settings["record"] for task in measurements.values())
     snapshot = fake.algorithm.policy()
@@ -154,7 +154,7 @@ def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
     np.testing.assert_allclose(state.distribution.mean, moved)
     assert fake.algorithm.policy() != snapshot
     (launched,) = fake.ask()
-    assert launched.worker == 0
+    assert launched.individual == 0
     assert launched.inputs["parameters"].centre == fake.algorithm.policy()
     assert measurements[1].inputs["parameters"] == snapshot
 
@@ -171,11 +171,11 @@ def test_trained_individuals_are_what_the_mean_moves_to(make):
     warm_up(fake)
     tasks = fake.ask()
     actor = next(task for task in tasks if task.kind == "actor")
-    rollout = next(task for task in tasks if task.kind == "rl" and task.worker == actor.worker)
+    rollout = next(task for task in tasks if task.kind == "rl" and task.individual == actor.individual)
     trained = fake.input(actor, "parameters") + 1
-    assert isinstance(fake.algorithm.state.individuals[actor.worker].parameters, Perturbed)
+    assert isinstance(fake.algorithm.state.individuals[actor.individual].parameters, Perturbed)
     fake.finish(actor)
-    assert isinstance(fake.algorithm.state.individuals[actor.worker].parameters, ArrayRef)
+    assert isinstance(fake.algorithm.state.individuals[actor.individual].parameters, ArrayRef)
     fake.finish(rollout, fitness=1.0)
     measurement = next(task for task in fake.ask() if task.kind == "mean")
     fake.finish(measurement, fitness=0.0)
@@ -276,7 +276,7 @@ def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
         assert fake.ask() == []
         fake.finish(block)
     tasks = fake.ask()  # 28 updates in 30 steps: less than a block behind
-    assert {task.worker for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
+    assert {task.individual for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
     (block,) = (task for task in tasks if task.kind == "critic")
     fake.finish(block)
     assert [task.kind for task in fake.ask()] == []  # 35 updates: the critic waits
@@ -286,7 +286,7 @@ def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
     assert half.algorithm.counters.critic_updates == 7
     half.finish(half.ask()[0])
     tasks = half.ask()
-    assert {task.worker for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
+    assert {task.individual for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
 
 
 @pytest.mark.slow

@@ -33,13 +33,13 @@ def make(tmp_path):
         fake.close()
 
 
-def generation(fake, fitness=lambda worker: float(worker), length=10):
+def generation(fake, fitness=lambda individual: float(individual), length=10):
     """Finish everything that is asked for until the generation is over, in task order."""
     now = fake.algorithm.counters.generation
     fake.ask()
     while fake.algorithm.counters.generation == now:
         task = fake.open[min(fake.open)]
-        fake.finish(task, fitness(task.worker), length)
+        fake.finish(task, fitness(task.individual), length)
         if fake.algorithm.counters.generation == now:
             fake.ask()
 
@@ -49,7 +49,7 @@ def test_cem_refits_the_distribution_to_the_elites(make):
     state = fake.algorithm.state
     mean = state.distribution.mean
     tasks = fake.ask()
-    assert [(task.kind, task.worker) for task in tasks] == [("es", worker) for worker in range(4)]
+    assert [(task.kind, task.individual) for task in tasks] == [("es", individual) for individual in range(4)]
     assert not any(task.settings["record"] for task in tasks)
     assert fake.ask() == []
     z = [fake.input(task, "parameters").astype(float) for task in tasks]
@@ -77,12 +77,12 @@ def test_other_updates_of_the_mean(recombination, make):
     generation(fake)
     state = fake.algorithm.state
     mean, tasks = state.distribution.mean, fake.ask()
-    by_worker, order = {}, (1.0, 7.0, 7.5, -2.0)
+    by_individual, order = {}, (1.0, 7.0, 7.5, -2.0)
     for task in sorted(tasks, key=lambda task: task.id):
         if task.kind in ("es", "rl"):
-            by_worker[task.worker] = fake.input(task, "parameters").astype(float)
-        fake.finish(task, order[task.worker])
-    z = [by_worker[worker] for worker in (2, 1, 0, 3)]
+            by_individual[task.individual] = fake.input(task, "parameters").astype(float)
+        fake.finish(task, order[task.individual])
+    z = [by_individual[individual] for individual in (2, 1, 0, 3)]
     assert state.trained == [0, 1]
     epsilon = 0.95 * (0.95 * 1e-3 + 0.05 * 1e-5) + 0.05 * 1e-5
     if recombination == "equal":
@@ -109,7 +109,7 @@ def test_cem_variance_without_the_extra_division(make):
     tasks = fake.ask()
     z = [fake.input(task, "parameters").astype(float) for task in tasks]
     for task in tasks:
-        fake.finish(task, -task.worker)
+        fake.finish(task, -task.individual)
     first, second = elite_weights(2)
     spread = first * (z[0] - mean) ** 2 + second * (z[1] - mean) ** 2
     np.testing.assert_allclose(fake.algorithm.state.distribution.variance, spread + 0.95 * 1e-3 + 0.05 * 1e-5)
@@ -159,7 +159,7 @@ def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(make
             if task.kind in ("critic", "actor"):
                 assert task.inputs["replay"].stop == fake.algorithm.counters.timesteps
                 assert task.settings.updates == (2000 if task.kind == "critic" else 10_000)
-            fake.finish(task, float(task.worker), length=1000)
+            fake.finish(task, float(task.individual), length=1000)
     assert asked == [["random"]] * 11 + [["critic", "actor", "rl"]] * 4 + [["es"]] * 5
     state, counters = fake.algorithm.state, fake.algorithm.counters
     assert (state.trained, state.rl_elites) == ([1, 2, 3, 4], 0)
@@ -197,7 +197,7 @@ def test_cem_rl_elites_are_the_trained_vectors(make):
     fake.ask()
     z = [fake.store.perturbed(value) for value in fake.algorithm.state.individuals]
     for task in list(fake.open.values()):
-        fake.finish(task, -task.worker)
+        fake.finish(task, -task.individual)
     first, second = elite_weights(2)
     np.testing.assert_allclose(
         fake.algorithm.state.distribution.mean, first * (z[0] + 1).astype(float) + second * (z[1] + 1).astype(float)
@@ -213,7 +213,7 @@ def test_cem_rl_without_gradients_is_cem(make):
     cem = make(CEM, CEMSettings(**SMALL))
     for each in (fake, cem):
         for _ in range(3):
-            generation(each, lambda worker: float(worker % 3))
+            generation(each, lambda individual: float(individual % 3))
     assert fake.algorithm.state.critic is None
     assert fake.replay.length == 0
     np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, cem.algorithm.state.distribution.mean)
@@ -240,7 +240,7 @@ def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(make):
         phases.append([task.kind for task in barriers.ask()])
         assert barriers.ask() == []
         for task in list(barriers.open.values()):
-            barriers.finish(task, float(task.worker))
+            barriers.finish(task, float(task.individual))
     assert phases == [["critic"] * 2, ["actor"] * 2, ["rl", "rl", "es", "es"]]
     generation(barriers)
     for _ in range(3):
@@ -262,13 +262,13 @@ def test_p_cem_rl_parallel_critic_learns_all_the_time(make):
     assert [task.kind for task in tasks] == ["actor", "actor", "rl", "rl", "es", "es", "critic"]
     stream = tasks[-1]
     assert stream.inputs["target_actor"] == fake.algorithm.policy()
-    assert (stream.settings.updates, stream.worker, stream.priority) == (6, 5, Priority.ACTOR)
+    assert (stream.settings.updates, stream.individual, stream.priority) == (6, 5, Priority.ACTOR)
     assert tasks[0].inputs["critic"] == fake.algorithm.state.critic.parameters
     fake.finish(stream)
     (stream,) = fake.ask()
     assert (stream.kind, stream.settings.critic_updates) == ("critic", 6)
     for task in list(fake.open.values()):
-        fake.finish(task, float(task.worker))
+        fake.finish(task, float(task.individual))
     assert fake.algorithm.counters.generation == 2
     assert fake.algorithm.counters.critic_updates == 12
 

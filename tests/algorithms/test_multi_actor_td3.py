@@ -57,14 +57,14 @@ def test_rounds(context):
     the ratio. The reported actor is that with the best episode, as it is after its block."""
     algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
     first = algorithm.ask()
-    assert [(task.kind, task.worker) for task in first] == [("random", 0), ("random", 1), ("random", 2)]
+    assert [(task.kind, task.individual) for task in first] == [("random", 0), ("random", 1), ("random", 2)]
     assert algorithm.ask() == []
     started = [context.store.get(actor.policy).copy() for actor in algorithm.state.actors]
     assert not np.array_equal(started[0], started[1])
     finish(algorithm, workspace, first)
     assert (algorithm.counters.timesteps, algorithm.counters.generation, context.replay.length) == (600, 0, 600)
     blocks = algorithm.ask()
-    assert [(task.kind, task.worker) for task in blocks] == [("critic", 0), ("critic", 1), ("critic", 2)]
+    assert [(task.kind, task.individual) for task in blocks] == [("critic", 0), ("critic", 1), ("critic", 2)]
     assert [task.settings.updates for task in blocks] == [60, 60, 60]
     assert [task.settings.critic_updates for task in blocks] == [0, 60, 120]
     assert [task.inputs["critic"] for task in blocks[1:]] == [Output(task.id, "critic") for task in blocks[:2]]

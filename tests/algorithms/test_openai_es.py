@@ -74,7 +74,7 @@ def test_a_pair_is_the_mean_plus_and_minus_sigma_times_the_same_noise(make):
     mean = np.array(fake.store.load(fake.algorithm.policy()))
     size = fake.algorithm.policy_spec.learnt_size
     tasks = fake.ask()
-    assert [(task.worker, task.inputs["parameters"].sign) for task in tasks] == [(0, 1), (1, -1), (2, 1), (3, -1)]
+    assert [(task.individual, task.inputs["parameters"].sign) for task in tasks] == [(0, 1), (1, -1), (2, 1), (3, -1)]
     plus, minus, other, _ = (np.array(fake.input(task, "parameters")) for task in tasks)
     noise = fake.store.noise(tasks[0].inputs["parameters"].key, size)
     np.testing.assert_array_equal(plus[:size], mean[:size] + np.float32(0.3) * noise)

@@ -53,7 +53,7 @@ def test_a_task_arrives_as_it_was_written(generation):
     for task in (*generation((8,)), *generation((9,))):
         assert reader.read(writer.write(task)) == task
     other = Task(7, "actor", "m:f", (1, 2), {"updates": 5}, {"a": Output(3, "b")}, Priority.ACTOR, gradient=True)
-    counted = Task(8, "es", "erlbench.work.rollout:rollout", (1,), {}, counts=Counts.FITNESS, worker=4)
+    counted = Task(8, "es", "erlbench.work.rollout:rollout", (1,), {}, counts=Counts.FITNESS, individual=4)
     for task in (other, counted, other):
         assert reader.read(writer.write(task)) == task
 

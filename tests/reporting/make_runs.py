@@ -14,7 +14,7 @@ EVAL = (
     "evaluation,timesteps,fitness_timesteps,evaluation_timesteps,episodes,generation,critic_updates,actor_updates,"
     "train_time_s,total_time_s,return_mean,return_std,returns,lengths"
 )
-TASKS = "task,kind,process,worker,start_s,end_s,timesteps,critic_updates,actor_updates"
+TASKS = "task,kind,process,individual,start_s,end_s,timesteps,critic_updates,actor_updates"
 
 
 def make_run(
@@ -65,7 +65,9 @@ def make_run(
         for i, (kind, process, start, end, updates) in enumerate(tasks)
     ])  # fmt: skip
     write_csv(folder / "events.csv", "time_s,event,message", [])
-    (folder / "episodes.csv").write_text(f'#{{"env_id": "{env}", "t_start": 0.0}}\nr,l,t,kind,worker,task,timesteps\n')
+    (folder / "episodes.csv").write_text(
+        f'#{{"env_id": "{env}", "t_start": 0.0}}\nr,l,t,kind,individual,task,timesteps\n'
+    )
     algo, _, preset = name.partition("@")
     limit = f"total_generations = {generations}\n" if generations else ""
     (folder / "config.toml").write_text(

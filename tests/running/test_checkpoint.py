@@ -68,3 +68,11 @@ def test_damage_is_noticed(tmp_path, state, name, damage):
 def test_an_object_that_is_no_plain_data_is_refused(tmp_path):
     with pytest.raises(TypeError, match="cannot hold a object"):
         save_checkpoint(tmp_path, {"x": object()}, {})
+
+
+def test_a_checkpoint_of_another_version_says_so(tmp_path, state, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("erlbench.running.checkpoint.FORMAT", 1)
+        path = save_checkpoint(tmp_path, state, {})
+    with pytest.raises(DamagedCheckpoint, match=r"another version of erlbench wrote it \(format 1, here 2\)"):
+        load_checkpoint(path, TYPES)

@@ -10,7 +10,7 @@ from erlbench.running.recorder import Recorder
 def test_an_edited_file_is_refused_by_name(tmp_path, damage):
     recorder = Recorder(tmp_path, "Hopper-v5")
     recorder.start()
-    recorder.episodes.write({"r": 12.5, "l": 20, "t": 0.1, "kind": "es", "worker": 0, "task": 1, "timesteps": 20})
+    recorder.episodes.write({"r": 12.5, "l": 20, "t": 0.1, "kind": "es", "individual": 0, "task": 1, "timesteps": 20})
     saved = recorder.state()
     recorder.check(saved)
     path = tmp_path / "episodes.csv"
@@ -38,7 +38,7 @@ def test_events_that_were_removed_begin_anew_with_their_header(tmp_path):
 def test_rows_wait_for_a_flush_and_events_do_not(tmp_path):
     recorder = Recorder(tmp_path, "Hopper-v5")
     recorder.start()
-    row = {"r": 12.5, "l": 20, "t": 0.1, "kind": "es", "worker": 0, "task": 1, "timesteps": 20}
+    row = {"r": 12.5, "l": 20, "t": 0.1, "kind": "es", "individual": 0, "task": 1, "timesteps": 20}
     recorder.episodes.write(row)
     recorder.event("worker died", "task 1", 0.5)
     lines = [(tmp_path / name).read_text().splitlines() for name in ("episodes.csv", "events.csv")]
