@@ -44,11 +44,12 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     if cell.total_generations is not None:
         due = min(due, cell.total_generations)  # they wait for a generation's end
     evaluations = due * cell.eval_episodes + cell.final_episodes
-    steps = cell.total_timesteps * listed.episodes + evaluations * problem.env.max_episode_steps / 2
-    trained = max(0, cell.total_timesteps - getattr(cell.settings, "start_timesteps", 0))
+    planned = _training_steps(cell, problem)
+    steps = planned * listed.episodes + evaluations * problem.env.max_episode_steps / 2
+    trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)
     algorithm = registry.find(cell.algo)
-    caught_up = trained if algorithm.is_synchronous(cell.settings) else cell.total_timesteps  # AES-RL's critic does
+    caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic does
     critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time
     total = START_SECONDS + steps * step + critic + actors
@@ -63,6 +64,14 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
 def observation_width(problem: Problem) -> int:
     """Numbers per transition in the replay: observation, action, reward, continue flag, row."""
     return problem.observation_size + problem.action_size + 3
+
+
+def _training_steps(cell: Cell, problem: Problem) -> float:
+    """The budget, or what the generations take that end the run before, with episodes of half the time limit."""
+    if cell.total_generations is None:
+        return cell.total_timesteps
+    episodes = getattr(cell.settings, "population", 1) * getattr(cell.settings, "episodes", 1)
+    return min(cell.total_timesteps, cell.total_generations * episodes * problem.env.max_episode_steps / 2)
 
 
 def _update_seconds(cell: Cell, problem: Problem) -> tuple[float, float]:

@@ -191,7 +191,7 @@ class Bars:
             row = Table.grid(padding=(0, 1), expand=True)
             row.add_column(no_wrap=True, overflow="ellipsis")
             row.add_column(width=24)
-            done = min(reading.timesteps, reading.total_timesteps)
+            done = min(reading.work, reading.total_timesteps)
             row.add_row(Text(cell), ProgressBar(reading.total_timesteps, done, width=24))
             yield row
             words = facts(reading, *self._remaining.of(cell), compact=True)
@@ -204,8 +204,11 @@ class Bars:
 def facts(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
     """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands."""
     count = short if compact else "{:,.0f}".format
+    budget = f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps"
+    if reading.total_generations:
+        budget = f"{count(reading.timesteps)} steps, generation {reading.generation}/{reading.total_generations}"
     return [
-        f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps",
+        budget,
         f"{count(rate)}/s",
         f"{'-:--:--' if left is None else duration(left)} left",
         f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",

@@ -28,23 +28,31 @@ class Reading:
     last_return: float | None
     busy: int  # processes
     processes: int
+    generation: int = 0  # generations that are complete
+    total_generations: int | None = None  # where the run ends if its steps are not used up before
+
+    @property
+    def work(self) -> float:
+        """How far the run is, in steps of its budget: by its steps or by its generations, whichever ends it first."""
+        by_generation = self.generation / self.total_generations if self.total_generations else 0.0
+        return max(self.timesteps, by_generation * self.total_timesteps)
 
 
 class Pace:
-    """The steps a second of one running cell, over the last `WINDOW` seconds."""
+    """What is done in a second of one running cell, over the last `WINDOW` seconds."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque()
+        self._seen: deque[tuple[float, float]] = deque()
 
-    def add(self, now: float, timesteps: int) -> None:
-        """The cell was at `timesteps` at the time `now`, in seconds."""
-        self._seen.append((now, timesteps))
+    def add(self, now: float, done: float) -> None:
+        """The cell had done `done` at the time `now`, in seconds."""
+        self._seen.append((now, done))
         while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
             self._seen.popleft()
 
     @property
     def rate(self) -> float:
-        """Steps a second; 0 while that is not known."""
+        """What is done in a second; 0 while that is not known."""
         (start, first), (end, last) = self._seen[0], self._seen[-1]
         return (last - first) / (end - start) if end > start else 0.0
 
@@ -56,8 +64,8 @@ class Remaining:
         self.jobs = {job.label: job for job in jobs}
         self._at_once = max(1, at_once)
         self._ended: set[str] = set()
-        self._running: dict[str, tuple[Pace, Reading]] = {}
-        self._rates: dict[tuple[str, str], float] = {}  # the last one of each kind
+        self._running: dict[str, tuple[Pace, Pace, Reading]] = {}  # of steps, of work
+        self._rates: dict[tuple[str, str], float] = {}  # of work, the last one of each kind
 
     @property
     def number(self) -> int:
@@ -66,11 +74,12 @@ class Remaining:
 
     def update(self, cell: str, reading: Reading, now: float) -> None:
         """The cell `cell` is where `reading` says, at the time `now`."""
-        pace, _ = self._running.get(cell, (Pace(), reading))
-        pace.add(now, reading.timesteps)
-        self._running[cell] = pace, reading
-        if cell in self.jobs and pace.rate:
-            self._rates[self.jobs[cell].kind] = pace.rate
+        steps, work, _ = self._running.get(cell, (Pace(), Pace(), reading))
+        steps.add(now, reading.timesteps)
+        work.add(now, reading.work)
+        self._running[cell] = steps, work, reading
+        if cell in self.jobs and work.rate:
+            self._rates[self.jobs[cell].kind] = work.rate
 
     def end(self, cell: str) -> None:
         """The cell has ended, however."""
@@ -80,8 +89,8 @@ class Remaining:
 
     def of(self, cell: str) -> tuple[float, float | None]:
         """A running cell's steps a second, and its seconds left (None: not known)."""
-        pace, reading = self._running[cell]
-        return pace.rate, _seconds(reading.total_timesteps - reading.timesteps, pace.rate)
+        steps, work, reading = self._running[cell]
+        return steps.rate, _seconds(reading.total_timesteps - reading.work, work.rate)
 
     def all(self) -> float | None:
         """Seconds until all cells have ended; None while no cell's rate is known.
@@ -98,5 +107,5 @@ class Remaining:
         return max(sum(everything) / self._at_once, max(everything, default=0.0))
 
 
-def _seconds(steps: float, rate: float) -> float | None:
-    return max(steps, 0.0) / rate if rate > 0 else None
+def _seconds(work: float, rate: float) -> float | None:
+    return max(work, 0.0) / rate if rate > 0 else None

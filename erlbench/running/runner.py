@@ -335,6 +335,8 @@ class Run:
             driver.last_return,
             len(self.pool.running()),
             max(1, self.pool.processes),
+            counters.generation,
+            self.cell.total_generations,
         )
         self.runner.display.update(self.cell.label, reading)
         if now - self._written >= STATUS_EVERY:

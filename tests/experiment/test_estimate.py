@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from erlbench.envs.registry import problem
 from erlbench.experiment.estimate import START_SECONDS, estimate
 from tests.runs import make_cell
@@ -17,6 +19,18 @@ def test_evaluations_are_no_more_than_the_generations(tmp_path):
     half = task.env.max_episode_steps / 2
     assert abs(estimate(cell, task, 1).core_seconds - START_SECONDS - (1000 + 1001 * half) * 1e-4) < 1e-9
     assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (1000 + 10 * half) * 1e-4) < 1e-9
+
+
+def test_generations_end_a_run_before_its_steps_do(tmp_path):
+    """GoodAI's lander: 60 million steps are allowed, 300 generations of 100 episodes take fewer."""
+    settings = {"population": 20, "episodes": 5}
+    cell = make_cell("cma-es", tmp_path, steps=60_000_000, final_episodes=1, eval_freq=10**8, settings=settings)
+    limited = dataclasses.replace(cell, total_generations=300)
+    task = problem(cell.env)
+    half = task.env.max_episode_steps / 2
+    expected = (300 * 20 * 5 * half + half) * 1e-4
+    assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
+    assert estimate(cell, task, 1).core_seconds > 3000
 
 
 def test_the_replay_holds_what_is_recorded(tmp_path):

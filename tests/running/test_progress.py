@@ -10,7 +10,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from erlbench.running.progress import Bars, overall, short, sparkline
+from erlbench.running.progress import Bars, facts, overall, short, sparkline
 from erlbench.running.remaining import Job, Reading, Remaining
 
 JOBS = [Job(f"cem, seed {seed}", ("cem", "Hopper-v5"), 1000) for seed in range(3)]
@@ -30,6 +30,18 @@ def test_the_time_left_follows_the_recent_rate():
     assert rate == pytest.approx(500 / 60)
     assert left == pytest.approx(400 / rate)
     assert remaining.all() == pytest.approx(2400 / rate)  # the two that wait are of its kind
+
+
+def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
+    """600 of 60,000 steps, but half of its generations, in ten seconds: ten are left."""
+    remaining = Remaining([Job("es, seed 0", ("es", "L"), 60_000), Job("es, seed 1", ("es", "L"), 60_000)])
+    for second, steps, generation in [(0, 0, 0), (10, 600, 50)]:
+        remaining.update("es, seed 0", Reading(steps, 60_000, None, 1, 1, generation, 100), float(second))
+    rate, left = remaining.of("es, seed 0")
+    assert rate == pytest.approx(60)
+    assert left == pytest.approx(10)
+    assert remaining.all() == pytest.approx(10 + 20)
+    assert facts(Reading(600, 60_000, None, 1, 1, 50, 100), rate, left)[0] == "600 steps, generation 50/100"
 
 
 def test_cells_that_wait_take_the_rate_of_their_kind():
