@@ -49,8 +49,10 @@ class CEMSearchSettings(FitnessSettings):
         CEM_RL,
         choices=RECOMBINATIONS,
     )
-    sigma_init: float = setting(1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0)
-    sigma_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
+    initial_variance: float = setting(
+        1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0
+    )
+    epsilon_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
     tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
     antithetic: bool = setting(True, "the second half mirrors the first (even populations)", CEM_RL)
     extra_ke_division: bool = setting(
@@ -92,11 +94,11 @@ class CEM(Algorithm):
         super().__init__(settings, context)
         self._weights = recombination_weights(settings.recombination, settings.elites)
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
-        self.state = self.initial_state(SearchDistribution.create(mean, settings.sigma_init, self.share))
+        self.state = self.initial_state(SearchDistribution.create(mean, settings.initial_variance, self.share))
 
     def initial_state(self, distribution: SearchDistribution) -> CEMState:
         """The state before the first generation."""
-        return CEMState(distribution, self.settings.sigma_init)
+        return CEMState(distribution, self.settings.initial_variance)
 
     @classmethod
     def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
@@ -141,7 +143,7 @@ class CEM(Algorithm):
         ranked = ranking(fitness)
         state.elites = ranked[: settings.elites]
         elites = (np.asarray(load(state.individuals[index])) for index in state.elites)
-        state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.sigma_end)
+        state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
         mean, spread = weighted_moments(state.distribution.mean, elites, self._weights)
         if settings.recombination == RANKS:
             everyone = (np.asarray(load(state.individuals[index])) for index in ranked)

@@ -72,7 +72,7 @@ class CEMRL(CEM):
 
     def initial_state(self, distribution: SearchDistribution) -> CEMRLState:
         critic = new_critic(self) if self.settings.n_grad else None
-        return CEMRLState(distribution, self.settings.sigma_init, critic=critic)
+        return CEMRLState(distribution, self.settings.initial_variance, critic=critic)
 
     @property
     def warm(self) -> bool:

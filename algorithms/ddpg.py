@@ -73,7 +73,7 @@ class DDPGSettings:
     )
     exploration_noise: float = setting(0.2, "sigma of the exploration noise, per step", PAPER, minimum=0)
     ou_theta: float = setting(0.15, "how much of the noise `ou` decays per step", PAPER, minimum=0, maximum=1)
-    replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
+    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
 
 
 @dataclass

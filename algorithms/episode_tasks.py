@@ -50,11 +50,11 @@ def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, update:
         "timesteps": counters.timesteps,
         "limit": min(env.max_episode_steps, context.total_timesteps - counters.timesteps),
         "start_timesteps": settings.start_timesteps,
-        "replay_capacity": settings.replay_capacity,
+        "replay_size": settings.replay_size,
         "critic_updates": counters.critic_updates,
         "actor_updates": counters.actor_updates,
     }
-    inputs: dict[str, Input] = {"learner": learner, "replay": context.replay.view(settings.replay_capacity)}
+    inputs: dict[str, Input] = {"learner": learner, "replay": context.replay.view(settings.replay_size)}
     return Task(
         task_id,
         "rl",

@@ -79,7 +79,7 @@ class ERLSettings(FitnessSettings):
         0.06, "sigma of the learner's Ornstein-Uhlenbeck noise: 0.2, scaled by 0.3", CODE, minimum=0
     )
     ou_theta: float = setting(0.15, "how much of that noise decays per step", CODE, minimum=0, maximum=1)
-    replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
+    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
 
     def __post_init__(self) -> None:
         if self.super_mutation_probability + self.reset_probability > 1:
@@ -156,7 +156,7 @@ class ERL(Algorithm):
         updates = int(settings.update_ratio * state.previous_steps)
         tasks = []
         if updates and self.context.replay.length > WARM * settings.batch_size:
-            view = self.context.replay.view(settings.replay_capacity)
+            view = self.context.replay.view(settings.replay_size)
             inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
             update = update_of(settings, self._policy, self._critic)
             values = Updates(update, updates, counters.critic_updates, counters.actor_updates)

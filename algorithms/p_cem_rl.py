@@ -67,7 +67,7 @@ class PCEMRL(CEMRL):
 
     def initial_state(self, distribution: SearchDistribution) -> PCEMRLState:
         critic = new_critic(self) if self.settings.n_grad else None
-        return PCEMRLState(distribution, self.settings.sigma_init, critic=critic)
+        return PCEMRLState(distribution, self.settings.initial_variance, critic=critic)
 
     def _ask(self) -> list[Task]:
         tasks = self._next_phase() if self.settings.barriers else super()._ask()

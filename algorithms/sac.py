@@ -62,7 +62,7 @@ class SACSettings:
     discount: float = setting(0.99, "discount factor gamma", BOTH, minimum=0, maximum=1)
     tau: float = setting(0.005, "how far the targets move at a time", BOTH, minimum=0, maximum=1)
     start_timesteps: int = setting(10_000, "random actions and no updates before this step", FIRST_CODE, minimum=0)
-    replay_capacity: int = setting(1_000_000, "the latest transitions that are learnt from", BOTH, minimum=1)
+    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", BOTH, minimum=1)
 
     def __post_init__(self) -> None:
         if not self.hidden:

@@ -101,7 +101,7 @@ class Episodes(Generic[U]):
     timesteps: int  # of the run, before the task
     limit: int  # steps of an episode, at most
     start_timesteps: int  # random actions before this step of the run
-    replay_capacity: int
+    replay_size: int
     critic_updates: int
     actor_updates: int
     episodes: int = 1

@@ -57,7 +57,7 @@ def _cem(processes: int) -> Claim:
         return Claim(_claim(processes), math.nan, 2.0, note=NO_PEER)
     peer = EvoTorch(processes)
     try:
-        ours = Ours("cem", processes, sigma_init=SIGMA**2, sigma_end=0.0, elites=POPULATION // 2)
+        ours = Ours("cem", processes, initial_variance=SIGMA**2, epsilon_end=0.0, elites=POPULATION // 2)
         turns = take_turns({"erlbench": ours, "evotorch": peer}, REPEATS)
     finally:
         peer.close()

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import COLUMNS
-from erlbench.files import read_json, read_text, read_toml, reason
+from erlbench.experiment.renamed import COLUMNS, read_config
+from erlbench.files import read_json, read_text, reason
 
 IDENTITY = ("env", "name", "seed")  # the first columns of every frame
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
@@ -66,7 +66,7 @@ def _rows(path: Path) -> pd.DataFrame | None:
 
 def _config(path: Path) -> dict[str, Any]:
     try:
-        config = read_toml(path / "config.toml")
+        config = read_config(path / "config.toml")
         run = config["run"]
         return {**run, **{column: run[column] for column in IDENTITY}, "settings": config.get("settings", {})}
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -92,7 +92,7 @@ def learn_episodes(
     """
     policy, limit, count, steps = settings.update.policy, settings.limit, settings.episodes, settings.timesteps
     start_updates = settings.start_timesteps if settings.start_updates is None else settings.start_updates
-    memory = Memory(view, workspace, limit * count, settings.replay_capacity, count)
+    memory = Memory(view, workspace, limit * count, settings.replay_size, count)
     sampling, exploring = generator(*key, int(Purpose.MINIBATCH)), generator(*key, int(Purpose.EXPLORATION))
     step, episodes, updates = _Step(policy, settings.env, workspace), [], 0
     for index in range(count):

@@ -14,6 +14,7 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
+from erlbench.experiment.renamed import of_today
 from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
@@ -238,6 +239,7 @@ def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
 def _from_file(path: Path) -> dict[str, Any]:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
+    tables = of_today(file.data)
     known = [name for name in option_fields() if name not in (*TABLES, "config")]
     top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
     if isinstance(top.get("costs"), dict):
@@ -251,4 +253,4 @@ def _from_file(path: Path) -> dict[str, Any]:
                 continue  # what config.toml says of algorithms that have none
             with file.at((*where, key)):
                 values[name] = _checked(name, value, f"'{key}'")
-    return values | {option: file.table(file.data.get(name, {}), (name,)) for option, name in TABLES.items()}
+    return values | {option: file.table(tables.get(name, {}), (name,)) for option, name in TABLES.items()}

@@ -132,7 +132,7 @@ def run(**given: Any) -> None:
     Examples:
       erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000 --workers 5
       erlbench run --algo td3,cem-rl --env HalfCheetah-v5,Hopper-v5 --seeds 10 --jobs 4
-      erlbench run --algo cem@no-extra-division --env Swimmer-v5 --set sigma_init=1e-2
+      erlbench run --algo cem@no-extra-division --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem --env Walker2d-v5@paper --env-set max_episode_steps=500
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1

@@ -14,6 +14,7 @@ import click
 from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
+from erlbench.experiment.renamed import read_config
 from erlbench.running.results import RunDirectory
 
 PAUSE = 5.0  # seconds between two looks
@@ -72,7 +73,7 @@ def _show_all(run: Path) -> bool:
 
 def _show_run(run: Path, last: int) -> bool:
     """Settings, status and evaluations of one run; whether it runs now."""
-    config, status, meta = _toml(run / "config.toml"), _status(run), _json(run / "meta.json")
+    config, status, meta = _config(run / "config.toml"), _status(run), _json(run / "meta.json")
     for table in ("run", "settings", "env_settings"):
         if table == "env_settings" and not config.get(table):
             continue
@@ -130,9 +131,9 @@ def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
     return found
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _config(path: Path) -> dict[str, Any]:
     try:
-        return files.read_toml(path)
+        return read_config(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
 

@@ -1,9 +1,44 @@
-"""What had other names in files that older versions of this suite wrote; all readers of run directories ask here."""
+"""What had other names in the files of older versions: every reader of a run's config.toml and rows asks here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+from erlbench.errors import nearest
+from erlbench.files import read_toml
 
 # Columns of episodes.csv and tasks.csv: the old name, and the name it has now.
 COLUMNS: Mapping[str, str] = MappingProxyType({"worker": "individual"})
+
+_CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
+_REPLAY = {"replay_capacity": "replay_size"}
+
+# Settings by algorithm: the old name, and the name it has now.
+SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM) | dict.fromkeys(("td3", "ddpg", "sac", "erl", "esac"), _REPLAY)
+)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
+    return of_today(read_toml(path))
+
+
+def of_today(config: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a config.toml with the settings under the names of today."""
+    run, settings = config.get("run"), config.get("settings")
+    if isinstance(run, dict) and isinstance(settings, dict):
+        names = SETTINGS.get(str(run.get("algo")), {})
+        return {**config, "settings": {names.get(name, name): value for name, value in settings.items()}}
+    return config
+
+
+def unknown_setting(algo: str, name: str, known: Iterable[str]) -> str:
+    """The message about a setting that `algo` does not have, with the name that is probably meant."""
+    known, now = list(known), SETTINGS.get(algo, {}).get(name)
+    hint = f"; it is called '{now}' now" if now else nearest(name, known)
+    hint = hint or f"; there are {', '.join(known) or 'none'}"
+    return f"unknown setting '{name}'{f' of {algo}' if algo else ''}{hint}"

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
+from erlbench.experiment.renamed import unknown_setting
 
 MOST = 10**12  # of anything that is counted over a whole run
 MOST_AT_ONCE = 100_000  # of anything that is held or asked for at one time: individuals, episodes, units, minibatches
 MOST_WEIGHTS = 10**8  # of the hidden layers of a network
 OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stream
-    "budget", "noise_table", "noise_table_seed", "replay_capacity", "replay_size", "start_timesteps", "time_limit_max",
+    "budget", "noise_table", "noise_table_seed", "replay_size", "start_timesteps", "time_limit_max",
     "timesteps_per_batch",
 })  # fmt: skip
 _MISSING = object()
@@ -80,8 +81,7 @@ def resolve(
     for layer in (preset or {}, overrides or {}):
         for name in layer:
             if name not in fields:
-                hint = nearest(name, fields) or f"; there are {', '.join(fields) or 'none'}"
-                raise UsageError(f"unknown setting '{name}'{of}{hint}")
+                raise UsageError(unknown_setting(owner, name, fields))
     for name, field in fields.items():
         by_env = field.metadata.get("by_env", {})
         value = by_env.get(env, by_env.get(env.partition("/")[0], field.default))

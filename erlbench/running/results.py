@@ -17,6 +17,7 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
+from erlbench.experiment.renamed import read_config
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
@@ -134,7 +135,7 @@ class RunDirectory:
         """
         path, found = self.path / "config.toml", {}
         try:
-            found = files.read_toml(path)
+            found = read_config(path)
         except FileNotFoundError:
             pass
         except (OSError, ValueError) as error:

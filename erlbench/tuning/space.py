@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError
+from erlbench.experiment.renamed import unknown_setting
 from erlbench.experiment.settings import check
 
 
@@ -32,7 +33,7 @@ class Range:
 
 
 def parse_space(texts: Iterable[str], settings_type: type, owner: str) -> dict[str, Range]:
-    """The space of `sigma_init=1e-4..1e-1:log` and `hidden=64-64,400-300`; `UsageError` for what does not fit."""
+    """The space of `initial_variance=1e-4..1e-1:log` and `hidden=64-64,400-300`; `UsageError` for what does not fit."""
     space, hints = {}, typing.get_type_hints(settings_type)
     fields = {field.name: field for field in dataclasses.fields(settings_type)}
     for text in texts:
@@ -41,10 +42,12 @@ def parse_space(texts: Iterable[str], settings_type: type, owner: str) -> dict[s
         if not equals or not what.strip():
             raise UsageError(f"--search needs SETTING=LOW..HIGH, SETTING=LOW..HIGH:log or SETTING=A,B,C, not '{text}'")
         if name not in fields:
-            raise UsageError(f"unknown setting '{name}' of {owner}{nearest(name, fields)}")
+            raise UsageError(unknown_setting(owner, name, fields))
         space[name] = _range(name, what.strip(), hints[name], fields[name].metadata)
     if not space:
-        raise UsageError("--search names no setting: give at least one, such as --search sigma_init=1e-4..1e-1:log")
+        raise UsageError(
+            "--search names no setting: give at least one, such as --search initial_variance=1e-4..1e-1:log"
+        )
     return space
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import COLUMNS
+from erlbench.experiment.renamed import COLUMNS, read_config
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 Row = dict[str, str]
@@ -52,7 +52,7 @@ class Files:
 def load_files(path: Path) -> Files:
     """The files of a run; raises `UsageError` when there is no run."""
     try:
-        config = files.read_toml(path / "config.toml")
+        config = read_config(path / "config.toml")
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{path / 'config.toml'} cannot be read: {files.reason(error)}; give a run's folder"

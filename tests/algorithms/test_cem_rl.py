@@ -297,6 +297,11 @@ def test_settings_that_contradict_each_other():
 def test_defaults_are_the_public_code_s():
     settings = resolve(CEMRLSettings, "HalfCheetah-v5")
     assert (settings.population, settings.elites, settings.n_grad, settings.batch_size) == (10, 5, 5, 100)
-    assert (settings.sigma_init, settings.sigma_end, settings.tau_cem, settings.tau) == (1e-3, 1e-5, 0.95, 0.005)
+    assert (settings.initial_variance, settings.epsilon_end, settings.tau_cem, settings.tau) == (
+        1e-3,
+        1e-5,
+        0.95,
+        0.005,
+    )
     code = resolve(PCEMRLSettings, "HalfCheetah-v5", p_cem_rl.PRESETS["code"])
     assert (code.tau_cem, code.batch_size, code.random_warmup) == (0.90, 256, True)

@@ -89,7 +89,7 @@ workers = 10
 population = 10
 elites = 5
 hidden = [16, 16]
-sigma_init = 0.1
+initial_variance = 0.1
 [env_settings]
 max_episode_steps = 20
 """

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
+import tomllib
 from pathlib import Path
 
+import pytest
+
 import erlbench
+from erlbench.algorithms import registry
+from erlbench.cli.arguments import arguments
+from erlbench.errors import UsageError
+from erlbench.experiment.renamed import SETTINGS, of_today, read_config
+from erlbench.experiment.settings import resolve
+from erlbench.reporting.data.runs import load_run
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
@@ -31,3 +41,57 @@ def test_a_run_with_old_columns_equals_one_with_new_ones(tmp_path):
         assert text.count("individual") == 1
         (old / name).write_text(text.replace("individual", "worker"))
     assert {check.outcome for check in same(load_files(old), load_files(cell.directory))} == {AGREES}
+
+
+def configurations(*algorithms: str) -> list[Path]:
+    """The config.toml files of the reference runs of these algorithms that have a setting's old name."""
+    old = {algo: SETTINGS[algo] for algo in algorithms}
+    paths = sorted(REFERENCE.rglob("config.toml"))
+    tables = [(path, tomllib.loads(path.read_text())) for path in paths]
+    return [path for path, table in tables if old.get(table["run"]["algo"], {}).keys() & table["settings"].keys()]
+
+
+@pytest.mark.parametrize("algo", ["cem", "cem-rl", "td3", "sac", "esac"])
+def test_the_reference_runs_have_settings_of_today(algo):
+    paths = configurations(algo)
+    assert paths
+    names = registry.find(algo).settings_type.__dataclass_fields__
+    for path in paths:
+        assert read_config(path)["settings"].keys() <= names.keys(), path
+        assert load_run(path.parent, [].append).settings == load_files(path.parent).config["settings"]
+
+
+def test_an_old_run_is_the_run_of_todays_cell(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=300)
+    assert run(cell) == 0
+    path = cell.directory / "config.toml"
+    path.write_text(path.read_text().replace("initial_variance", "sigma_init").replace("epsilon_end", "sigma_end"))
+    changed = (cell.directory / "eval.csv").stat().st_mtime_ns
+    assert run(cell) == 0  # done already; other settings would be an error
+    assert (cell.directory / "eval.csv").stat().st_mtime_ns == changed
+    other = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, initial_variance=0.5))
+    with pytest.raises(UsageError, match=r"settings.initial_variance: 0.001 there, 0.5 now"):
+        run(other)
+
+
+def test_the_same_name_elsewhere_is_not_renamed():
+    assert resolve(registry.find("cma-es").settings_type, "Pendulum-v1", {}, {"sigma_init": 0.2}).sigma_init == 0.2
+    assert of_today({"run": {"algo": "cma-es"}, "settings": {"sigma_init": 1}})["settings"] == {"sigma_init": 1}
+    assert of_today({"run": ["cem"], "settings": 3}) == {"run": ["cem"], "settings": 3}
+
+
+@pytest.mark.parametrize("algo", SETTINGS)
+def test_an_old_name_on_the_command_line_is_told_the_new_one(algo):
+    kind = registry.find(algo).settings_type
+    for old, new in SETTINGS[algo].items():
+        assert new in kind.__dataclass_fields__
+        assert old not in kind.__dataclass_fields__
+        with pytest.raises(UsageError, match=f"unknown setting '{old}' of {algo}; it is called '{new}' now"):
+            resolve(kind, "HalfCheetah-v5", {}, {old: 1}, owner=algo)
+
+
+def test_a_config_file_of_an_old_run_starts_a_new_one():
+    path = configurations("cem")[0]
+    given = arguments({"config": str(path)}).set
+    assert given["initial_variance"] == tomllib.loads(path.read_text())["settings"]["sigma_init"]
+    assert "sigma_init" not in given

@@ -73,7 +73,8 @@ def make_run(
     (folder / "config.toml").write_text(
         f'[run]\nenv = "{env}"\nalgo = "{algo}"\npreset = "{preset or "default"}"\nname = "{name}"\nseed = {seed}\n'
         f"total_timesteps = {total}\nworkers = {workers}\neval_freq = 1000\neval_episodes = 2\n"
-        f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n{limit}\n[settings]\nsigma_init = 0.001\n'
+        f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n{limit}\n[settings]\n'
+        "initial_variance = 0.001\n"
     )
     start = {
         "started": "2025-01-02T03:04:05+00:00",

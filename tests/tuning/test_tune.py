@@ -23,9 +23,9 @@ def invoke(out, *words: object):
 
 
 def test_the_space():
-    texts = ["sigma_init=1e-4..1e-1:log", "population=4..8", "hidden=8,16-16", "antithetic=true,false"]
+    texts = ["initial_variance=1e-4..1e-1:log", "population=4..8", "hidden=8,16-16", "antithetic=true,false"]
     assert parse_space(texts, CEM, "cem") == {
-        "sigma_init": Range(1e-4, 1e-1, log=True),
+        "initial_variance": Range(1e-4, 1e-1, log=True),
         "population": Range(4, 8, integer=True),
         "hidden": Range(choices=("8", "16-16")),
         "antithetic": Range(choices=("true", "false")),
@@ -38,8 +38,8 @@ def test_the_space():
         ("sigma=1..2", "unknown setting 'sigma' of cem"),
         ("population", "--search needs SETTING=LOW..HIGH"),
         ("population=8..4", "the lower end stands first"),
-        ("sigma_init=0..1:log", "is above 0 with :log"),
-        ("sigma_init=1..2:ln", "not :ln"),
+        ("initial_variance=0..1:log", "is above 0 with :log"),
+        ("initial_variance=1..2:ln", "not :ln"),
         ("population=1..4", "must be at least 2"),
         ("population=4.5..6", "must be an integer"),
         ("antithetic=true", "needs two values at least"),
@@ -52,10 +52,10 @@ def test_what_cannot_be_searched(text, message):
 
 
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
-    words = ["--search", "sigma_init=1e-12,1e-1", "--seeds", 2, "--total-timesteps", 300, "--trials"]
+    words = ["--search", "initial_variance=1e-12,1e-1", "--seeds", 2, "--total-timesteps", 300, "--trials"]
     result = invoke(tmp_path, *words, 6)
     assert result.exit_code == 0, result.stderr
-    assert "best: sigma_init=1e-1" in result.stdout
+    assert "best: initial_variance=1e-1" in result.stdout
     study = optuna.load_study(study_name="cem", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
     assert len(study.trials) == 6
     runs = [path.parent for path in tmp_path.glob("trial-*/**/status.json")]
@@ -66,7 +66,7 @@ def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
         in result.stdout
     )
     best = tomllib.loads((tmp_path / "best.toml").read_text())
-    assert best["settings"] == {"sigma_init": "1e-1"}
+    assert best["settings"] == {"initial_variance": "1e-1"}
     assert f"{spent:,} training steps in all" in (tmp_path / "best.toml").read_text()
     assert {run.name for run in runs} == {"seed-1000", "seed-1001"}
     again = invoke(tmp_path, *words, 6)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from erlbench import files
 from erlbench.errors import UsageError
+from erlbench.experiment.renamed import read_config
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.machine import Machine, parse_machine
 
@@ -240,7 +241,7 @@ def _disagreement(return_mean: float, returns: str) -> str:
 
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
     try:
-        return _mapping(files.read_toml(path) if path.suffix == ".toml" else files.read_json(path), path, warn)
+        return _mapping(read_config(path) if path.suffix == ".toml" else files.read_json(path), path, warn)
     except files.Unusable as error:
         raise files.Unusable(f"{path.name}: {error}") from error
     except (OSError, ValueError) as error:

@@ -29,7 +29,7 @@ def test_a_run_is_read_whole(tmp_path, warnings):
     assert run.machine.hardware == "Test CPU, 8 cores, no GPU"
     assert (run.machine.device, run.machine.processes, run.machine.jobs) == ("cuda", "5", "1")
     assert run.machine.command == "erlbench run cem-rl Hopper-v5 --seed 3"
-    assert run.settings == {"sigma_init": 0.001}
+    assert run.settings == {"initial_variance": 0.001}
     assert (run.eval_episodes, run.final_episodes) == ("2", "2")  # its config.toml knows no final_episodes
     assert warnings == []
 

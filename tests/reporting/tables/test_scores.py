@@ -231,11 +231,11 @@ def test_runs_with_other_settings_are_not_the_studys(tmp_path):
     warnings: list[str] = []
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
-    plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"sigma_init": 0.5})
+    plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"initial_variance": 0.5})
     runs = find_runs([tmp_path], pytest.fail)
     assert compare(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
-    assert "other settings (sigma_init, workers)" in warnings[0]
-    assert "other settings (sigma_init)" in warnings[1]
+    assert "other settings (initial_variance, workers)" in warnings[0]
+    assert "other settings (initial_variance)" in warnings[1]
 
 
 @pytest.fixture
