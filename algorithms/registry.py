@@ -113,6 +113,11 @@ def find(name: str) -> type[Algorithm]:
     return plugged
 
 
+def learns(name: str) -> bool:
+    """Whether `name` learns by gradients; of a plug-in nobody knows, so it may."""
+    return name not in ALGORITHMS or entry(name).critic_updates > 0
+
+
 def short_name(name: str) -> str:
     """The name of results: `ARS` for `my_module:ARS`, any other name as it is."""
     return name.rpartition(":")[2]

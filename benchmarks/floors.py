@@ -1,7 +1,8 @@
 """Floors of gradient steps: only the products that an update cannot do without, and the bytes of its optimiser.
 
-The products run by the same BLAS on the same shapes. Adam reads and writes 28 bytes a parameter (parameter, gradient,
-two moments in; parameter and moments out), a target update 12; they are copied as that many bytes.
+Each product runs by the BLAS that is the faster one for its shape here: numpy's or PyTorch's. Adam reads and writes 28
+bytes a parameter (parameter, gradient, two moments in; parameter and moments out), a target update 12; they are copied
+as that many bytes.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+import torch
 
 from benchmarks.harness import cpu_seconds
 from erlbench.policy import parameter_count
 
 ADAM, TRACK = 28, 12  # bytes per parameter
+CALLS, TRIES = 10, 5  # to tell which library is faster
 Operations = list[Callable[[], object]]
 
 
@@ -29,9 +32,7 @@ class Floors:
         self._critic = forward(actor, batch) + 2 * (2 * forward(critic, batch) + backward(critic, batch))
         self._actor = forward(actor, batch) + forward(critic, batch) + inputs_backward(critic, batch)
         self._actor += backward(actor, batch)
-        self._actor.append(
-            partial(np.dot, _random(batch, hidden[0]), _random(hidden[0], action), _random(batch, action))
-        )
+        self._actor.append(product(_random(batch, hidden[0]), _random(hidden[0], action)))
         # SAC's actor has twice as many outputs; it draws next actions, and its own go through both critics and back.
         gaussian = (observation, *hidden, 2 * action)
         self._sac = 2 * forward(gaussian, batch) + backward(gaussian, batch) + 2 * (
@@ -62,28 +63,28 @@ class Floors:
 
 def forward(sizes: Sequence[int], batch: int) -> Operations:
     """The products of a forward pass."""
-    return [
-        partial(np.dot, _random(batch, inputs), _random(outputs, inputs).T, _random(batch, outputs))
-        for inputs, outputs in zip(sizes, sizes[1:])
-    ]
+    return [product(_random(batch, inputs), _random(outputs, inputs).T) for inputs, outputs in zip(sizes, sizes[1:])]
 
 
 def backward(sizes: Sequence[int], batch: int) -> Operations:
     """The products for the gradients of all weights."""
-    weights: Operations = [
-        partial(np.dot, _random(batch, outputs).T, _random(batch, inputs), _random(outputs, inputs))
-        for inputs, outputs in zip(sizes, sizes[1:])
-    ]
+    weights = [product(_random(batch, outputs).T, _random(batch, inputs)) for inputs, outputs in zip(sizes, sizes[1:])]
     return weights + inputs_backward(sizes, batch)
 
 
 def inputs_backward(sizes: Sequence[int], batch: int) -> Operations:
     """The products for the gradients of all layers' inputs but the first's."""
-    return [
-        partial(np.multiply if outputs == 1 else np.dot, _random(batch, outputs), _random(outputs, inputs),
-                _random(batch, inputs))
-        for inputs, outputs in zip(sizes[1:], sizes[2:])
-    ]  # fmt: skip
+    return [product(_random(batch, outputs), _random(outputs, inputs)) for inputs, outputs in zip(sizes[1:], sizes[2:])]
+
+
+def product(a: np.ndarray, b: np.ndarray) -> Callable[[], object]:
+    """`a @ b` as the faster library computes it; an outer product needs none."""
+    out = np.zeros((len(a), b.shape[1]), np.float32)
+    if len(b) == 1:
+        return partial(np.multiply, a, b, out)
+    by_numpy, by_torch = partial(np.dot, a, b, out), partial(torch.mm, *map(torch.from_numpy, (a, b)))
+    by_torch = partial(by_torch, out=torch.from_numpy(out))
+    return min(by_numpy, by_torch, key=lambda operation: min(_seconds([operation], CALLS) for _ in range(TRIES)))
 
 
 def copy(moved: int) -> Operations:

@@ -1,7 +1,8 @@
 """Short runs of every learner and a hash of all that they give: `python -m tests.golden` prints them for this machine.
 
 The bits of a run depend on the kernels of this machine's matrix products and elementary functions. So hashes are
-kept for each `arithmetic`, which is itself a hash: of what those functions return.
+kept for each `arithmetic`, which is itself a hash: of what those functions return. `ERLBENCH_PRODUCTS` chooses whose
+products they are, here as everywhere.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import torch
 from safetensors.numpy import load_file
 
 from erlbench.algorithms import registry
+from erlbench.work import kernel
 from tests.runs import all_rows, make_cell, run
 
 FILE = Path(__file__).parent / "golden.json"
@@ -48,13 +50,16 @@ COLUMNS = {
     "episodes.csv": ("r", "l"),
     "train.csv": ("critic_loss", "entropy", "temperature", "fitness_mean", "variance_mean", "f_z"),
 }
-SHAPE = {"hidden": (64, 48), "critic_hidden": (64, 48), "batch_size": 48}  # two processes can share its passes
+SHAPES = {  # two processes can share their passes; with torch's products some are large enough for them
+    kernel.NUMPY: {"hidden": (64, 48), "critic_hidden": (64, 48), "batch_size": 48},
+    kernel.TORCH: {"hidden": (128, 96), "critic_hidden": (128, 96), "batch_size": 64},
+}
 
 
 def bits(name: str, folder: Path, processes: int = 0, **options) -> str:
     """The hash of a run's policy and rows; Pendulum is Python's and numpy's arithmetic, the same everywhere."""
     algo, changes = CELLS[name]
-    defaults = SHAPE | ({} if algo in ("erl", "esac") else SMALL)
+    defaults = SHAPES[kernel.products()] | ({} if algo in ("erl", "esac") else SMALL)
     settings = {key: value for key, value in defaults.items() if hasattr(registry.find(algo).settings_type, key)}
     cell = make_cell(
         algo, folder, env="Pendulum-v1", steps=STEPS.get(algo, 1700), evaluate="after", settings=settings | changes
@@ -90,6 +95,8 @@ def _samples() -> Iterable[np.ndarray]:
             yield np.dot(b, a[0])  # a rollout's products
     x = normal(4801)
     yield from (np.tanh(x), np.sin(x.astype(np.float64)), np.exp(x))
+    if kernel.products() == kernel.TORCH:
+        yield from _large()
     t = torch.from_numpy(x)
     for function in (torch.tanh, torch.exp, lambda v: torch.log(v.abs()), lambda v: v.view(-1, 1).sum(0)):
         yield function(t).numpy()
@@ -99,6 +106,18 @@ def _samples() -> Iterable[np.ndarray]:
     more = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.01, "eps": 1e-8}
     torch._fused_adam_(*parameters, [], [torch.ones(())], amsgrad=False, maximize=False, **more)
     yield parameters[0][0].numpy()
+
+
+def _large() -> Iterable[np.ndarray]:
+    """The products that another library than numpy may compute."""
+    random = np.random.Generator(np.random.Philox(1))
+    for rows in (24, 64, 512):
+        a, b, delta = (
+            torch.from_numpy(random.standard_normal(shape, dtype=np.float32))
+            for shape in ((rows, 128), (96, 128), (rows, 96))
+        )
+        for x, y in ((a, b.mT), (delta, b), (delta.mT, a)):
+            yield torch.mm(x, y).numpy()
 
 
 def main() -> None:

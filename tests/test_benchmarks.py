@@ -11,7 +11,7 @@ from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.authors_cem_rl import main as authors_cem_rl
 from benchmarks.cells import Tasks
 from benchmarks.eager import AGENTS, Loop
-from benchmarks.floors import Floors
+from benchmarks.floors import Floors, product
 from benchmarks.harness import Claim, take_turns
 from benchmarks.learning import NO_CORE, _claim
 from benchmarks.profile_run import Work, summary
@@ -60,6 +60,13 @@ def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
 
 def multiplications(operations):
     return sum(op.args[0].shape[0] * op.args[0].shape[1] * op.args[1].shape[1] for op in operations)
+
+
+def test_a_floors_product_is_that_of_either_library():
+    random = np.random.default_rng(0)
+    a, b = random.standard_normal((7, 5), dtype=np.float32), random.standard_normal((5, 3), dtype=np.float32)
+    assert np.allclose(product(a, b)(), a @ b, atol=1e-6)
+    assert np.allclose(product(a[:, :1], b[:1])(), a[:, :1] * b[:1])
 
 
 def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_last_start():

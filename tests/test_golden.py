@@ -1,5 +1,7 @@
 """The bits of every learner's runs: those that were kept for this machine's kernels, in one process and in two.
 
+Both libraries' products are tried, whichever this machine's rule chooses.
+
 On a machine with other kernels there is nothing to compare with but the executors: the first core alone, and two.
 """
 
@@ -9,12 +11,14 @@ import json
 
 import pytest
 
+from erlbench.work import kernel
 from tests.golden import ASYNCHRONOUS, CELLS, FILE, arithmetic, bits
 
 
-@pytest.fixture(scope="module")
-def known():
-    """The hashes for this machine's kernels, if there are any."""
+@pytest.fixture(params=[kernel.NUMPY, kernel.TORCH])
+def known(request, monkeypatch):
+    """The hashes for this machine's kernels with the products of either library, if there are any."""
+    monkeypatch.setenv(kernel.CHOICE, request.param)
     entry = json.loads(FILE.read_text()).get(arithmetic(), {"hashes": {}})
     return entry["hashes"]
 

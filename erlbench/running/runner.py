@@ -90,7 +90,7 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
         try:
             saved = None if options.force else directory.config()
             if not (options.force or options.force_kernel):
-                _check_kernel(directory)
+                _check_kernel(directory, cell)
         finally:
             directory.release()
         if saved and (different := differences(saved, cell.config())):
@@ -103,16 +103,16 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
             RunDirectory(cell.directory).move_aside()
 
 
-def _check_kernel(directory: RunDirectory) -> None:
+def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
     """Refuse to go on with a run on another kernel than that of its last start, as its numbers would be of both."""
     before = str(directory.meta().get("arithmetic") or "")
     if directory.status().get("status") == DONE or not before:
         return
-    if before != (now := kernel.name(kernel.describe())):
+    if before != (now := kernel.name(kernel.describe(), registry.learns(cell.algo))):
         raise UsageError(
             f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
-            "numbers; set the variables that choose the kernel as they were, go on by --force-kernel (the report says "
-            "so), or start anew by --force"
+            f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
+            "were, go on by --force-kernel (the report says so), or start anew by --force"
         )
 
 
@@ -313,7 +313,7 @@ class Run:
             "one_core": runner.options.one_core or self.cell.one_core,
             "device": runner.options.device,
             "threads_per_process": 1,
-            "arithmetic": kernel.name(runner._machine),
+            "arithmetic": kernel.name(runner._machine, registry.learns(self.cell.algo)),
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
         }

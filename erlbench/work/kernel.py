@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import threadpoolctl
+
+from erlbench.errors import UsageError
 
 # What chooses a kernel of OpenBLAS, MKL, oneDNN or PyTorch, where it is set.
 OVERRIDES = (
@@ -22,11 +25,29 @@ INSTRUCTIONS = (
     "asimd", "sve",
 )  # fmt: skip
 
+NUMPY, TORCH = "numpy", "torch"  # whose BLAS multiplies matrices
+CHOICE = "ERLBENCH_PRODUCTS"  # the variable that names one of them
+
+
+def products() -> str:
+    """Whose BLAS multiplies the learners' matrices: PyTorch's (MKL) on an Intel with AVX2 or more, else numpy's.
+
+    Each is the faster one there. This is a rule and no measurement, so a machine always gives the same bits. The
+    variable `ERLBENCH_PRODUCTS` overrides it; a value other than `numpy` and `torch` is a `UsageError`.
+    """
+    chosen = os.environ.get(CHOICE, "")
+    if chosen not in ("", NUMPY, TORCH):
+        raise UsageError(f"{CHOICE} is '{chosen}'; set it to {NUMPY} or {TORCH}, or remove it")
+    processor = _processor()
+    is_intel = processor.get("vendor_id") == "GenuineIntel" and "avx2" in processor.get("flags", "").split()
+    return chosen or (TORCH if is_intel else NUMPY)
+
 
 def describe() -> dict[str, Any]:
-    """`blas` (of numpy, with its version), `kernel` (what it chose here), `cpu_flags` and `overrides`, for meta.json.
+    """`blas` (of numpy, with its version), `kernel` (what it chose here), `products`, `cpu_flags` and `overrides`.
 
-    PyTorch brings its own BLAS, whose kernel follows from the flags and the overrides; `versions` names its version.
+    `products` says whose BLAS the learners use. The kernel of PyTorch's follows from the flags and the overrides;
+    `versions` names its version.
     """
     import numpy  # noqa: F401  its BLAS is what is asked about
 
@@ -36,24 +57,38 @@ def describe() -> dict[str, Any]:
     return {
         "blas": " ".join(str(chosen.get(name) or "") for name in ("internal_api", "version")).strip() or "unknown",
         "kernel": str(chosen.get("architecture") or "unknown"),
+        "products": products(),
         "cpu_flags": [flag for flag in INSTRUCTIONS if flag in _flags()],
         "overrides": {name: os.environ[name] for name in OVERRIDES if name in os.environ},
     }
 
 
-def name(meta: Mapping[str, Any]) -> str:
-    """The kernel of a start in one line; two starts with equal lines give equal numbers. Empty: not recorded."""
+def name(meta: Mapping[str, Any], learns: bool = True) -> str:
+    """The kernel of a start in one line; two starts with equal lines give equal numbers. Empty: not recorded.
+
+    `learns`: whether the algorithm has learners; only their numbers depend on `products`.
+    """
     if not meta.get("kernel"):
         return ""
     overrides = meta.get("overrides") or {}
     parts = [str(meta["blas"]), str(meta["kernel"]), "+".join(meta.get("cpu_flags") or ["no vector instructions"])]
+    if learns and meta.get("products", NUMPY) != NUMPY:
+        parts.append(f"products by {meta['products']}")
     return ", ".join([*parts, *(f"{key}={value}" for key, value in sorted(overrides.items()))])
 
 
 def _flags() -> set[str]:
     """The instruction sets of this processor, as Linux names them."""
+    processor = _processor()
+    return set((processor.get("flags") or processor.get("Features") or "").split())
+
+
+@cache
+def _processor() -> dict[str, str]:
+    """What Linux says of the first core; nothing elsewhere."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        text = Path("/proc/cpuinfo").read_text()
     except OSError:
-        return set()
-    return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith(("flags", "Features"))), set())
+        return {}
+    pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}

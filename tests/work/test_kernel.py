@@ -39,13 +39,52 @@ def test_another_librarys_blas_changes_nothing(first, monkeypatch):
     assert kernel.describe()["blas"] == "openblas 0.3.31"
 
 
+@pytest.mark.parametrize(
+    ("vendor", "flags", "expected"),
+    [
+        ("GenuineIntel", "fma avx2 avx512f", kernel.TORCH),
+        ("GenuineIntel", "sse4_2 avx", kernel.NUMPY),
+        ("AuthenticAMD", "fma avx2 avx512f", kernel.NUMPY),
+        ("", "", kernel.NUMPY),  # not Linux, or not x86
+    ],
+)
+def test_whose_products_is_a_rule_that_a_variable_overrides(vendor, flags, expected, monkeypatch):
+    monkeypatch.delenv(kernel.CHOICE, raising=False)
+    monkeypatch.setattr(kernel, "_processor", lambda: {"vendor_id": vendor, "flags": flags})
+    assert kernel.products() == expected
+    for library in (kernel.NUMPY, kernel.TORCH):
+        monkeypatch.setenv(kernel.CHOICE, library)
+        assert kernel.products() == library
+    monkeypatch.setenv(kernel.CHOICE, "mkl")
+    with pytest.raises(UsageError, match="set it to numpy or torch"):
+        kernel.products()
+
+
+def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatch):
+    """Where numpy computes them the line is that of runs from before there was a choice."""
+    monkeypatch.setenv(kernel.CHOICE, kernel.NUMPY)
+    before = {key: value for key, value in kernel.describe().items() if key != "products"}
+    assert kernel.name(kernel.describe()) == kernel.name(before)
+    monkeypatch.setenv(kernel.CHOICE, kernel.TORCH)
+    assert kernel.name(kernel.describe()).startswith(f"{kernel.name(before).split(', OPENBLAS')[0]}, products by torch")
+    assert kernel.name(kernel.describe(), learns=False) == kernel.name(before)
+    found = {}
+    for algo in ("cem", "td3"):
+        cell = make_cell(algo, tmp_path, steps=320)
+        assert run(cell) == 0
+        found[algo] = json.loads((cell.directory / "meta.json").read_text())
+    assert found["cem"]["products"] == found["td3"]["products"] == kernel.TORCH
+    assert "products by torch" in found["td3"]["arithmetic"]
+    assert "products by torch" not in found["cem"]["arithmetic"]
+
+
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     cell = make_cell("cem", tmp_path, steps=600)
     with monkeypatch.context() as patch:
         interrupt_after(patch, 10)
         assert run(cell) == 130
     begun = json.loads((cell.directory / "meta.json").read_text())["arithmetic"]
-    assert begun == kernel.name(kernel.describe())
+    assert begun == kernel.name(kernel.describe(), learns=False)
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     with pytest.raises(UsageError, match="--force-kernel"):
         run(cell)

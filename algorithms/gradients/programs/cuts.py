@@ -3,7 +3,7 @@
 Rows of a minibatch have nothing to do with each other, forward or backward; the gradients of the parameters, which sum
 over rows, are cut by parameters. Products of a part can differ in the last bit from those of the whole, depending on
 the BLAS and its kernels, unless the cut is where the kernels cut anyway. So cuts are at multiples of their block, and
-it is tried for each shape whether they change a bit.
+it is tried for each shape, and each place in memory relative to vectors, whether they change a bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.policy import layer_slices, parameter_count
 
 BLOCK = 12  # rows that OpenBLAS's AVX2 kernels take together; those for AVX-512 take fewer
-VECTOR = 16  # floats; optimisers treat what is left over at the end of a vector otherwise
+VECTOR = 16  # floats, 64 bytes; optimisers treat what is left over at the end of a vector otherwise
 
 
 class Cut(NamedTuple):
@@ -78,26 +78,36 @@ def _is_exact(network: Network) -> bool:
         return False
     columns = network.input_columns
     wanted = (columns.start, columns.stop) if columns else None
-    return _tried(network.sizes, tuple(network.activations), len(network.inputs), network.learns, wanted)
+    offsets = tuple(flat.data_ptr() // flat.element_size() % VECTOR for flat in (network.inputs, *network.flat))
+    return _tried(network.sizes, tuple(network.activations), len(network.inputs), offsets, wanted)
 
 
 @cache
 def _tried(
-    sizes: tuple[int, ...], activations: tuple[str, ...], batch: int, learns: bool, columns: tuple[int, int] | None
+    sizes: tuple[int, ...],
+    activations: tuple[str, ...],
+    batch: int,
+    offsets: tuple[int, ...],
+    columns: tuple[int, int] | None,
 ) -> bool:
-    """Whether halves give the bits of the whole, tried on random numbers."""
+    """Whether halves give the bits of the whole, tried on random numbers.
+
+    `offsets`: by how many floats inputs, parameters and gradients, if there are any, begin after the start of a vector.
+    """
     random = torch.Generator().manual_seed(0)
 
-    def normal(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=random)
+    def normal(*shape: int, offset: int = 0) -> Tensor:
+        numbers = torch.randn(*shape, generator=random)
+        return numbers.new_zeros(numbers.numel() + VECTOR)[offset:][: numbers.numel()].view(shape).copy_(numbers)
 
     rows, place = _rows(batch), _place(sizes)
     if rows is None or place is None:
         return False
-    parameters = 0.1 * normal(1, parameter_count(sizes))
-    gradients = torch.zeros_like(parameters) if learns else None
+    inputs = normal(batch, sizes[0], offset=offsets[0])
+    parameters, *learnt = (normal(1, parameter_count(sizes), offset=offset).mul_(0.1) for offset in offsets[1:])
+    gradients = learnt[0] if learnt else None
     wanted = slice(*columns) if columns else None
-    network = Network(sizes, activations[0], activations[-1], parameters, normal(batch, sizes[0]), gradients, wanted)
+    network = Network(sizes, activations[0], activations[-1], parameters, inputs, gradients, wanted)
     slope = normal(batch, sizes[-1])
     parts: list[Part | None] = [Part(*place, first) for first in (True, False)]
     return _results(network, WHOLE, slope, gradients) == _results(network, Cut(list(rows), parts), slope, gradients)
@@ -105,12 +115,11 @@ def _tried(
 
 def _results(network: Network, cut: Cut, slope: Tensor, gradients: Tensor | None) -> list[bytes]:
     """The bytes of what passes in these lanes give."""
-    deltas = network.deltas if network.learns or network.input_columns else []
-    for tensor in chain(network.layers, deltas, () if gradients is None else (gradients,)):
+    for tensor in chain(network.layers, network.deltas, () if gradients is None else (gradients,)):
         tensor.zero_()
     _run(*(network.forward(rows=rows) for rows in cut.rows))
     results = [network.outputs]
-    if deltas:
+    if network.deltas:
         network.output_gradient.copy_(slope)
         _run(*(network.backward(rows=rows) for rows in cut.rows))
     if gradients is not None:

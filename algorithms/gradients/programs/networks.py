@@ -61,6 +61,7 @@ class Network:
         """
         networks, batch = len(parameters), len(inputs)
         self.sizes, self.inputs, self.input_columns = tuple(sizes), inputs, input_columns
+        self.flat = [parameters] if gradients is None else [parameters, gradients]
         self.activations = [activation] * (len(sizes) - 2) + [output]
         self._weights, self._biases = _layers(parameters, sizes)
         self.layers = [inputs.new_zeros(networks, batch, size) for size in sizes[1:]]
@@ -69,17 +70,13 @@ class Network:
         # On a CPU each network is a lane; a GPU computes all at once.
         self.lanes = [slice(k, k + 1) for k in range(networks)] if on_cpu(inputs) else [ALL]
         self._gradients = None if gradients is None else _layers(gradients, sizes)
+        self.deltas: list[Tensor] = []
         if gradients is not None or input_columns is not None:
             self.deltas = [torch.zeros_like(layer) for layer in self.layers]  # d loss / d (W x + b)
             self.output_gradient = self.deltas[-1]
         if input_columns is not None:
             self._columns = self._weights[0][:, :, input_columns]
             self.input_gradient = inputs.new_zeros(networks, batch, self._columns.shape[2])
-
-    @property
-    def learns(self) -> bool:
-        """Whether there are gradients of the parameters."""
-        return self._gradients is not None
 
     def forward(self, networks: slice = ALL, rows: slice = ALL) -> Lane:
         """Layer by layer y = f(W x + b)."""

@@ -1,4 +1,4 @@
-"""Operations of networks with their arguments bound; on a CPU, products and `tanh` are numpy's on the same memory."""
+"""Operations of networks, arguments bound; on a CPU, `tanh` and many products are numpy's, on the same memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.programs.program import Lane
+from erlbench.work import kernel
 
 SLOPE = 0.01  # of leaky-relu below zero
+LARGE = (
+    1 << 19
+)  # multiply-adds of a product from which on PyTorch's BLAS is worth a call that takes longer than numpy's
 
 
 def on_cpu(tensor: Tensor) -> bool:
@@ -19,11 +23,13 @@ def on_cpu(tensor: Tensor) -> bool:
 
 
 def product(a: Tensor, b: Tensor, out: Tensor) -> Lane:
-    """`out[k] = a[k] @ b[k]`."""
+    """`out[k] = a[k] @ b[k]`, on a CPU by the BLAS of `kernel.products` if it is large, else by numpy's."""
     if b.shape[1] == 1:  # an outer product
         return [partial(torch.mul, a, b, out=out)]
     if not on_cpu(out):
         return [partial(torch.bmm, a, b, out=out)]
+    if out[0].numel() * b.shape[1] >= LARGE and kernel.products() == kernel.TORCH:
+        return [partial(torch.mm, a[k], b[k], out=out[k]) for k in range(len(out))]
     whole = all(matrix[0].is_contiguous() or matrix[0].T.is_contiguous() for matrix in (a, b))
     multiply = np.dot if whole else np.matmul  # `dot` copies a part of a transposed matrix
     return [partial(multiply, a[k].numpy(), b[k].numpy(), out=out[k].numpy()) for k in range(len(out))]

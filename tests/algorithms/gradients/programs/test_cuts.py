@@ -92,6 +92,23 @@ def test_no_cut_where_bits_would_change(monkeypatch):
     assert cut(2, net) != WHOLE
 
 
+def test_a_cut_is_tried_where_the_parameters_lie(monkeypatch):
+    """This BLAS rounds otherwise where a matrix does not begin with a vector and rows are few."""
+
+    def product(a, b, out):
+        aside = b.data_ptr() % 64 and len(a[0]) < 40
+        return [lambda: out.copy_(a @ b).mul_(1.001 if aside else 1.0)]
+
+    monkeypatch.setattr("erlbench.algorithms.gradients.programs.networks.product", product)
+    module._tried.cache_clear()
+    size, inputs = parameter_count((5, 64, 2)), torch.zeros(64, 5)
+    aligned, shifted = torch.zeros(1, size), torch.zeros(size + 1)[None, 1:]
+    found = [cut(2, Network((5, 64, 2), "relu", "linear", flat, inputs)) for flat in (aligned, shifted)]
+    module._tried.cache_clear()
+    assert len(found[0].rows) == 2
+    assert found[1] == WHOLE
+
+
 @pytest.mark.parametrize(("sizes", "batch"), [((5, 64, 2), 12), ((5, 12, 1), 64), ((3, 2), 64)])
 def test_no_cut_of_what_is_too_small(sizes, batch):
     assert cut(2, network(sizes, batch)[0]) == WHOLE
