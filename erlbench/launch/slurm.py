@@ -16,7 +16,8 @@ from erlbench.launch.job import Job
 from erlbench.launch.options import LaunchOptions
 from erlbench.launch.submission import require_submitit
 
-SIGNAL_DELAY = 120  # seconds before the end of a job's time at which it is told to save
+SIGNAL_DELAY = 120  # seconds before the end of a job's time at which it is told to save; Slurm may do so 60 earlier
+SHORTEST = 10  # minutes of a job, so that most of it is work
 TIMEOUTS = 1000  # times that a cell may run out of time before it is given up
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d)(?::(?P<seconds>\d\d))?")
 KNOWN = ("partition", "account", "qos", "constraint", "mem", "gres", "gpus_per_node", "exclude", "nodelist", "comment")
@@ -54,6 +55,10 @@ def parameters(given: Mapping[str, str], jobs: int) -> dict[str, Any]:
     found["array_parallelism"] = jobs if jobs > 1 else 1000
     if "time" in given:
         found["time"] = minutes(given["time"])
+        if found["time"] < SHORTEST:
+            raise UsageError(
+                f"--slurm-time must be {SHORTEST} minutes at least, not {found['time']}: a job saves in its last 2 to 3"
+            )
     further = {}
     for name, value in given.items():
         key = name.replace("-", "_")

@@ -27,6 +27,7 @@ PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbenc
 OVER_MEMORY = "using more memory than --worker-memory allows"
 SERVER_DIED = "with the fork server"
 STARTS = 12  # attempts to start a worker, over 3 seconds
+BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which another attempt does not change
 
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
@@ -54,13 +55,14 @@ def start_context(method: str | None = None) -> Any:
 def worker_surroundings() -> Iterator[None]:
     """What a process inherits that is started here: one thread, no `__main__` to import again, and blocked signals.
 
-    Ctrl-C and SIGTERM often go to all processes of a run; the fork server has to outlive them for the driver to save.
+    `BLOCKED` often go to all processes of a run; the fork server has to outlive them for the driver to save.
     """
     with LOCK:
-        resource_tracker.ensure_running()  # it would unblock Ctrl-C when started below
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the line above unblocks Ctrl-C and SIGTERM
         before = dict(os.environ)
         main = sys.modules["__main__"]
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         try:
             limit_threads()
             sys.modules["__main__"] = types.ModuleType("__main__")

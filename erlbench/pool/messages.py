@@ -36,16 +36,22 @@ class TaskWriter:
     def __init__(self) -> None:
         self._forms: dict[tuple[str, str], tuple[int, Form]] = {}
 
-    def write(self, task: Task) -> bytes:
-        """The message; raises what pickle raises, and then assumes nothing of what the worker knows."""
-        form = Form(task.kind, task.function, task.settings, task.priority, task.counts, task.gradient)
-        name = task.kind, task.function
-        number, known = self._forms.get(name, (len(self._forms), None))
-        news = None if form == known else tuple(form)
-        own = task.id, task.key, task.inputs, task.individual
-        message = pickle.dumps((number, news, *own), pickle.HIGHEST_PROTOCOL)
-        if news is not None:
-            self._forms[name] = number, form
+    def write(self, *tasks: Task) -> bytes:
+        """One message, in which what the tasks share stands once.
+
+        Raises what pickle raises; what the worker knows is then what it was before.
+        """
+        forms, parts = dict(self._forms), []
+        for task in tasks:
+            form = Form(task.kind, task.function, task.settings, task.priority, task.counts, task.gradient)
+            name = task.kind, task.function
+            number, known = forms.get(name, (len(forms), None))
+            news = None if form == known else tuple(form)
+            parts.append((number, news, task.id, task.key, task.inputs, task.individual))
+            if news is not None:
+                forms[name] = number, form
+        message = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+        self._forms = forms
         return message
 
     def forget(self) -> None:
@@ -59,13 +65,15 @@ class TaskReader:
     def __init__(self) -> None:
         self._forms: dict[int, Form] = {}
 
-    def read(self, message: bytes) -> Task:
-        """The task as it was written."""
-        number, news, task_id, key, inputs, individual = pickle.loads(message)
-        if news is not None:
-            self._forms[number] = Form(*news)
-        kind, function, settings, priority, counts, gradient = self._forms[number]
-        return Task(task_id, kind, function, key, settings, inputs, priority, counts, gradient, individual)
+    def read(self, message: bytes) -> list[Task]:
+        """The tasks as they were written."""
+        tasks = []
+        for number, news, task_id, key, inputs, individual in pickle.loads(message):
+            if news is not None:
+                self._forms[number] = Form(*news)
+            kind, function, settings, priority, counts, gradient = self._forms[number]
+            tasks.append(Task(task_id, kind, function, key, settings, inputs, priority, counts, gradient, individual))
+        return tasks
 
 
 def write_result(result: Result) -> bytes:

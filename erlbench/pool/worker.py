@@ -80,7 +80,8 @@ def serve(workspace: Workspace, tasks: TaskReader, descriptor: int) -> None:
 def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> bytes:
     """Run the task of a message; the message of its `Result`, or of the `Failure` of whatever went wrong on the way."""
     try:
-        return write_result(workspace.run(tasks.read(message)))
+        (task,) = tasks.read(message)
+        return write_result(workspace.run(task))
     except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
         return write_other(failure(error))
 

@@ -51,11 +51,19 @@ def test_an_es_task_and_its_result_are_small_whatever_the_network(generation):
 def test_a_task_arrives_as_it_was_written(generation):
     writer, reader = TaskWriter(), TaskReader()
     for task in (*generation((8,)), *generation((9,))):
-        assert reader.read(writer.write(task)) == task
+        assert reader.read(writer.write(task)) == [task]
     other = Task(7, "actor", "m:f", (1, 2), {"updates": 5}, {"a": Output(3, "b")}, Priority.ACTOR, gradient=True)
     counted = Task(8, "es", "erlbench.work.rollout:rollout", (1,), {}, counts=Counts.FITNESS, individual=4)
     for task in (other, counted, other):
-        assert reader.read(writer.write(task)) == task
+        assert reader.read(writer.write(task)) == [task]
+
+
+def test_tasks_in_one_message_share_what_they_have_in_common(generation):
+    writer, reader, tasks = TaskWriter(), TaskReader(), generation((64, 64))
+    assert reader.read(writer.write(*tasks)) == tasks
+    alone, together = sum(len(writer.write(task)) for task in tasks), len(writer.write(*tasks))
+    assert together < alone / 3
+    assert together < 70 * len(tasks)
 
 
 def test_settings_are_sent_when_they_are_new_to_the_worker():
@@ -64,7 +72,7 @@ def test_settings_are_sent_when_they_are_new_to_the_worker():
 
     def length(settings):
         message = writer.write(Task(1, "es", "m:f", (1,), settings))
-        assert reader.read(message).settings == settings
+        assert reader.read(message)[0].settings == settings
         return len(message) > 500
 
     assert [length(settings) for settings in (one, dict(one), two, two, one)] == [True, False, True, False, True]
@@ -79,7 +87,7 @@ def test_what_cannot_be_written_is_not_remembered():
         with pytest.raises(Exception, match="lambda"):
             writer.write(wrong)
     right = Task(2, "es", "m:f", (1,), {"a": 1})
-    assert reader.read(writer.write(right)) == right
+    assert reader.read(writer.write(right)) == [right]
 
 
 def test_a_result_arrives_as_it_was_written():

@@ -1,7 +1,8 @@
 """The side of a node: an agent that runs the driver's tasks on a pool of processes of its own.
 
-The driver posts batches and always has one call of `collect` under way. Only that call touches the pool, so the pool
-needs no lock. Arrays that tasks need come with the batches, once for each node; results bring the arrays they made.
+The driver posts batches and always has one call of `collect` under way. The pool belongs to a thread of its own, so its
+processes get their next tasks whatever the driver does. Arrays that tasks need come with the batches, once for each
+node; results bring the arrays they made.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Perturbed, Result, Task
 
 GATHER = 0.005  # seconds in which results are gathered for one answer
+PATIENCE = 0.05  # the same while tasks wait on the node, so that the answer is in no hurry
+IDLE = 0.25  # seconds after which the thread looks at what has come, when no result wakes it
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Batch:
     """What the driver sends: in the order of `number`, whatever the order in which they arrive."""
 
     number: int
-    tasks: Sequence[bytes] = ()  # messages of `TaskWriter`
+    tasks: bytes = b""  # a message of `TaskWriter`
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     objects: Mapping[str, Any] = field(default_factory=dict)  # name -> reference of Ray's to a larger array
     free: Sequence[str] = ()
@@ -63,15 +66,28 @@ class Batch:
 
 @dataclass(frozen=True)
 class Answer:
-    """One finished task: its values, its arrays themselves, and its duration; or why it failed."""
+    """One finished task: its result by this node's clock, with its arrays themselves; or why it failed."""
 
     task: int
-    values: Mapping[str, Any] = field(default_factory=dict)
+    end: float
+    result: Result | None = None
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # by their name in the store
-    references: Mapping[str, Any] = field(default_factory=dict)  # output -> ArrayRef
-    seconds: float = 0.0
-    slot: int = 0
     failure: Failure | None = None
+
+
+@dataclass
+class Outbox:
+    """What the driver has not been told."""
+
+    answers: list[Answer] = field(default_factory=list)
+    events: list[PoolEvent] = field(default_factory=list)
+    prepared: int = 0  # preparations that were done
+    failed: Failure | None = None  # the pool as a whole
+
+    @property
+    def urgent(self) -> bool:
+        """Whether the driver waits for this one thing."""
+        return bool(self.prepared or self.failed)
 
 
 @dataclass(frozen=True)
@@ -79,11 +95,9 @@ class Report:
     """What `collect` returns."""
 
     epoch: int
-    answers: Sequence[Answer]
-    events: Sequence[PoolEvent]
+    now: float  # this node's clock
     device: str
-    prepared: int = 0  # preparations that this agent has done
-    failed: Failure | None = None  # the pool as a whole
+    news: Outbox
 
 
 class Agent:
@@ -99,65 +113,99 @@ class Agent:
         )
         self._folder = Path(tempfile.mkdtemp(prefix="erlbench-replay-"))
         self._reader = TaskReader()
+        self._unfinished: dict[int, Task] = {}
+        self._gradients = False  # whether there were gradient tasks in this epoch
+        self._epoch = -1
+        # What the thread and the driver's calls share, and what wakes either:
+        self._changed = threading.Condition()
         self._early: dict[int, Batch] = {}
         self._next = 0
-        self._prepared = 0
-        self._epoch = -1
         self._inbox: deque[Batch] = deque()
-        self._arrived = threading.Condition()
-        self._unfinished: dict[int, Task] = {}
+        self._outbox = Outbox()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="pool", daemon=True)
+        self._thread.start()
 
     def facts(self) -> Facts:
         """What this node has."""
         return facts()
 
     def post(self, batch: Batch) -> None:
-        """Take a batch in; the next `collect`, or the one under way, starts its tasks."""
-        with self._arrived:
+        """Take a batch in; its tasks start in the order of the batches."""
+        with self._changed:
             self._early[batch.number] = batch
             while self._next in self._early:
                 self._inbox.append(self._early.pop(self._next))
                 self._next += 1
-            self._arrived.notify_all()
+            self._changed.notify_all()
 
-    def collect(self, timeout: float) -> Report:
-        """Wait for finished tasks, at most `timeout` seconds, and return them."""
-        end, gathered = time.monotonic() + timeout, 0.0
-        answers: list[Answer] = []
-        prepared = self._prepared
-        while not answers or time.monotonic() < gathered:
-            try:
-                epoch = self._epoch
-                self._take_in()
-                if self._epoch != epoch:
-                    answers = []
-                answer = self._answer(GATHER) if self._unfinished else None
-            except ErlbenchError as error:
-                return self._report(answers, failure(error))
-            if answer is not None:
-                gathered = gathered or time.monotonic() + GATHER
-                answers.append(answer)
-            elif answers or time.monotonic() > end:
-                break
-            elif not self._unfinished:
-                with self._arrived:
-                    if not self._inbox:
-                        self._arrived.wait(max(0.0, end - time.monotonic()))
-            if self._prepared > prepared:
-                break
-        return self._report(answers)
+    def collect(self, timeout: float, batch: Batch | None = None) -> Report:
+        """Post `batch`; then wait for finished tasks, at most `timeout` seconds, and return them."""
+        if batch is not None:
+            self.post(batch)
+        end = time.monotonic() + timeout
+        with self._changed:
+            while not self._outbox.urgent:
+                answers = self._outbox.answers
+                due = answers[0].end + self._patience(len(answers)) if answers else end
+                left = due - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            outbox, self._outbox = self._outbox, Outbox()
+            return Report(self._epoch, time.monotonic(), self._pool.device, outbox)
 
     def close(self) -> None:
         """End the processes and remove the files."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join(IDLE + 1)
         self._pool.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _report(self, answers: list[Answer], failed: Failure | None = None) -> Report:
-        return Report(self._epoch, answers, self._pool.events(), self._pool.device, self._prepared, failed)
+    def _patience(self, answered: int) -> float:
+        """How long results may wait for others: longer while most tasks that came ahead still wait here."""
+        ahead = len(self._unfinished) - self._pool.processes
+        return PATIENCE if ahead > answered and not self._gradients else GATHER
+
+    # -- the thread that the pool belongs to ----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._closed:
+            try:
+                self._take_in()
+                self._work()
+            except Exception as error:
+                self._tell(failed=failure(error))
+                self._await_batch()  # the same would happen again
+
+    def _work(self) -> None:
+        """Wait for a result, or for a batch while processes are idle."""
+        if not self._unfinished:
+            self._await_batch()
+            return
+        busy = len(self._unfinished) >= self._pool.processes
+        self._tell(self._answer(IDLE if busy else GATHER))
+
+    def _await_batch(self) -> None:
+        with self._changed:
+            if not self._inbox and not self._closed:
+                self._changed.wait(IDLE)
+
+    def _tell(self, answer: Answer | None = None, failed: Failure | None = None, prepared: int = 0) -> None:
+        with self._changed:
+            news = self._outbox
+            news.answers += [answer] if answer is not None else []
+            news.events += self._pool.events()
+            news.prepared += prepared
+            news.failed = news.failed or failed
+            if news.answers or news.urgent:
+                self._changed.notify_all()
 
     def _take_in(self) -> None:
         while True:
-            with self._arrived:
+            with self._changed:
                 if not self._inbox:
                     return
                 batch = self._inbox.popleft()
@@ -176,10 +224,11 @@ class Agent:
                 self._append(block)
             if batch.prepare is not None:
                 self._pool.prepare(*batch.prepare)
-                self._prepared += 1
-            tasks = [self._reader.read(message) for message in batch.tasks]
+                self._tell(prepared=1)
+            tasks = self._reader.read(batch.tasks) if batch.tasks else []
             for task in tasks:
                 self._hold_noise(task)
+                self._gradients |= task.gradient
             self._unfinished.update({task.id: task for task in tasks})
             self._pool.submit(tasks)
 
@@ -187,8 +236,11 @@ class Agent:
         self._pool.reset()
         self._pool.store.clear()
         self._unfinished.clear()
+        self._gradients = False
         shutil.rmtree(self._folder, ignore_errors=True)
-        self._epoch = epoch
+        with self._changed:
+            self._outbox.answers, self._outbox.failed = [], None
+            self._epoch = epoch
 
     def _hold_noise(self, task: Task) -> None:
         """Have the table of noise that `task` names on this node."""
@@ -221,13 +273,13 @@ class Agent:
         if self._unfinished.pop(task, None) is None:
             raise error
         found = failure(error)
-        return Answer(task, failure=replace(found, message=str(error), details=getattr(error, "details", "")))
+        found = replace(found, message=str(error), details=getattr(error, "details", ""))
+        return Answer(task, time.monotonic(), failure=found)
 
     def _with_arrays(self, result: Result) -> Answer:
         store: Store = self._pool.store
         arrays = {ref.name: np.asarray(store.get(ref)) for ref in result.arrays.values()}
-        seconds = result.end - result.start
-        return Answer(result.task, result.values, arrays, result.arrays, seconds, result.process)
+        return Answer(result.task, result.end, result, arrays)
 
 
 def facts() -> Facts:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Any
 
 import numpy as np
 
-from erlbench.pool.cluster.agent import Batch
+from erlbench.pool.cluster.agent import PATIENCE, Batch
 from erlbench.pool.messages import TaskWriter
 from erlbench.work.replica import Block, Extent, read_block
 from erlbench.work.store import Store
@@ -17,8 +17,8 @@ from erlbench.work.tasks import ArrayRef, ReplayView, Task, arrays_of
 
 COLLECT = 5.0  # seconds after which an agent answers without results
 LARGE = 64 * 1024  # bytes from which an array travels as an object of Ray's
-AHEAD = 0.02  # seconds of work that wait on a node beside what runs, to hide the way there
-MOST_AHEAD = 32  # tasks per process that wait there at most
+AHEAD = 2 * PATIENCE  # seconds of work that wait on a node beside what runs: half of it is there when the driver hears
+MOST_AHEAD = 64  # tasks per process that wait there at most
 
 
 class Node:
@@ -38,7 +38,9 @@ class Node:
         self._writer = TaskWriter()
         self._number = 0
         self._free: list[str] = []
-        self.answer = self._ask()
+        self._post_to = agent.post.options(concurrency_group="post")
+        self._collect_from = agent.collect.options(concurrency_group="collect")
+        self._answer: Any = None
 
     def limit(self, seconds: float) -> int:
         """Tasks that may be there at once when one takes `seconds`."""
@@ -55,12 +57,15 @@ class Node:
             total += sum(_size(ref) for ref in arrays_of(value) if ref.name not in self._has)
         return total
 
-    def post(self, tasks: Iterable[Task], store: Store, objects: dict[str, Any]) -> None:
-        """Send tasks with the arrays and the replay that they need; `objects`: arrays that Ray holds, by name."""
+    def post(self, tasks: Sequence[Task], store: Store, objects: dict[str, Any]) -> None:
+        """Send tasks with the arrays and the replay that they need; `objects`: arrays that Ray holds, by name.
+
+        Raises what pickle raises; then nothing was sent.
+        """
+        message = self._writer.write(*tasks)
         arrays: dict[str, np.ndarray] = {}
         shared: dict[str, Any] = {}
         blocks: list[Block] = []
-        messages = []
         for task in tasks:
             for value in task.inputs.values():
                 if isinstance(value, ReplayView):
@@ -69,9 +74,8 @@ class Node:
                     if ref.name not in self._has:
                         self._has.add(ref.name)
                         self._add(ref, store, objects, arrays, shared)
-            messages.append(self._writer.write(task))
             self.sent[task.id] = task
-        self._post(Batch(self._number, messages, arrays, shared, self._take_free(), blocks))
+        self._post(Batch(self._number, message, arrays, shared, self._take_free(), blocks))
 
     def prepare(self, task: Task, workers: int) -> None:
         """Have so many workers run `task` now."""
@@ -101,17 +105,23 @@ class Node:
         """Name the settings of all tasks anew."""
         self._writer.forget()
 
-    def ask_again(self) -> None:
-        """Ask for results again, when there was an answer."""
-        self.answer = self._ask()
+    def ask(self) -> Any:
+        """What will be the node's answer; it is asked for if it has not been."""
+        if self._answer is None:
+            self._answer = self._collect_from.remote(COLLECT)
+        return self._answer
 
-    def _ask(self) -> Any:
-        return self.agent.collect.options(concurrency_group="collect").remote(COLLECT)
+    def answered(self) -> None:
+        """Note that the answer has come: what is posted next asks again."""
+        self._answer = None
 
     def _post(self, batch: Batch) -> None:
         self._number += 1
-        self.bytes_sent += sum(map(len, batch.tasks)) + sum(array.nbytes for array in batch.arrays.values())
-        self.agent.post.options(concurrency_group="post").remote(batch)
+        self.bytes_sent += len(batch.tasks) + sum(array.nbytes for array in batch.arrays.values())
+        if self._answer is None:
+            self._answer = self._collect_from.remote(COLLECT, batch)  # one call instead of two
+        else:
+            self._post_to.remote(batch)
 
     def _take_free(self) -> list[str]:
         free, self._free = self._free, []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
 from typing import Any, Self
@@ -18,6 +18,7 @@ from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Answer, Report, facts
 from erlbench.pool.cluster.node import Node
+from erlbench.pool.cluster.placement import Placement
 from erlbench.pool.cluster.store import ClusterStore
 from erlbench.pool.failures import as_error
 from erlbench.pool.options import PoolOptions
@@ -163,89 +164,88 @@ class RayPool:
         freed = self.store.take_freed()
         for array in freed:
             self._objects.pop(array, None)
-        chosen: dict[str, list[Task]] = {}
-        load = {node_id: len(node.sent) for node_id, node in self._nodes.items()}
         for node in self._nodes.values():
             node.free(freed)
+        placement = Placement(list(self._nodes.values()))
         while (lane := self._first_lane()) is not None:
-            task = self._queue.first(lane)
-            assert task is not None
-            seconds = self._seconds.get((task.kind, task.function), inf)
-            room = [
-                node_id for node_id, node in self._nodes.items()
-                if load[node_id] < (node.slots if seconds == inf else node.limit(seconds))
-            ]  # fmt: skip
-            if not room:
-                break
             task = self._queue.pop(lane)
-            best = min(room, key=lambda node_id: self._rank(node_id, task, load[node_id]))
-            chosen.setdefault(best, []).append(task)
-            load[best] += 1
-        for node_id, tasks in chosen.items():
-            self._nodes[node_id].post(tasks, self.store, self._objects)
+            if not placement.place(task, self._seconds.get((task.kind, task.function), inf)):
+                self._queue.again(task)
+                break
+        for node, tasks in placement.chosen.items():
+            self._post(node, tasks)
+
+    def _post(self, node: Node, tasks: Sequence[Task]) -> None:
+        try:
+            node.post(tasks, self.store, self._objects)
+        except ErlbenchError:
+            raise
+        except Exception as error:  # of pickle
+            if len(tasks) > 1:
+                for task in tasks:
+                    self._post(node, [task])
+            else:
+                self._queue.drop(tasks[0].id)
+                self._finished.append(TaskError(f"{name(tasks[0])} cannot be sent to a node: {error}"))
 
     def _first_lane(self) -> bool | None:
         heads = [(self._queue.ready(lane)[0], lane) for lane in (False, True) if self._queue.ready(lane)]
         return min(heads)[1] if heads else None
 
-    def _rank(self, node_id: str, task: Task, load: int) -> tuple[float, float]:
-        """Gradient tasks go where least must be sent, others where least is to be done."""
-        node = self._nodes[node_id]
-        share = load / node.slots
-        return (
-            (node.missing(task), share)
-            if task.gradient and load < node.slots
-            else (inf if task.gradient else 0.0, share)
-        )
-
     def _wait(self, timeout: float) -> None:
         """Take in what the nodes have to say, at most `timeout` seconds."""
         import ray
 
-        by_answer = {node.answer: node_id for node_id, node in self._nodes.items()}
+        by_answer = {node.ask(): node_id for node_id, node in self._nodes.items()}
         by_answer |= {start[2]: node_id for node_id, start in self._starting.items()}
         if not by_answer:
             time.sleep(min(timeout, 0.1))
             return
-        ready, _ = ray.wait(list(by_answer), num_returns=1, timeout=timeout)
+        ready, rest = ray.wait(list(by_answer), num_returns=1, timeout=timeout)
         if ready:
-            more, _ = ray.wait(list(by_answer), num_returns=len(by_answer), timeout=0)
-            for answer in more:
+            if rest:
+                ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+            for answer in ready:
                 if by_answer[answer] in self._nodes:
-                    self._receive(by_answer[answer])
+                    self._receive(by_answer[answer], answer)
                 else:
                     self._admit(by_answer[answer])
             self._dispatch()
+            for node in self._nodes.values():
+                node.ask()  # those that got nothing to do
 
-    def _receive(self, node_id: str) -> None:
+    def _receive(self, node_id: str, answer: Any) -> None:
         import ray
 
         node = self._nodes[node_id]
         try:
-            report: Report = ray.get(node.answer)
+            report: Report = ray.get(answer)
         except ray.exceptions.RayTaskError as error:  # the agent lives: this is a mistake, not a loss
-            node.ask_again()
+            node.answered()
             self._finished.append(TaskError(f"the agent on {node.name} raised {connection.cause(error)}", str(error)))
             return
         except ray.exceptions.RayError as error:
             self._lost(node_id, error)
             return
-        node.ask_again()
-        node.prepared = report.prepared
+        node.answered()
+        news = report.news
+        node.prepared += news.prepared
         if report.epoch != self._epoch:
             return
-        self._events += [replace(event, message=f"{node.name}: {event.message}") for event in report.events]
+        self._events += [replace(event, message=f"{node.name}: {event.message}") for event in news.events]
         if self.device == "auto":
             self.device = report.device
-        for answer in report.answers:
-            self._returned(node, answer)
-        if report.failed is not None:
-            self._finished.append(as_error(f"node {node.name}", report.failed))
+        later = time.monotonic() - report.now  # the nodes' clocks are used for durations only
+        for found in news.answers:
+            self._returned(node, found, later)
+        if news.failed is not None:
+            self._finished.append(as_error(f"node {node.name}", news.failed))
 
-    def _returned(self, node: Node, answer: Answer) -> None:
-        task = node.sent.pop(answer.task)
+    def _returned(self, node: Node, answer: Answer, later: float) -> None:
+        task, result = node.sent.pop(answer.task), answer.result
         self._losses.pop(task.id, None)
-        if answer.failure is not None:
+        if result is None:
+            assert answer.failure is not None
             node.forget_forms()
             self._queue.drop(task.id)
             self._finished.append(as_error("", answer.failure))
@@ -253,14 +253,13 @@ class RayPool:
         for array, value in answer.arrays.items():
             self.store.put(array, value)
         node.made(answer.arrays)
-        end = time.monotonic()  # the nodes' clocks are used for durations only
-        kind = task.kind, task.function
-        mean = self._seconds.get(kind, answer.seconds)
-        self._seconds[kind] = mean + RATE * (answer.seconds - mean)
-        slot = node.first_slot + answer.slot
-        result = Result(task.id, answer.values, answer.references, end - answer.seconds, end, slot)
-        self._queue.finish(result)
-        self._finished.append(result)
+        kind, seconds = (task.kind, task.function), result.end - result.start
+        mean = self._seconds.get(kind, seconds)
+        self._seconds[kind] = mean + RATE * (seconds - mean)
+        start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
+        here = Result(task.id, result.values, result.arrays, start, end, slot, result.second_core)
+        self._queue.finish(here)
+        self._finished.append(here)
 
     # -- nodes that come and go -----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from erlbench.errors import UsageError
 from erlbench.experiment.pool_kind import check_kind, cluster_address
 from erlbench.pool.cluster.agent import Facts
 from erlbench.pool.cluster.connection import objection
+from erlbench.pool.cluster.placement import Placement
 from erlbench.work.replay import Replay, ReplayReader
 from erlbench.work.replica import Extent, read_block, write_block
+from erlbench.work.tasks import Task
 
 HERE = Facts("driver", "0.1.0", "3.11.7", "openblas Haswell", 2**30)
 
@@ -84,3 +87,34 @@ def test_kinds_of_pools():
 def test_other_kinds_are_refused(kind):
     with pytest.raises(UsageError, match="--pool must be process, ray or ray://HOST:PORT"):
         check_kind(kind)
+
+
+class Machine:
+    """A node of `slots` processes with `load` tasks, which lacks `missing` bytes of what any task needs."""
+
+    def __init__(self, first_slot: int, slots: int, load: int = 0, missing: int = 0) -> None:
+        self.first_slot, self.slots, self.sent = first_slot, slots, range(load)
+        self.missing = lambda task: missing
+        self.limit = lambda seconds: 2 * slots
+
+
+def place(nodes: list[Machine], seconds: float, tasks: int, gradient: bool = False) -> list[int]:
+    """How many of so many tasks each node gets."""
+    placement = Placement(nodes)
+    for number in range(tasks):
+        placement.place(Task(number, "es", "m:f", (0,), gradient=gradient), seconds)
+    return [len(placement.chosen.get(node, ())) for node in nodes]
+
+
+def test_rollouts_go_where_least_is_to_be_done_per_process():
+    nodes = [Machine(0, 4, load=4), Machine(4, 4), Machine(8, 8)]
+    assert place(nodes, 0.1, 12) == [0, 4, 8]
+    assert place(nodes, 0.1, 20) == [2, 6, 12]
+    assert place(nodes, 0.1, 100) == [4, 8, 16]  # as many as the limit
+    assert place(nodes, inf, 100) == [0, 4, 8]  # how long they take is not known: none waits there
+
+
+def test_gradient_tasks_go_where_least_must_be_sent():
+    nodes = [Machine(0, 2, missing=10**6), Machine(2, 2, missing=10)]
+    assert place(nodes, 0.1, 2, gradient=True) == [0, 2]
+    assert place(nodes, 0.1, 3, gradient=True) == [1, 2]
