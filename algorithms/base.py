@@ -29,6 +29,7 @@ class Counters:
     timesteps: int = 0  # environment steps of training, the papers' axis
     fitness_timesteps: int = 0  # steps of the mean's own episodes that learning uses
     evaluation_timesteps: int = 0  # steps of the reported policy's evaluations
+    replayed_timesteps: int = 0  # steps made again to get back into an open episode, in no other count
     episodes: int = 0  # training episodes
     generation: int = 0  # updates of the search distribution; episodes for TD3 and SAC
     critic_updates: int = 0
@@ -105,6 +106,7 @@ class Algorithm(ABC):
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
             counters.fitness_timesteps += steps(values)
+        counters.replayed_timesteps += values.get("replayed", 0)
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)
         if "observations" in result.arrays:

@@ -21,7 +21,7 @@ from erlbench.running import machine  # noqa: E402
 
 NAMES = (
     "command_line", "driver", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule",
-    "cluster",
+    "cluster", "verify",
 )  # fmt: skip
 CHOICES = ("OPENBLAS_", "MKL_", "OMP_")  # variables that may change the speed of products
 PEERS = ("stable-baselines3", "evotorch")
@@ -33,7 +33,8 @@ PEERS = ("stable-baselines3", "evotorch")
 def main(names: tuple[str, ...], out: Path | None) -> None:
     """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
 
-    Modules: command_line, driver, tasks_and_workers, rollouts, populations, updates, learning, schedule, cluster.
+    Modules: command_line, driver, tasks_and_workers, rollouts, populations, updates, learning, schedule, cluster,
+    verify.
     """
     import torch
 

@@ -131,7 +131,7 @@ class Playing:
 class Rollout:
     """The steps of an iteration, as the networks see them, and the episode that goes on."""
 
-    def __init__(self, steps: int, observation_size: int, columns: int, statistics: Statistics) -> None:
+    def __init__(self, steps: int, observation_size: int, columns: int, statistics: Statistics, replayed: int) -> None:
         self.observations = np.empty((steps, observation_size), np.float32)
         self.actions = np.empty((steps, columns), np.float32)
         self.rewards = np.empty(steps, np.float32)
@@ -145,6 +145,7 @@ class Rollout:
         self.seed = -1  # of the episode that goes on
         self.observation = np.empty(0)  # where it stands
         self.actions_to_replay = np.empty((0, columns), np.float32)
+        self.replayed = replayed  # steps that were made again before the first one
 
     def count(self, episode: Playing) -> None:
         """Report an episode."""
@@ -183,7 +184,8 @@ def collect(
     else:
         episode = Playing(env, limit, settings["seed"])
         episode.replay(inputs["actions"], inputs["observation"])
-    rollout = Rollout(settings["steps"], sizes[0], 1 if problem.discrete else sizes[-1], statistics)
+    replayed = len(episode.actions)
+    rollout = Rollout(settings["steps"], sizes[0], 1 if problem.discrete else sizes[-1], statistics, replayed)
     observation = statistics.normalised(episode.observation)
     for step in range(settings["steps"]):
         rollout.observations[step], rollout.starts[step] = observation, not episode.actions

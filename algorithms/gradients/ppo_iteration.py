@@ -46,7 +46,8 @@ def iteration(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, 
     left of the budget afterwards, from 1 to 0), `updates` (gradient steps so far) and `seed` (of the episode that goes
     on, -1 if there is none). Inputs: `learner` and `statistics` (see `erlbench.algorithms.ppo`), and `actions`
     and `observation` of the episode that goes on.
-    Values: `returns` and `lengths` of the episodes that ended, `steps`, `critic_updates`, `actor_updates`, `seed` (of
+    Values: `returns` and `lengths` of the episodes that ended, `steps`, `replayed`
+    (steps made again to get back into the episode that goes on), `critic_updates`, `actor_updates`, `seed` (of
     the episode that goes on) and `metrics`. Arrays: `learner`, `actor`, `statistics`, `actions`, `observation`.
     A NaN or infinite value raises `NumericalError`.
     """
@@ -72,6 +73,7 @@ def iteration(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, 
         "returns": rollout.returns,
         "lengths": rollout.lengths,
         "steps": settings["steps"],
+        "replayed": rollout.replayed,
         "critic_updates": updates,
         "actor_updates": updates,
         "seed": rollout.seed,

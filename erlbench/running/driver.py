@@ -19,6 +19,7 @@ from erlbench.envs.registry import EnvSpec
 from erlbench.errors import CellError, Interrupted
 from erlbench.policy import PolicySpec, serialise_policy
 from erlbench.pool import Pool
+from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
 from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
@@ -35,6 +36,7 @@ NODES = ("node joined", "node lost", "node refused")  # events that the user is 
 SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 CORE_TYPES = (
     ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
+    Asynchrony,
 )  # fmt: skip
 
 
@@ -312,6 +314,7 @@ class Driver:
             "files": self.recorder.state(),
             "pool": self.pool.state(),
             "last_return": self.last_return,
+            "asynchrony": self.recorder.asynchrony,
             "asked": {task_id: [asked.generation, asked.critic_updates] for task_id, asked in self._asked.items()},
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
@@ -347,6 +350,7 @@ class Driver:
             self.pool.store.put(ref.name, arrays[ref.name])
             self._known[ref.name] = ref
         self.recorder.restore(payload["files"])
+        self.recorder.asynchrony = payload.get("asynchrony") or self.recorder.asynchrony
         self.algorithm.restore(payload["algorithm"])
         self.evaluator.state = payload["evaluation"]
         self.pool.restore(payload["pool"])

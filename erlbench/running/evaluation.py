@@ -94,6 +94,7 @@ class Evaluator:
             "final": int(final),
             "timesteps": counters.timesteps,
             "fitness_timesteps": counters.fitness_timesteps,
+            "replayed_timesteps": counters.replayed_timesteps,
             "episodes": counters.episodes,
             "generation": counters.generation,
             "critic_updates": counters.critic_updates,

@@ -12,6 +12,7 @@ from typing import Any
 
 from erlbench.algorithms.base import Counters
 from erlbench.errors import CellError
+from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.clock import Clock
 from erlbench.running.csv_file import CsvFile
 from erlbench.running.results import checksum
@@ -23,6 +24,7 @@ EVAL_COLUMNS = (
     "timesteps",
     "fitness_timesteps",
     "evaluation_timesteps",
+    "replayed_timesteps",
     "episodes",
     "generation",
     "critic_updates",
@@ -72,6 +74,7 @@ class Recorder:
         self.tasks = CsvFile(folder / "tasks.csv", TASK_COLUMNS)
         self.train = CsvFile(folder / "train.csv", None)
         self.events = CsvFile(folder / "events.csv", EVENT_COLUMNS)
+        self.asynchrony = Asynchrony()
 
     @property
     def files(self) -> dict[str, CsvFile]:
@@ -115,8 +118,15 @@ class Recorder:
         asked: Asked | None = None,
         now: Counters | None = None,
     ) -> None:
-        """A finished task, to tasks.csv; `now` is what has been counted before it is told."""
+        """A finished task, to tasks.csv; `asked` and `now`, what has been counted before it is told, of training."""
         values = result.values
+        staleness = critic_lag = None
+        if asked and now:
+            staleness = now.generation - asked.generation
+            critic_lag = now.critic_updates - asked.critic_updates
+            self.asynchrony.worked(result.end - result.start, result.second_core)
+            if steps(values):
+                self.asynchrony.played(staleness, critic_lag, result.start - asked.ready)
         self.tasks.write(
             {
                 "task": result.task,
@@ -130,8 +140,8 @@ class Recorder:
                 "actor_updates": values.get("actor_updates", 0),
                 "second_core_s": result.second_core,
                 "ready_s": clock.since_start(asked.ready) if asked else None,
-                "staleness": now.generation - asked.generation if asked and now else None,
-                "critic_lag": now.critic_updates - asked.critic_updates if asked and now else None,
+                "staleness": staleness,
+                "critic_lag": critic_lag,
             }
         )
 
@@ -159,6 +169,7 @@ class Recorder:
                 "critic_updates": counters.critic_updates,
                 "actor_updates": counters.actor_updates,
                 **metrics,
+                **self.asynchrony.row(counters, clock.train),
             }
         )
 

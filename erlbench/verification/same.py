@@ -9,7 +9,10 @@ from erlbench.running.results import POLICY
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
 
 # What differs between two equal runs: times, and which process had a task.
-MEASURED = frozenset({"train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "process"})
+MEASURED = frozenset({
+    "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "process", "queueing_median_s",
+    "queueing_90_s", "busy_processes", "second_cores",
+})  # fmt: skip
 
 
 def same(run: Files, other: Files) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -102,10 +103,11 @@ def test_pairs(folders, final):
 def test_aggregate_beside_rliable(folders, final):
     table = read(folders, "aggregate").set_index("name")
     scores = {name: np.stack([final[env, name] for env in FINAL], axis=1) for name in ("base", "better", "same")}
-    means = scores["base"].mean(axis=0)
+    scale = pd.read_csv(files("erlbench.reporting") / "normalisation.csv").set_index("env").loc[list(FINAL)]
+    random, reference = scale["random"].to_numpy(), scale["reference"].to_numpy()
     for name, row in table.iterrows():
         assert row["runs"] == 2 * RUNS
-        assert row["iqm"] == pytest.approx(metrics.aggregate_iqm(scores[name] / means))
+        assert row["iqm"] == pytest.approx(metrics.aggregate_iqm((scores[name] - random) / (reference - random)))
         assert row["iqm_low"] < row["iqm"] < row["iqm_high"]
         if name != "base":
             expected = metrics.probability_of_improvement(scores[name], scores["base"])

@@ -38,10 +38,12 @@ def make_run(
     simulated: bool = False,
     device: str = "cpu",
     generations: int = 0,
+    fitness: int = 0,
 ) -> Path:
     """One run whose evaluations at `steps` (default: every 1000 from 0) have the means `returns`.
 
-    Warm-up steps take a tenth of the time and have no critic updates. `tasks`: (kind, process, start, end, updates).
+    Warm-up steps take a tenth of the time and have no critic updates. There are `fitness` fitness steps for each
+    training step. `tasks`: (kind, process, start, end, updates).
     """
     steps = list(steps) if steps is not None else [1000 * i for i in range(len(returns))]
     timesteps = steps[-1] if steps else 0
@@ -53,8 +55,8 @@ def make_run(
         return (min(step, warmup) * 0.1 + max(0, step - warmup)) * seconds_per_step
 
     rows = [
-        [i, step, 2 * step, 2000 * (i + 1), 2 * (i + 1), i, max(0, step - warmup), max(0, step - warmup), seconds(step),
-         seconds(step) * 1.5, float(value), 1.0, f"{value - 1!r} {value + 1!r}", "1000 1000"]
+        [i, step, fitness * step, 2000 * (i + 1), 2 * (i + 1), i, max(0, step - warmup), max(0, step - warmup),
+         seconds(step), seconds(step) * 1.5, float(value), 1.0, f"{value - 1!r} {value + 1!r}", "1000 1000"]
         for i, (step, value) in enumerate(zip(steps, map(float, returns), strict=True))
     ]  # fmt: skip
     write_csv(folder / "eval.csv", EVAL, rows)

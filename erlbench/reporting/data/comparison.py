@@ -61,6 +61,19 @@ class Cell:
         return replace(self, label=f"{self.label}, failed: {how}", runs=tuple(runs))
 
     @property
+    def has_fitness_steps(self) -> bool:
+        """Whether a run learnt from steps that the budget does not count."""
+        return any(run.evaluations.learning_steps[-1] > run.evaluations.timesteps[-1] for run in self.done)
+
+    def within(self, learning_steps: int) -> Cell:
+        """The cell as it was after so many training and fitness steps together: by the last evaluation before."""
+        runs = []
+        for run in self.done:
+            known = int((run.evaluations.learning_steps <= learning_steps).sum())
+            runs.append(replace(run, evaluations=run.evaluations.head(max(1, known))))
+        return replace(self, label=f"{self.label}, fitness steps counted", runs=tuple(runs))
+
+    @property
     def scores(self) -> Array:
         """The score of each run that counts and has one (runs,)."""
         values = np.array([METRICS[self.metric].of(run.evaluations) for run in self.done], dtype=np.float64)

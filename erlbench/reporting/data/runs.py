@@ -42,12 +42,24 @@ class Evaluations:
     actor_updates: Array
     evaluation_timesteps: Array
     final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
+    replayed_timesteps: Array  # made again to get back into an open episode
     generation_steps: float = 0.0  # that a paper counts for a generation, whatever it plays; 0: it counts steps
 
     @property
     def nominal(self) -> Array:
         """Steps as the paper counts them."""
         return self.generation * self.generation_steps if self.generation_steps else self.timesteps
+
+    @property
+    def learning_steps(self) -> Array:
+        """Training steps and fitness steps: all that the algorithm learns from."""
+        return self.timesteps + np.nan_to_num(self.fitness_timesteps)
+
+    @property
+    def all_steps(self) -> Array:
+        """All steps of the simulator."""
+        more = np.nan_to_num(self.evaluation_timesteps) + np.nan_to_num(self.replayed_timesteps)
+        return np.asarray(self.learning_steps + more, dtype=np.float64)
 
     def __len__(self) -> int:
         return len(self.timesteps)
@@ -206,7 +218,7 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
     required = "timesteps", "train_time_s", "return_mean"
     optional = (
         "critic_updates", "fitness_timesteps", "generation", "episodes", "actor_updates", "evaluation_timesteps",
-        "final",
+        "final", "replayed_timesteps",
     )  # fmt: skip
     columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
     if columns is None:

@@ -12,7 +12,7 @@ from erlbench.reporting.data.runs import Array, Run
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
-OPTIONAL = "critic_updates", "timesteps", "ready_s", "staleness", "critic_lag"
+OPTIONAL = "critic_updates", "timesteps", "ready_s", "staleness", "critic_lag", "second_core_s"
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class Timeline:
     end: Array
     critic_updates: Array
     timesteps: Array
-    ready: Array  # when a task could have begun; NaN where the file does not say, as in the next two
+    ready: Array  # when a task could have begun; NaN where the file does not say, as in the next three
     staleness: Array  # updates of the search distribution between asking for a task and telling its result
     critic_lag: Array  # critic updates in the same span
+    second_core: Array  # seconds for which a gradient task used a second core, too
 
     @property
     def processes(self) -> list[int]:

@@ -67,10 +67,6 @@ def time_unit(seconds: float) -> tuple[str, float]:
     return fitting[-1] if fitting else TIME_UNITS[0]
 
 
-def _all_steps(e: Evaluations) -> Array:
-    return e.timesteps + np.nan_to_num(e.fitness_timesteps) + np.nan_to_num(e.evaluation_timesteps)
-
-
 AXES = {
     "timesteps": Axis(
         "Training steps", "training steps", lambda e: e.timesteps, "timesteps",
@@ -82,8 +78,8 @@ AXES = {
         nominal=True,
     ),
     "all-steps": Axis(
-        "All simulator steps", "all simulator steps", _all_steps, None,
-        "Training steps, steps that measure the mean for learning, and steps of the evaluations.",
+        "All simulator steps", "all simulator steps", lambda e: e.all_steps, None,
+        "Training steps, steps that measure the mean for learning, steps of the evaluations, and PPO's replayed ones.",
     ),
     "time": Axis(
         "Training time", "training time without evaluation", lambda e: e.train_time_s, "train_time_s",

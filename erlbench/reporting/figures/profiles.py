@@ -8,19 +8,20 @@ import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.figures import style
-from erlbench.reporting.statistics.baseline import label, relative_scores
 from erlbench.reporting.statistics.estimates import performance_profile
+from erlbench.reporting.statistics.normalised import normalised
 
 
 def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
     """Run-score distributions over all environments (Agarwal et al. 2021).
 
-    Draws nothing, and returns no sentences, without a positive baseline in two environments or with single runs only.
+    Draws nothing, and returns no sentences, without scores that can be pooled (`normalised`) or with single runs only.
     """
-    scores = relative_scores(comparison)
+    pooled = normalised(comparison)
+    scores = pooled.scores
     if len(scores) < 2 or max(len(values) for own in scores.values() for values in own) < 2:
         return []
-    name, values = label(comparison), [np.concatenate(own) for own in scores.values()]
+    values = [np.concatenate(own) for own in scores.values()]
     labels = {cell.name: cell.label for group in comparison.groups for cell in group.cells if cell.exists}
     order = list(labels)
     thresholds = np.linspace(min(0.0, *map(np.min, values)), 1.02 * max(map(np.max, values)), 400)
@@ -30,11 +31,11 @@ def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
             look = style.line_style(order.index(entry))
             shown = f"{labels[entry]} ({own.size} runs)"
             axes.plot(thresholds, performance_profile(own, thresholds), **look, markevery=40, label=shown)
-        axes.set(xlabel=f"Return relative to the mean of {name}", ylabel="Share of runs above", ylim=(-0.02, 1.02))
+        axes.set(xlabel=pooled.axis, ylabel="Share of runs above", ylim=(-0.02, 1.02))
         figure.legend(loc="outside lower center", ncols=style.legend_columns(len(scores)))
         style.save(figure, path)
     environments = ", ".join(group.env for group in comparison.groups if group.cell(comparison.baseline))
     return [
-        f"Performance profile: share of all runs on {environments} whose final return, divided by the mean of {name} "
-        f"in its environment, is above the threshold; after {comparison.budget}."
+        f"Performance profile: share of all runs on {environments} whose final return is above the threshold; "
+        f"returns: {pooled.words}; after {comparison.budget}."
     ]

@@ -19,9 +19,9 @@ from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import averaged
 from erlbench.reporting.figures.references import behind, reference_label
 from erlbench.reporting.figures.timelines import kind_colour, kind_name, kind_order
-from erlbench.reporting.statistics.baseline import label, relative_scores
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, curve
 from erlbench.reporting.statistics.estimates import performance_profile
+from erlbench.reporting.statistics.normalised import normalised
 
 RUN_POINTS = 40
 CURVE_POINTS = 60
@@ -116,8 +116,9 @@ class ChartData:
 
 
 def profile_chart(comparison: Comparison) -> Chart | None:
-    """Performance profiles relative to the baseline; None where there are none."""
-    scores = relative_scores(comparison)
+    """Performance profiles; None where there are none."""
+    pooled = normalised(comparison)
+    scores = pooled.scores
     if len(scores) < 2:
         return None
     values = {name: np.concatenate(own) for name, own in scores.items()}
@@ -130,8 +131,7 @@ def profile_chart(comparison: Comparison) -> Chart | None:
          "y": _round(performance_profile(own, x))}
         for name, own in values.items()
     ]  # fmt: skip
-    words = f"Return relative to the mean of {label(comparison)}"
-    return Chart("profile", {"x": _round(x), "lines": lines, "xlabel": words, "ylabel": "Share of runs above"})
+    return Chart("profile", {"x": _round(x), "lines": lines, "xlabel": pooled.axis, "ylabel": "Share of runs above"})
 
 
 def timeline_chart(timelines: Sequence[Timeline], labels: Sequence[str]) -> Chart:

@@ -10,7 +10,6 @@ from typing import Any
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Published
-from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.model import Block, Chart, Document, Figure, Heading, Link, Table, Text
@@ -62,7 +61,7 @@ class Maker:
         """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures."""
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
-        tables = [*first, *_tables(comparison, self.published, self.warn, self.options)]
+        tables = [*first, *self._tables(comparison)]
         figures = [*self._curves(comparison, folder), *self._others(comparison, folder)]
         for group in comparison.groups:
             name = comparison.slug(group)
@@ -104,13 +103,32 @@ class Maker:
             return [], []
         timelines, labels = [], []
         for cell in [cell for cell in group.cells if cell.runs][:MOST_PANELS]:
-            run = _representative(cell)
-            if run.path not in self.read:
-                self.read[run.path] = load_timeline(run, self.warn)
-            if (timeline := self.read[run.path]) is not None:
+            if (timeline := self._timeline(cell)) is not None:
                 timelines.append(timeline)
                 labels.append(cell.label)
         return timelines, labels
+
+    def _timeline(self, cell: Cell) -> Timeline | None:
+        """The tasks of the run that stands for a cell: the first that is done, else the first."""
+        if not cell.runs:
+            return None
+        run = (cell.done or cell.runs)[0]
+        if run.path not in self.read:
+            self.read[run.path] = load_timeline(run, self.warn)
+        return self.read[run.path]
+
+    def _tables(self, comparison: Comparison) -> list[Table[Any]]:
+        kind, published, options = comparison.kind, self.published, self.options
+        tables: list[Table[Any] | None] = []
+        if kind in ("scores", "curves", "all"):
+            tables += [scores_table(comparison, published), references_table(comparison, published.references)]
+            if options.reach is not None:
+                tables.append(reach_table(comparison, options.reach, published, self.warn))
+        if kind in ("scores", "all"):
+            tables += [pairs_table(comparison), aggregate_table(comparison), metrics_table(comparison)]
+        if kind in ("time", "all"):
+            tables.append(times_table(comparison, published, self.warn, self._timeline))
+        return [table for table in tables if table is not None]
 
 
 def _head(comparison: Comparison) -> Iterator[Block]:
@@ -131,25 +149,7 @@ def _noted(block: Table[Any] | Figure, note: str) -> Table[Any] | Figure:
     return replace(block, remarks=(*block.remarks, note)) if block.name in ("scores", "times") else block
 
 
-def _tables(comparison: Comparison, published: Published, warn: Warn, options: Options) -> list[Table[Any]]:
-    kind = comparison.kind
-    tables: list[Table[Any] | None] = []
-    if kind in ("scores", "curves", "all"):
-        tables += [scores_table(comparison, published), references_table(comparison, published.references)]
-        if options.reach is not None:
-            tables.append(reach_table(comparison, options.reach, published, warn))
-    if kind in ("scores", "all"):
-        tables += [pairs_table(comparison), aggregate_table(comparison), metrics_table(comparison)]
-    if kind in ("time", "all"):
-        tables.append(times_table(comparison, published, warn))
-    return [table for table in tables if table is not None]
-
-
 def _figure(name: str, title: str, caption: list[str], chart: Chart | None = None) -> Iterator[Figure]:
     """The figure, unless nothing was drawn and there is no caption."""
     if caption:
         yield Figure(name, title, caption[0], tuple(caption[1:]), chart=chart)
-
-
-def _representative(cell: Cell) -> Run:
-    return (cell.done or cell.runs)[0]

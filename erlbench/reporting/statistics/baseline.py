@@ -98,21 +98,3 @@ def label(comparison: Comparison) -> str:
 def groups_with_baseline(comparison: Comparison) -> list[Group]:
     """The environments in which the baseline has a score."""
     return [group for group in comparison.groups if len(cell_scores(group, comparison.baseline))]
-
-
-def relative_scores(comparison: Comparison) -> dict[str, list[Array]]:
-    """The scores of each entry divided by the baseline's mean in their environment: by name, an array per environment.
-
-    Empty with fewer than two environments or where a mean of the baseline is not positive; without the entries that
-    lack an environment.
-    """
-    groups = groups_with_baseline(comparison)
-    means = [estimates.mean(cell_scores(group, comparison.baseline)) for group in groups]
-    if len(groups) < 2 or min(means) <= 0:
-        return {}
-    result = {}
-    for cell in (cell for cell in groups[0].cells if cell.exists):
-        own = [cell_scores(group, cell.name) / mean for group, mean in zip(groups, means, strict=True)]
-        if all(len(scores) for scores in own):
-            result[cell.name] = own
-    return result

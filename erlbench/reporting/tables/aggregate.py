@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from erlbench.reporting.data.comparison import Cell, Comparison
-from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import cell_scores, groups_with_baseline, label, relative_scores
+from erlbench.reporting.statistics.baseline import cell_scores, groups_with_baseline, label
 from erlbench.reporting.statistics.intervals import bootstrap_interval
+from erlbench.reporting.statistics.normalised import FIXED, Interval, Normalised, normalised
 
-Interval = tuple[float, float, float]  # value, low, high
 NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
 
 
@@ -36,7 +35,7 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
     groups = groups_with_baseline(comparison)
     if len(groups) < 2:
         return None
-    name, environments = label(comparison), tuple(group.env for group in groups)
+    name, environments, pooled = label(comparison), tuple(group.env for group in groups), normalised(comparison)
     columns: list[Column[Aggregate]] = [
         Column("Environments", lambda row: " ".join(row.environments), lambda envs: f"{len(envs.split())} environments",
                words=True),
@@ -45,45 +44,38 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         Column("Runs", lambda row: row.runs, str),
         Column(f"P(better than {name})", lambda row: row.better, interval,
                name=("probability_of_improvement", "probability_low", "probability_high")),
-        Column(f"IQM relative to {name}", lambda row: row.iqm, interval, name=("iqm", "iqm_low", "iqm_high")),
+        Column("IQM" if pooled.how == FIXED else f"IQM relative to {name}", lambda row: row.iqm, interval,
+               name=("iqm", "iqm_low", "iqm_high")),
+        Column("Scale", lambda row: pooled.how, shown=False),
     ]  # fmt: skip
     remarks = (
         f"Final returns on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
-        f"averaged over environments. IQM: interquartile mean of all returns, each divided by {name}'s mean in its "
-        "environment; every environment weighs the same"
-        + ("." if relative_scores(comparison) else f" (left out: {name}'s mean is not positive everywhere)."),
-        f"In brackets 95 % bootstrap intervals: 1,000 resamples of runs within algorithm and environment, of {name}'s "
-        "runs, too; none where an environment has a single run.",
+        "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
+        + (f"{pooled.words}." if pooled.scores else f"left out: {name}'s mean is not positive everywhere."),
+        "In brackets 95 % bootstrap intervals: 1,000 resamples of runs within algorithm and environment, and of the "
+        "baseline's where it is part of the number; none where an environment has a single run.",
     )
-    return Table("aggregate", comparison.heading("all environments"), columns, _rows(comparison), remarks)
+    rows = _rows(comparison, pooled)
+    return Table("aggregate", comparison.heading("all environments"), columns, rows, remarks)
 
 
-def _rows(comparison: Comparison) -> list[Aggregate]:
-    groups, relative = groups_with_baseline(comparison), relative_scores(comparison)
+def _rows(comparison: Comparison, pooled: Normalised) -> list[Aggregate]:
+    groups = groups_with_baseline(comparison)
     bases = [cell_scores(group, comparison.baseline) for group in groups]
     rows = []
     for cell in (cell for cell in groups[0].cells if cell.exists):
         own = [cell_scores(group, cell.name) for group in groups]
         if not all(len(scores) for scores in own):
             continue
-        better, iqm = NO_INTERVAL, NO_INTERVAL
+        better = NO_INTERVAL
         if cell.name != comparison.baseline:
             spread = bootstrap_interval(_improvement_of_first_half, [*own, *bases])
             better = estimates.probability_of_improvement(own, bases), *spread
-        if scaled := relative.get(cell.name):
-            iqm = estimates.iqm_over_environments(scaled), *_relative_interval(cell.name, own, comparison, bases)
+        iqm = pooled.iqm(cell.name) if pooled.scores else NO_INTERVAL
         envs = tuple(group.env for group in groups)
         rows.append(Aggregate(cell, envs, sum(map(len, own)), better, iqm))
     return rows
-
-
-def _relative_interval(name: str, own: list[Array], comparison: Comparison, bases: list[Array]) -> tuple[float, float]:
-    """Of the relative IQM; the baseline's runs are resampled, too: their mean is no constant."""
-    if name == comparison.baseline:
-        return bootstrap_interval(lambda scores: estimates.relative_iqm(scores, scores), own)
-    half = len(own)
-    return bootstrap_interval(lambda scores: estimates.relative_iqm(scores[:half], scores[half:]), [*own, *bases])
 
 
 def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:

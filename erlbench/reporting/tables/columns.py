@@ -9,6 +9,7 @@ from typing import Protocol
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.documents.formats import NONE, fraction
 from erlbench.reporting.documents.model import Column
+from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.metrics import updates_per_step
 
 
@@ -46,6 +47,16 @@ def updates() -> Column[CellRow]:
         name=("critic_updates_per_step", "actor_updates_per_step"),
         note="gradient updates of the critic and of the actor per training step of the whole run, mean over runs.",
     )  # fmt: skip
+
+
+def learning_steps(cell: Cell) -> float:
+    """Training and fitness steps of a cell's finished runs, mean over runs; NaN without one."""
+    return mean([run.evaluations.learning_steps[-1] for run in cell.done])
+
+
+def all_steps(cell: Cell) -> float:
+    """All simulator steps of a cell's finished runs, likewise."""
+    return mean([run.evaluations.all_steps[-1] for run in cell.done])
 
 
 def finite(function: Callable[[float], str]) -> Callable[[float], str]:

@@ -15,7 +15,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import mean_interval, share_between_extremes, tolerance_interval
 from erlbench.reporting.statistics.metrics import max_of_average
-from erlbench.reporting.tables.columns import identity
+from erlbench.reporting.tables.columns import all_steps, identity
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
         Column("Fitness steps", _fitness_steps, steps, name="fitness_timesteps_mean",
                note="steps that the learning spent on the mean's own episodes besides the training steps that the "
                     "budget counts."),
+        Column("All steps", lambda row: all_steps(row.cell), steps, name="all_timesteps_mean",
+               note="all steps of the simulator: training, fitness, evaluations, and what PPO replays to get back into "
+                    "an episode."),
     ]  # fmt: skip
     remarks = ["Mean ± sample standard deviation over the n finished runs of n planned."]
     if (fewest := min((len(row.cell.done) for row in rows if len(row.cell.done) > 1), default=0)) > 1:

@@ -26,7 +26,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_cells, label
 from erlbench.reporting.statistics.significance import LEVEL
-from erlbench.reporting.tables.columns import identity, status, updates
+from erlbench.reporting.tables.columns import identity, learning_steps, status, updates
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,31 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         for group in comparison.groups for cell in group.cells
     ]  # fmt: skip
     if comparison.baseline or comparison.kind == "all":
-        rows += [_with_failed(comparison, row) for row in rows if row.cell.failed]
+        failed = [_again(comparison, row, row.cell.with_failed(comparison.failed)) for row in rows if row.cell.failed]
+        rows += [*_fitness_counted(comparison, rows), *failed]
     order = {id(group): i for i, group in enumerate(comparison.groups)}
     rows.sort(key=lambda row: order[id(row.group)])
     remarks = [*_score_notes(comparison), *_test_notes(comparison, rows)]
     if comparison.published:
         remarks += _published_notes(comparison, rows)
     columns: list[Column[Score]] = [
-        *identity(comparison), *_own(), *_against(comparison, rows), *_paper(comparison), *_references(rows), updates(),
-        status(),
+        *identity(comparison), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
+        *_references(rows), updates(), status(),
     ]  # fmt: skip
     return Table("scores", comparison.heading("final return"), columns, rows, remarks)
 
 
-def _with_failed(comparison: Comparison, row: Score) -> Score:
-    """The row that counts the failed runs, too; it is not tested, so that nothing is tested twice."""
-    cell = row.cell.with_failed(comparison.failed)
+def _again(comparison: Comparison, row: Score, cell: Cell) -> Score:
+    """A second row of a cell, counted otherwise; it is not tested, so that nothing is tested twice."""
     base = row.group.cell(comparison.baseline)
     return replace(row, cell=cell, versus=replace(compare_cells(cell, base), p=math.nan))
+
+
+def _fitness_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
+    """Where an algorithm learns from more steps than the budget counts: its score when these fill the budget."""
+    for row in rows:
+        if row.cell.has_fitness_steps and not row.cell.nominal:
+            yield _again(comparison, row, row.cell.within(row.cell.own_timesteps or row.group.total_timesteps))
 
 
 def _own() -> list[Column[Score]]:
@@ -87,6 +94,16 @@ def _own() -> list[Column[Score]]:
         Column("IQM", lambda row: estimates.iqm(row.cell.scores), number, shown=False),
         Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.cell.scores), shown=False),
     ]  # fmt: skip
+
+
+def _steps(rows: Sequence[Score]) -> Column[Score]:
+    return Column(
+        "Steps learnt from", lambda row: learning_steps(row.cell), steps, name="learning_timesteps",
+        shown=any(row.cell.has_fitness_steps for row in rows),
+        note="training steps, which the budget counts, and fitness steps, which it does not; mean over runs. The row "
+        "'fitness steps counted' has the score of the last evaluation before both together filled the budget; it is "
+        "not tested.",
+    )  # fmt: skip
 
 
 def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Score]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,16 +14,23 @@ from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import NONE, exact, percent, plus_minus, text
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import label
 from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_per_million_after
+from erlbench.reporting.tables.asynchrony import asynchrony, second_cores
 from erlbench.reporting.tables.columns import identity, status, updates
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
+Tasks = Callable[[Cell], Timeline | None]
 PER_EPISODE = "seconds_per_episode"  # the statistic of studies of papers that measure it
+
+
+def _no_tasks(cell: Cell) -> Timeline | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,15 @@ class Time:
     base: Times | None  # None for the baseline itself, and without one
     published: Number | None
     saved: Number | None
+    timeline: Timeline | None  # of the run that stands for the cell
 
 
-def times_table(comparison: Comparison, published: Published, warn: Warn) -> Table[Time]:
-    """Minutes per million steps over the whole run and after the warm-up, against baseline and paper."""
-    rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn)]
+def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table[Time]:
+    """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
+
+    `timeline` gives the tasks of the run that stands for a cell.
+    """
+    rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn, timeline)]
     base, shown = label(comparison), comparison.published
     versus = [f"vs {base}, whole", f"vs {base}, after"]
     columns: list[Column[Time]] = [
@@ -73,13 +84,15 @@ def times_table(comparison: Comparison, published: Published, warn: Warn) -> Tab
         Column("Published vs its baseline", lambda row: -row.saved.value if row.saved else math.nan, percent,
                name="published_change_pct", shown=shown),
         updates(),
+        *asynchrony(lambda row: row.timeline),
         status(),
     ]  # fmt: skip
-    remarks = tuple(_notes(comparison, [steps for row in rows for steps in row.own.after_steps if steps]))
+    after_steps = [steps for row in rows for steps in row.own.after_steps if steps]
+    remarks = (*_notes(comparison, after_steps), *_second_core_notes(rows))
     return Table("times", f"{comparison.title}: training minutes per million steps", columns, rows, remarks)
 
 
-def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn) -> Iterator[Time]:
+def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Time]:
     times = {cell.name: cell_times(cell, warn) for cell in group.cells if cell.exists}
     for cell in group.cells:
         own = times[cell.name] if cell.exists else Times((), (), ())
@@ -88,7 +101,7 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
             published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
             for statistic in ("time_min", "time_reduction_pct")
         )
-        yield Time(group, cell, own, base, paper, saved)
+        yield Time(group, cell, own, base, paper, saved, timeline(cell))
 
 
 def _per_episode(cell: Cell) -> tuple[float, ...]:
@@ -151,6 +164,16 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     if comparison.published:
         yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
         yield from environment_notes(comparison.groups)
+
+
+def _second_core_notes(rows: list[Time]) -> Iterator[str]:
+    """Which times had more cores than processes."""
+    used = {row.cell.label: second_cores(row.timeline) for row in rows if row.timeline}
+    if several := [f"{label} ({mean:.2f} in the mean)" for label, mean in used.items() if mean > 0]:
+        yield (
+            f"Gradient tasks of {', '.join(several)} used a second core while one was idle: these are times of more "
+            "cores than processes. `--one-core` runs without."
+        )
 
 
 def _too_few_processes(run: Run) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from erlbench.reporting.data.comparison import Cell, Comparison, Group
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, count, number, share, text
+from erlbench.reporting.documents.formats import count, number, share, text
 from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.tables.asynchrony import asynchrony
 from erlbench.reporting.tables.columns import identity, status
 
 
@@ -42,15 +41,7 @@ def utilisation_table(
         Column("Processes", lambda row: len(row.timeline.processes) if row.timeline else math.nan, count),
         Column("Span", lambda row: _span(row.timeline), number, name="span_s", unit="s",
                note="from the first to the last training task."),
-        Column("Busy", lambda row: _average(row.timeline), share, name="utilisation",
-               note="share of the span during which a process worked, mean over processes."),
-        Column("Staleness", partial(_spread, what="staleness"), _pair, name=("staleness_median", "staleness_90"),
-               note="updates of the search distribution between asking for an individual's episodes and telling their "
-               "result: median and 90 % quantile."),
-        Column("Critic lag", partial(_spread, what="critic_lag"), _pair, name=("critic_lag_median", "critic_lag_90"),
-               note="critic updates in the same span, likewise."),
-        Column("Queueing", partial(_spread, what="queueing"), _pair, name=("queueing_median", "queueing_90"), unit="s",
-               note="from when a task that played episodes could have begun to its begin, likewise."),
+        *asynchrony(lambda row: row.timeline),
         *(Column(kind, partial(_share, kind=kind), share, name=f"share_{kind}") for kind in kinds),
         *(Column(f"Process {process}", partial(_busy, process=process), share, name=f"utilisation_{process}",
                  shown=False) for process in processes),
@@ -65,26 +56,6 @@ def utilisation_table(
 
 def _span(timeline: Timeline | None) -> float:
     return timeline.span[1] - timeline.span[0] if timeline else math.nan
-
-
-def _average(timeline: Timeline | None) -> float:
-    if timeline is None:
-        return math.nan
-    busy = timeline.utilisation()
-    return sum(busy.values()) / len(busy)
-
-
-def _spread(row: Use, what: str) -> tuple[float, float]:
-    """The median and the 90 % quantile over the tasks that played episodes."""
-    if row.timeline is None:
-        return math.nan, math.nan
-    all_values = row.timeline.start - row.timeline.ready if what == "queueing" else getattr(row.timeline, what)
-    values = row.timeline.individuals(all_values)
-    return (float(np.median(values)), float(np.quantile(values, 0.9))) if len(values) else (math.nan, math.nan)
-
-
-def _pair(median: float, most: float) -> str:
-    return NONE if math.isnan(median) else f"{median:.3g}, {most:.3g}"
 
 
 def _share(row: Use, kind: str) -> float:

@@ -5,6 +5,7 @@ import pytest
 from erlbench.reporting.data.comparison import compare
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.tables.times import times_table
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -36,7 +37,35 @@ def test_minutes_per_million_against_baseline_and_paper(tmp_path):
     assert "Extrapolated to 1,000,000 training steps from runs of 2,000 steps." in notes
     assert "Measured on Test CPU, 8 cores, no GPU, 1 thread(s) per process." in notes
     row = next(row for row in ([cell.text for cell in cells] for cells in table.cells) if row[1] == "AES-RL")
-    assert row[-4:] == ["83", "−82.1 %", "0.75 + 0.75", "1 not run"]  # 1,500 updates in 2,000 steps
+    assert row[-9:-6] == ["83", "−82.1 %", "0.75 + 0.75"]  # 1,500 updates in 2,000 steps
+    assert row[-6:] == ["–"] * 5 + ["1 not run"]  # no tasks are asked for
+
+
+def test_asynchrony_and_second_cores_stand_beside_the_times(tmp_path):
+    """Two processes for 10 s: 7.5 busy seconds each, four tasks late by 0 to 3 updates, a second core for 2 s."""
+    for seed, name in ((0, "cem-rl"), (0, "aes-rl")):
+        path = make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 1, 2], processes=2)
+    header = "task,kind,process,worker,start_s,end_s,timesteps,critic_updates,actor_updates,second_core_s,ready_s,"
+    lines = [
+        "0,es,0,0,0.0,5.0,100,0,0,0.0,0.0,0,0", "1,es,1,1,0.0,5.0,100,0,0,0.0,0.0,1,10",
+        "2,es,0,0,5.0,7.5,100,0,0,0.0,4.0,2,20", "3,es,1,1,7.5,9.0,100,0,0,0.0,5.5,3,30",
+        "4,critic,1,0,9.0,10.0,0,100,0,2.0,9.0,0,0", "5,evaluation,1,0,11.0,12.0,100,0,0,0.0,,,",
+    ]  # fmt: skip
+    (path / "tasks.csv").write_text("\n".join([header + "staleness,critic_lag", *lines]) + "\n")
+    study = make_study("time", "Table 1")
+    (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+
+    def tasks(cell):
+        return load_timeline(cell.runs[0], pytest.fail) if cell.name == "aes-rl" and cell.runs else None
+
+    table = times_table(comparison, load_published(), pytest.fail, tasks)
+    record = next(record for record in table.records if (record["env"], record["name"]) == ("HalfCheetah-v5", "aes-rl"))
+    assert record["utilisation"] == pytest.approx((7.5 + 7.5) / 20)
+    assert (record["staleness_median"], record["staleness_90"]) == pytest.approx((1.5, 2.7))
+    assert (record["critic_lag_median"], record["critic_lag_90"]) == pytest.approx((15, 27))
+    assert (record["queueing_median"], record["queueing_90"]) == pytest.approx((0.5, 1.7))
+    assert record["second_cores"] == pytest.approx(0.2)
+    assert "AES-RL (0.20 in the mean) used a second core" in " ".join(table.notes)
 
 
 def test_seconds_per_episode_where_the_paper_has_them(tmp_path):

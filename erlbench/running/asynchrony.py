@@ -1,0 +1,51 @@
+"""How asynchronous a run is: what lies between asking for a task and telling its result, and how busy processes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from erlbench.algorithms.base import Counters
+
+
+@dataclass
+class Asynchrony:
+    """Tasks since the last row of train.csv, and seconds since the run began; plain values, for checkpoints."""
+
+    staleness: list[int] = field(default_factory=list)  # of tasks that played episodes: updates of the distribution
+    critic_lag: list[int] = field(default_factory=list)  # critic updates in the same span
+    queueing: list[float] = field(default_factory=list)  # seconds from when they could have begun to their begin
+    busy: float = 0.0  # seconds of all processes
+    second_core: float = 0.0  # seconds of second cores
+
+    def worked(self, seconds: float, second_core: float) -> None:
+        """A task of the training took so long."""
+        self.busy += seconds
+        self.second_core += second_core
+
+    def played(self, staleness: int, critic_lag: int, queueing: float) -> None:
+        """A task that played episodes was told."""
+        self.staleness.append(staleness)
+        self.critic_lag.append(critic_lag)
+        self.queueing.append(queueing)
+
+    def row(self, counters: Counters, seconds: float) -> dict[str, float | None]:
+        """Columns of train.csv after so many seconds of training; the next row begins."""
+        spread: dict[str, float | None] = {}
+        for name, unit, values in (
+            ("staleness", "", self.staleness),
+            ("critic_lag", "", self.critic_lag),
+            ("queueing", "_s", self.queueing),
+        ):
+            median, most = map(float, np.quantile(values, (0.5, 0.9))) if values else (None, None)
+            spread |= {f"{name}_median{unit}": median, f"{name}_90{unit}": most}
+            values.clear()
+        steps, elapsed = counters.timesteps or np.nan, seconds or np.nan
+        return {
+            **spread,
+            "critic_per_step": counters.critic_updates / steps,
+            "actor_per_step": counters.actor_updates / steps,
+            "busy_processes": self.busy / elapsed,
+            "second_cores": self.second_core / elapsed,
+        }

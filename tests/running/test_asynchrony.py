@@ -1,0 +1,52 @@
+"""What train.csv says of asynchrony, by hand and beside tasks.csv of a run."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.base import Counters
+from erlbench.running.asynchrony import Asynchrony
+from tests.runs import make_cell, run
+
+SPREADS = ("staleness", "critic_lag")
+
+
+def test_a_row_by_hand():
+    seen = Asynchrony()
+    for number in range(5):
+        seen.worked(2.0, 0.5)
+        seen.played(number, 10 * number, 0.1 * number)
+    row = seen.row(Counters(timesteps=100, critic_updates=50, actor_updates=25), 4.0)
+    assert row == pytest.approx({
+        "staleness_median": 2, "staleness_90": 3.6, "critic_lag_median": 20, "critic_lag_90": 36,
+        "queueing_median_s": 0.2, "queueing_90_s": 0.36, "critic_per_step": 0.5, "actor_per_step": 0.25,
+        "busy_processes": 2.5, "second_cores": 0.625,
+    })  # fmt: skip
+    later = seen.row(Counters(timesteps=200), 8.0)  # nothing was played since; what is busy goes on from the beginning
+    assert (later["staleness_median"], later["queueing_90_s"], later["busy_processes"]) == (None, None, 1.25)
+
+
+@pytest.mark.slow
+def test_rows_are_those_of_the_tasks(tmp_path):
+    """All algorithms write them by the same code; AES-RL's individuals are late, and some of its tasks play nothing."""
+    cell = make_cell("aes-rl", tmp_path, steps=700, settings={"start_timesteps": 200}, workers=3)
+    assert run(cell, processes=2) == 0
+    tasks, train = (read(cell.directory / name) for name in ("tasks.csv", "train.csv"))
+    training = [task for task in tasks if task["kind"] != "evaluation"]
+    played = [task for task in training if int(task["timesteps"])]
+    assert max(int(task["staleness"]) for task in played) > 1
+    last, end = train[-1], float(train[-1]["train_time_s"])
+    told = [task for task in training if float(task["end_s"]) <= end]
+    busy = sum(float(task["end_s"]) - float(task["start_s"]) for task in told)
+    assert float(last["busy_processes"]) == pytest.approx(busy / end, rel=0.1)
+    assert float(last["critic_per_step"]) == int(last["critic_updates"]) / int(last["timesteps"])
+    for name in SPREADS:  # the greatest of all rows' 90 % quantiles is between the median and the greatest of all tasks
+        most = max(float(row[f"{name}_90"]) for row in train if row[f"{name}_90"])
+        values = [int(task[name]) for task in played]
+        assert np.median(values) <= most <= max(values)
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
