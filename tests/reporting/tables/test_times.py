@@ -45,7 +45,7 @@ def test_asynchrony_and_second_cores_stand_beside_the_times(tmp_path):
     """Two processes for 10 s: 7.5 busy seconds each, four tasks late by 0 to 3 updates, a second core for 2 s."""
     for seed, name in ((0, "cem-rl"), (0, "aes-rl")):
         path = make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 1, 2], processes=2)
-    header = "task,kind,process,worker,start_s,end_s,timesteps,critic_updates,actor_updates,second_core_s,ready_s,"
+    header = "task,kind,process,individual,start_s,end_s,timesteps,critic_updates,actor_updates,second_core_s,ready_s,"
     lines = [
         "0,es,0,0,0.0,5.0,100,0,0,0.0,0.0,0,0", "1,es,1,1,0.0,5.0,100,0,0,0.0,0.0,1,10",
         "2,es,0,0,5.0,7.5,100,0,0,0.0,4.0,2,20", "3,es,1,1,7.5,9.0,100,0,0,0.0,5.5,3,30",
