@@ -39,11 +39,16 @@ class Tasks:
     gradient: np.ndarray  # whether a task makes gradient steps
     timesteps: np.ndarray  # so far, at the end of each generation
     times: np.ndarray  # of those ends
+    processes: int = PROCESSES
 
     @property
     def warm(self) -> float:
-        """When every process had loaded torch and done its first gradient task."""
-        return max(float(self.end[self.gradient & (self.process == process)].min()) for process in range(PROCESSES))
+        """When every process had loaded torch and done its first gradient task; 0 where there are none."""
+        if not self.gradient.any():
+            return 0.0
+        return max(
+            float(self.end[self.gradient & (self.process == process)].min()) for process in range(self.processes)
+        )
 
     @property
     def seconds_per_step(self) -> float:
@@ -56,8 +61,8 @@ class Tasks:
         """Of all processes, from when all was warm until the last task starts: after that there is no more to do."""
         first, last = self.warm, float(self.start.max())
         start, end = self.start.clip(first, last), self.end.clip(first, last)
-        chosen = [self.process == process for process in range(PROCESSES)]
-        return sum(busy(start[mine], end[mine]) for mine in chosen) / (PROCESSES * (last - first))
+        chosen = [self.process == process for process in range(self.processes)]
+        return sum(busy(start[mine], end[mine]) for mine in chosen) / (self.processes * (last - first))
 
 
 def short_problem() -> Problem:
@@ -66,12 +71,14 @@ def short_problem() -> Problem:
     return replace(task, env=replace(task.env, max_episode_steps=LIMIT))
 
 
-def train(folder: Path, algo: str, steps: int, **overrides: Any) -> Tasks:
-    """Train a cell with the paper's settings and `overrides` in two processes."""
+def train(
+    folder: Path, algo: str, steps: int, processes: int = PROCESSES, one_core: bool = False, **overrides: Any
+) -> Tasks:
+    """Train a cell with the paper's settings and `overrides`; `one_core`: no update uses a core that is idle."""
     cls = registry.find(algo)
     settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
     task = short_problem()
-    with create(PROCESSES) as pool:
+    with create(processes, one_core=one_core) as pool:
         replay = Replay(folder / "replay", task.observation_size, task.action_size)
         context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)
         drive(cls(settings, context), pool, folder)
@@ -81,7 +88,7 @@ def train(folder: Path, algo: str, steps: int, **overrides: Any) -> Tasks:
     generations = rows(folder / "train.csv")
     timesteps, times = column(generations, "timesteps"), column(generations, "train_time_s")
     gradient = np.array([row["kind"] in ("critic", "actor") for row in tasks])
-    return Tasks(process, start, end, gradient, timesteps, times)
+    return Tasks(process, start, end, gradient, timesteps, times, processes)
 
 
 def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:

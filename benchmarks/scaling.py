@@ -14,6 +14,7 @@ import os  # noqa: E402
 import tempfile  # noqa: E402
 from collections.abc import Iterator, Sequence  # noqa: E402
 from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 import numpy as np  # noqa: E402
@@ -39,6 +40,12 @@ POPULATIONS = (8, 16, 32, 64, 128, 256, 512)
 EPISODES = 512  # of a population's timed generations, at least
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)
 WIDTHS = (64, 128, 256, 512)
+PROCESSES = (1, 2, 4, 8, 16)
+LEARNING: tuple[tuple[str, str, int, dict[str, Any]], ...] = (  # label, algorithm, steps, settings
+    ("P-CEM-RL", "p-cem-rl", 4000, {"start_timesteps": 900}),
+    ("AES-RL", "aes-rl", 3000, {"start_timesteps": 900}),
+    ("CEM", "cem", 100_000, {"population": 20, "elites": 10}),
+)
 ENVIRONMENTS = ("HalfCheetah-v5", "Ant-v5", "Humanoid-v5")
 REPEATS = 3
 
@@ -67,6 +74,7 @@ def measure() -> Iterator[Panel]:
     """The panels, each when it is measured."""
     yield population()
     yield workers()
+    yield processes()
     store = Store.create()
     workspace = Workspace(store)
     try:
@@ -113,6 +121,23 @@ def workers() -> Panel:
         Curve("HalfCheetah, a core each", np.array(speedup + [np.nan] * (len(WORKERS) - len(real))), ideal),
     )
     return Panel("Workers", "processes", "busy processes", WORKERS, curves, "all busy")
+
+
+def processes() -> Panel:
+    """Training steps per second over those of one process, on as many processes as there are cores and fewer.
+
+    Nothing but processes differs: no update has a second core, so one process has one core.
+    """
+    counts = [count for count in PROCESSES if count <= cores()]
+    curves = []
+    for label, algo, steps, overrides in LEARNING:
+        seconds = []
+        for count in counts:
+            with tempfile.TemporaryDirectory() as folder:
+                seconds.append(train(Path(folder), algo, steps, count, one_core=True, **overrides).seconds_per_step)
+        curves.append(Curve(label, seconds[0] / np.array(seconds), np.array(counts, dtype=float)))
+    unit = "speed over one process's"
+    return Panel("Processes, HalfCheetah", "processes", unit, counts, tuple(curves), "in proportion")
 
 
 def dimensions(

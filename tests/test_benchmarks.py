@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.authors_cem_rl import main as authors_cem_rl
+from benchmarks.before_after import own
+from benchmarks.before_after import table as before_after_table
 from benchmarks.cells import Tasks
 from benchmarks.eager import AGENTS, Loop
 from benchmarks.floors import Floors, product
@@ -83,6 +85,11 @@ def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_la
     assert tasks.seconds_per_step == 4.0 / 100
 
 
+def test_a_run_without_gradients_is_warm_at_once():
+    none, times = np.array([]), np.array([1.0, 3.0])
+    assert Tasks(none, none, none, np.array([], bool), np.array([100, 200]), times, 4).seconds_per_step == 0.02
+
+
 def test_a_profile_divides_both_processes_time_among_the_kinds_of_tasks_and_waiting():
     tasks = Tasks(
         process=np.array([0, 1, 0, 1, 0]),
@@ -152,6 +159,23 @@ def test_what_was_not_timed_is_not_measured():
     seconds = {"erlbench": np.array([1.0, 2.0]), "eager": np.array([3.0, 4.0])}
     assert _claim("c", 2.0, seconds, "eager").measured == 2.5
     assert _claim("c", 2.0, seconds, "stable_baselines3", NO_CORE).note == NO_CORE
+
+
+def test_two_checkouts_are_compared_by_their_own_times():
+    claim = {
+        "claim": "a",
+        "measured": 2.0,
+        "at_least": False,
+        "unit": "",
+        "samples": {"td3": [3.0, 1.0, 2.0, 9.0, 2.0]},
+    }
+    assert own(claim) == (2.0, False)
+    assert own(claim | {"unit": "s"}) == (2.0, False)
+    assert own(claim | {"samples": {"start": [7.0]}, "at_least": True}) == (2.0, True)
+    assert own(claim | {"measured": None}) is None
+    found = {"time": [[4.0, 2.0, 3.0], [2.0]], "share": [[0.8], [0.9]], "new": [[], [1.0]]}
+    lines = before_after_table(found, {"time": False, "share": True, "new": True}, ("old", "new"))
+    assert lines[2:] == ["| time | 3 | 2 | 1 | 1.50 |", "| share | 0.8 | 0.9 | 1 | 1.12 |"]
 
 
 def test_an_unknown_benchmark_is_named_beside_the_known():

@@ -1,4 +1,4 @@
-"""The executors that share the lanes of a stage with a second process: the outcome is the same in every bit.
+"""The executor that shares the lanes of a stage with a second process: the outcome is the same in every bit.
 
 Python's lock would have two threads wait for each other between any two operations. So the second is a process, forked
 from this one, that knows the programs from before the fork; the tensors that they use lie in memory which both share.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import mmap
 import os
 import signal
+import time
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -21,11 +22,11 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from erlbench.algorithms.gradients.programs.program import InTurn, Lane, Program
-from erlbench.work.workspace import Core
+from erlbench.algorithms.gradients.programs.program import Lane, Program
 
 Surroundings = AbstractContextManager[object]
 SPINS = 20_000  # looks, about a millisecond, before a process that waits goes to sleep
+LATE = 1e-3  # seconds by which a lane may outlast the other and as long again, before it has no core of its own
 PAUSE = 0.1  # seconds between two looks of one that sleeps at whether the other still lives
 MESSAGE = 1 << 16  # bytes of an error's traceback
 MAKERS = torch.zeros, torch.zeros_like, torch.ones_like, torch.Tensor.new_zeros
@@ -47,8 +48,11 @@ class SharedMemory(TorchFunctionMode):
 class TwoProcesses:
     """Runs the first lane of a stage here and meanwhile the second in another process, which lives until `close`.
 
-    Two semaphores hand over; who waits for one looks again and again for a while, as waking up is slow.
+    Two semaphores hand over; who waits for one looks again and again for a while, as waking up is slow. `late` says
+    whether the other process kept this one waiting in the last `run`, as it does where another program has its core.
     """
+
+    late = False
 
     def __init__(self, programs: Iterable[Program], surroundings: Surroundings) -> None:
         """`programs`: all that will run; their lanes read and write tensors of `SharedMemory` only.
@@ -76,6 +80,7 @@ class TwoProcesses:
 
     def run(self, program: Program) -> None:
         """Run the stages for two cores."""
+        self.late = False
         for first, *others in program.two:
             if others:
                 self._share(first, others[0])
@@ -86,11 +91,14 @@ class TwoProcesses:
     def _share(self, first: Lane, second: Lane) -> None:
         self._next[0] = self._places[id(second)]
         self._go.release()
+        begun = time.perf_counter()
         try:
             for operation in first:
                 operation()
         finally:
+            ended = time.perf_counter()
             _await(self._done, self._check)
+        self.late |= time.perf_counter() - ended > ended - begun + LATE
         if self._error[0]:
             text = self._error[:].rstrip(b"\0").decode(errors="replace")
             self._error[0] = 0
@@ -121,35 +129,6 @@ class TwoProcesses:
                     text = traceback.format_exc().encode()[-MESSAGE:]
                     self._error[:] = text.ljust(MESSAGE, b"\0")
                 self._done.release()
-
-
-class WhereIdle:
-    """Runs each program in two processes if a core is idle when it starts, else one operation after another."""
-
-    core: Core  # set before `run`
-
-    def __init__(self, programs: Sequence[Program], surroundings: Callable[[], Surroundings]) -> None:
-        self._programs, self._surroundings = programs, surroundings
-        self._shared = {id(program) for program in programs if any(len(stage) > 1 for stage in program.two)}
-        self._alone = InTurn()
-        self._pair: TwoProcesses | None = None
-
-    def run(self, program: Program) -> None:
-        """Run all stages."""
-        if id(program) not in self._shared or not self.core.take():
-            self._alone.run(program)
-            return
-        try:
-            if self._pair is None:
-                self._pair = TwoProcesses(self._programs, self._surroundings())
-            self._pair.run(program)
-        finally:
-            self.core.give_back()
-
-    def close(self) -> None:
-        """End the second process."""
-        if self._pair is not None:
-            self._pair.close()
 
 
 def _stop(pid: int, place: np.ndarray, go: Any) -> None:

@@ -70,6 +70,17 @@ def test_both_work_at_the_same_time_again_and_again():
     two.close()
 
 
+def test_it_is_late_when_its_lane_takes_much_longer_than_this_ones():
+    """As it does where another program has its core."""
+    late = shared_stage(lambda: None, lambda: time.sleep(0.05))
+    punctual = shared_stage(lambda: time.sleep(0.5), lambda: None)
+    two = TwoProcesses([late, punctual], arithmetic())
+    for program, expected in ((late, True), (punctual, False)):
+        two.run(program)
+        assert two.late is expected
+    two.close()
+
+
 def test_the_other_sleeps_and_wakes():
     found = shared(1)
     program = shared_stage(lambda: None, lambda: found.add_(1))
