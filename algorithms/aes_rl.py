@@ -16,7 +16,6 @@ import numpy as np
 
 from erlbench.algorithms.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
@@ -89,14 +88,6 @@ class AESRL(Algorithm):
     """AES-RL: asynchronous evolution strategy with TD3-trained individuals."""
 
     settings_type: ClassVar[type] = AESRLSettings
-    state_types: ClassVar[tuple[type, ...]] = (
-        AESRLState,
-        Individual,
-        Ranked,
-        SearchDistribution,
-        CriticState,
-        CriticSpec,
-    )
     default_workers: ClassVar[int | None] = 5
     settings: AESRLSettings
     state: AESRLState

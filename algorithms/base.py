@@ -17,6 +17,7 @@ import numpy.typing as npt
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
+from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
@@ -53,7 +54,6 @@ class Algorithm(ABC):
     """Ask/tell template. Returns are maximised."""
 
     settings_type: ClassVar[type]  # dataclass of hyper-parameters
-    state_types: ClassVar[tuple[type, ...]] = ()  # dataclasses that `state` is made of
     default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
     bounded: ClassVar[bool] = True  # if synchronous: never more in flight than workers, where there is such a number
     state: Any
@@ -166,39 +166,14 @@ class Algorithm(ABC):
         *,
         kind: str,
         counts: Counts = Counts.TRAINING,
-        episodes: int = 1,
-        record: bool = False,
-        random_actions: bool = False,
-        action_noise: float = 0.0,
-        noise_decay: float = 1.0,
         individual: int = 0,
         seeds: Sequence[int] = (),
-        limit: int | None = None,
-        observe: float = 0.0,
-        mode: bool = False,
+        **more: Any,
     ) -> Task:
-        """A task that plays whole episodes with one policy; see `erlbench.work.rollout.rollout`.
-
-        `action_noise` and `noise_decay` are sigma and theta of `erlbench.work.exploration.Noise`.
-        `seeds` names the start states (one per episode) where they are shared; by default they are fresh. `limit`
-        shortens the episodes, `observe` is the probability that one contributes to the statistics of observations,
-        and with `mode` a stochastic policy acts by its mode.
-        """
+        """A task that plays whole episodes with one policy; `seeds` and `more` are fields of `RolloutSettings`."""
         task_id = self.new_id()
         purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
-        settings = {
-            "env": self.context.problem.env,
-            "policy": self.policy_spec,
-            "episodes": episodes,
-            "record": record,
-            "random_actions": random_actions,
-            "action_noise": action_noise,
-            "noise_decay": noise_decay,
-            "seeds": tuple(seeds),
-            "limit": limit,
-            "observe": observe,
-            "mode": mode,
-        }
+        settings = RolloutSettings(self.context.problem.env, self.policy_spec, seeds=tuple(seeds), **more)
         return Task(
             task_id,
             kind,

@@ -86,7 +86,6 @@ class CEM(Algorithm):
     """Cross-entropy method: sample, rank, and refit mean and variance to the elites."""
 
     settings_type: ClassVar[type] = CEMSettings
-    state_types: ClassVar[tuple[type, ...]] = (CEMState, SearchDistribution)
     default_workers: ClassVar[int | None] = None
     settings: Any
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from erlbench.algorithms.cem import CEM, CEM_RL, CEMSearchSettings, CEMState
-from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.search.search_distribution import SearchDistribution
@@ -68,7 +67,6 @@ class CEMRL(CEM):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
-    state_types: ClassVar[tuple[type, ...]] = (CEMRLState, CriticState, CriticSpec, SearchDistribution)
 
     def initial_state(self, distribution: SearchDistribution) -> CEMRLState:
         critic = new_critic(self) if self.settings.n_grad else None

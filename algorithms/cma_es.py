@@ -59,7 +59,6 @@ class CMAES(Algorithm):
     """Covariance matrix adaptation evolution strategy; full, diagonal or restricted covariance."""
 
     settings_type: ClassVar[type] = CMAESSettings
-    state_types: ClassVar[tuple[type, ...]] = (CMAESState,)
     default_workers: ClassVar[int | None] = None
     settings: Any
 

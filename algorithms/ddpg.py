@@ -85,7 +85,6 @@ class DDPG(Algorithm):
     """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
 
     settings_type: ClassVar[type] = DDPGSettings
-    state_types: ClassVar[tuple[type, ...]] = (DDPGState, CriticSpec)
     settings: DDPGSettings
     state: DDPGState
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import CriticSpec, critic_spec
+from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import initial_learner, update_of
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.gradient_tasks import update_task
@@ -107,7 +107,6 @@ class ERL(Algorithm):
     """Evolutionary reinforcement learning: a genetic algorithm with a DDPG learner that joins it now and then."""
 
     settings_type: ClassVar[type] = ERLSettings
-    state_types: ClassVar[tuple[type, ...]] = (ERLState, CriticSpec)
     settings: ERLSettings
     state: ERLState
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import CriticSpec, critic_spec
+from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.episode_tasks import episode_task
 from erlbench.algorithms.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
 from erlbench.algorithms.esac_state import VALIDATED, ESACState, SACPart
@@ -24,7 +24,7 @@ from erlbench.algorithms.sac import has_value_network, initial_learner, update_o
 from erlbench.algorithms.search.crossover import EXCHANGE, crossover
 from erlbench.algorithms.search.evolution_strategy import centred_ranks, gradient, gradient_tasks
 from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
-from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
+from erlbench.algorithms.search.optimisers import Adam, Optimiser, Sgd
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec, initial_parameters
@@ -39,7 +39,6 @@ class ESAC(Algorithm):
     """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
 
     settings_type: ClassVar[type] = ESACSettings
-    state_types: ClassVar[tuple[type, ...]] = (ESACState, SACPart, CriticSpec, Moments, Result)
     settings: ESACSettings
     state: ESACState
 

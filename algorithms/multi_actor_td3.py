@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.gradient_tasks import unscaled, update_task
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search.search_distribution import ranking
@@ -92,7 +92,6 @@ class MultiActorTD3(Algorithm):
     """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
 
     settings_type: ClassVar[type] = MultiActorTD3Settings
-    state_types: ClassVar[tuple[type, ...]] = (MultiActorTD3State, Actor, CriticSpec)
     settings: MultiActorTD3Settings
     state: MultiActorTD3State
 

@@ -98,7 +98,6 @@ class Nevergrad(Algorithm):
     """Any optimizer of nevergrad's registry on policy parameters, such as CMA, ES, DE, PSO or NGOpt."""
 
     settings_type: ClassVar[type] = NevergradSettings
-    state_types: ClassVar[tuple[type, ...]] = (NevergradState,)
     settings: NevergradSettings
     state: NevergradState
 

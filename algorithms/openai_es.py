@@ -72,7 +72,6 @@ class OpenAIES(Algorithm):
     """OpenAI's evolution strategy: mirrored perturbations, centred ranks, Adam; sends scalars only."""
 
     settings_type: ClassVar[type] = OpenAIESSettings
-    state_types: ClassVar[tuple[type, ...]] = (OpenAIESState, Generation, Pair, Moments, ObservationStatistics, Result)
     default_workers: ClassVar[int | None] = 10
     bounded: ClassVar[bool] = False
     settings: OpenAIESSettings

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings, CEMRLState
-from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.gradient_tasks import actor_task, critic_task, new_critic
 from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.experiment.settings import setting
 from erlbench.work.tasks import Input, Output, Perturbed, Priority, Result, Task
@@ -58,7 +57,6 @@ class PCEMRL(CEMRL):
     """P-CEM-RL: CEM-RL whose RL individuals all train on the generation's final critic, in parallel."""
 
     settings_type: ClassVar[type] = PCEMRLSettings
-    state_types: ClassVar[tuple[type, ...]] = (PCEMRLState, CriticState, CriticSpec, SearchDistribution)
     default_workers: ClassVar[int | None] = 5
 
     @classmethod

@@ -69,6 +69,19 @@ class PPOSettings:
     normalise_rewards: bool = setting(True, "by the running deviation of discounted returns, clipped to +- 10", PPO2)
 
 
+@dataclass(frozen=True)
+class PPOIteration:
+    """Settings of the task of one iteration."""
+
+    ppo: PPOSettings
+    problem: Problem
+    steps: int  # of the environment
+    last: bool  # whether the budget ends here
+    progress: float  # what is left of the budget afterwards, from 1 to 0
+    updates: int  # gradient steps so far
+    seed: int  # of the episode that goes on; -1 if there is none
+
+
 @dataclass
 class PPOState:
     """Everything PPO needs to go on."""
@@ -87,7 +100,6 @@ class PPO(Algorithm):
     """Proximal policy optimisation, by stable-baselines3: one environment, clipped objective."""
 
     settings_type: ClassVar[type] = PPOSettings
-    state_types: ClassVar[tuple[type, ...]] = (PPOState, PPOSettings, Problem)
     settings: PPOSettings
     state: PPOState
 
@@ -120,15 +132,15 @@ class PPO(Algorithm):
         state, task_id = self.state, self.new_id()
         total, before = self.context.total_timesteps, self.counters.timesteps
         steps = min(self.settings.rollout_steps, total - before)
-        settings = {
-            "ppo": self.settings,
-            "problem": self.context.problem,
-            "steps": steps,
-            "last": before + steps == total,
-            "progress": (total - before - steps) / total,
-            "updates": self.counters.critic_updates,
-            "seed": state.seed,
-        }
+        settings = PPOIteration(
+            self.settings,
+            self.context.problem,
+            steps,
+            last=before + steps == total,
+            progress=(total - before - steps) / total,
+            updates=self.counters.critic_updates,
+            seed=state.seed,
+        )
         inputs = {"learner": state.learner, "statistics": state.statistics}
         if state.actions is not None and state.observation is not None:
             inputs |= {"actions": state.actions, "observation": state.observation}

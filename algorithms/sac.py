@@ -81,7 +81,6 @@ class SAC(Algorithm):
     """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
 
     settings_type: ClassVar[type] = SACSettings
-    state_types: ClassVar[tuple[type, ...]] = (SACState, CriticSpec)
     settings: SACSettings
     state: SACState
 

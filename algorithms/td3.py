@@ -73,7 +73,6 @@ class TD3(Algorithm):
     """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
 
     settings_type: ClassVar[type] = TD3Settings
-    state_types: ClassVar[tuple[type, ...]] = (TD3State, CriticSpec)
     settings: TD3Settings
     state: TD3State
 

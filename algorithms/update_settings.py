@@ -130,7 +130,3 @@ def learner_parts(policy: PolicySpec, critic: CriticSpec, value_network: bool) -
     if value_network:
         parts["value"] = (4, parameter_count(value_sizes(policy, critic)))
     return parts
-
-
-# What settings of tasks are made of, for checkpoints with tasks that were under way.
-UPDATE_TYPES: tuple[type, ...] = (TD3Update, DDPGUpdate, SACUpdate, CriticUpdate, ActorUpdate, Updates, Episodes)

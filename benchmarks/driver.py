@@ -21,6 +21,7 @@ from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.pool import ProcessPool
 from erlbench.work.replay import Replay
+from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Task
 
 POPULATION, GENERATIONS = 500, 5
@@ -46,13 +47,11 @@ def measure() -> Iterator[Claim]:
     yield Claim(claim, 1e6 * cost, 70.0, at_least=False, unit="µs", samples=seconds)
 
 
-def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[dict[str, Any], np.ndarray]:
+def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[RolloutSettings, np.ndarray]:
     """Settings and parameters of one episode."""
     task = problem(env_id)
     spec = PolicySpec((task.observation_size, *hidden, task.action_size), "tanh", task.action_low, task.action_high)
-    settings = {"env": task.env, "policy": spec, "episodes": 1, "record": False, "random_actions": False,
-                "action_noise": 0.0, "seeds": ()}  # fmt: skip
-    return settings, initial_parameters(spec.sizes, (0,))
+    return RolloutSettings(task.env, spec), initial_parameters(spec.sizes, (0,))
 
 
 def driver_seconds(generations: int) -> float:

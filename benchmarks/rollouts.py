@@ -20,7 +20,7 @@ import torch
 from benchmarks.harness import NO_PEER, Claim, cpu_seconds, median, take_turns
 from erlbench.envs.registry import Problem, problem
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, layer_slices
-from erlbench.work.rollout import play, rollout
+from erlbench.work.rollout import RolloutSettings, play, rollout
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -91,10 +91,8 @@ class Bench:
 
     def ours(self) -> float:
         """The task function of every rollout."""
-        settings = {
-            "env": self._problem.env, "policy": self.spec, "episodes": len(self.episodes), "record": False,
-            "random_actions": False, "action_noise": 0.0, "seeds": range(len(self.episodes)),
-        }  # fmt: skip
+        seeds = tuple(range(len(self.episodes)))
+        settings = RolloutSettings(self._problem.env, self.spec, len(self.episodes), seeds=seeds)
         inputs = {"parameters": self.parameters}
         return cpu_seconds(lambda: rollout(settings, inputs, (0,), self._workspace)) / self.steps
 

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.work.rollout import rollout
+from erlbench.work.rollout import RolloutSettings, rollout
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
 
-def nothing(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
+def nothing(
+    settings: RolloutSettings | None, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace
+) -> Outcome:
     """As many episodes of one step as asked for, without an environment; the returns differ."""
-    episodes = settings.get("episodes", 1)
+    episodes = settings.episodes if settings else 1
     return Outcome({"returns": [float(hash(key) % 1000)] * episodes, "lengths": [1] * episodes})
 
 
@@ -28,7 +30,7 @@ def sleep(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Ke
     return Outcome({})
 
 
-def resident(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
+def resident(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Play a rollout; then the resident memory of this process in MiB."""
     rollout(settings, inputs, key, workspace)
     pages = int(Path("/proc/self/statm").read_text().split()[1])

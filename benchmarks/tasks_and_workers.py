@@ -56,7 +56,7 @@ def _worker() -> Iterator[Claim]:
 def _humanoid(pool: ProcessPool) -> Task:
     """A rollout of Humanoid."""
     settings, vector = policy("Humanoid-v5", (400, 300))
-    settings |= {"episodes": 10, "record": True}
+    settings = replace(settings, episodes=10, record=True)
     return replace(task(1, "resident", settings), inputs={"parameters": pool.store.put("parameters", vector)})
 
 
@@ -76,7 +76,7 @@ def _replay() -> Claim:
 def walker_lengths() -> np.ndarray:
     """Lengths of Walker2d's episodes, of as many random policies."""
     settings, _ = policy("Walker2d-v5", (64, 64))
-    sizes = settings["policy"].sizes
+    sizes = settings.policy.sizes
     store = Store.create()
     workspace = Workspace(store)
     lengths = [

@@ -13,8 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from erlbench.algorithms.ppo import EPSILON, OBSERVATION_CLIP, PPOSettings
-from erlbench.envs.registry import Problem
+from erlbench.algorithms.ppo import EPSILON, OBSERVATION_CLIP, PPOIteration
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.rollout import FIRST_STEPS, NOT_FINITE, check_observation, is_finite, reset
@@ -160,34 +159,33 @@ class Rollout:
 
 
 def collect(
-    settings: Mapping[str, Any],
+    settings: PPOIteration,
     inputs: Mapping[str, np.ndarray],
     network: np.ndarray,
     deviations: np.ndarray | None,
     key: Key,
     workspace: Workspace,
 ) -> Rollout:
-    """Play `settings["steps"]` steps with the policy network's vector `network`; see `ppo_iteration.iteration`.
+    """Play `settings.steps` steps with the policy network's vector `network`; see `ppo_iteration.iteration`.
 
     `deviations` are those of the actions; None where they are discrete.
     """
-    problem: Problem = settings["problem"]
-    ppo: PPOSettings = settings["ppo"]
+    problem, ppo = settings.problem, settings.ppo
     env, limit, seeds = workspace.environment(problem.env), problem.env.max_episode_steps, iter(range(2**31))
     statistics = Statistics(inputs["statistics"], ppo.discount, ppo.normalise_observations, ppo.normalise_rewards)
     sizes = (problem.observation_size, *ppo.hidden, problem.action_size)
     policy = NumpyPolicy(PolicySpec(sizes, ppo.activation, (), (), squashing="linear"), network)
     random = generator(*key, int(Purpose.EXPLORATION))
-    if settings["seed"] < 0:
+    if settings.seed < 0:
         episode = Playing(env, limit, environment_seed(*key, next(seeds)))
         statistics.see(episode.observation)
     else:
-        episode = Playing(env, limit, settings["seed"])
+        episode = Playing(env, limit, settings.seed)
         episode.replay(inputs["actions"], inputs["observation"])
     replayed = len(episode.actions)
-    rollout = Rollout(settings["steps"], sizes[0], 1 if problem.discrete else sizes[-1], statistics, replayed)
+    rollout = Rollout(settings.steps, sizes[0], 1 if problem.discrete else sizes[-1], statistics, replayed)
     observation = statistics.normalised(episode.observation)
-    for step in range(settings["steps"]):
+    for step in range(settings.steps):
         rollout.observations[step], rollout.starts[step] = observation, not episode.actions
         action = rollout.actions[step]
         draw(policy.normalised(observation), deviations, random, action)
@@ -206,7 +204,7 @@ def collect(
         observation = statistics.normalised(episode.observation)
     rollout.next_observation = observation
     rollout.leave(episode)
-    if settings["last"] and episode.actions:
+    if settings.last and episode.actions:
         rollout.count(episode)  # cut by the budget
     return rollout
 

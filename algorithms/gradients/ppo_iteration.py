@@ -21,7 +21,7 @@ from torch import Tensor
 
 from erlbench.algorithms.gradients.learners.minibatches import load, saved
 from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
-from erlbench.algorithms.ppo import PPOSettings, actor_parameters, reported_parameters
+from erlbench.algorithms.ppo import PPOIteration, PPOSettings, actor_parameters, reported_parameters
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
 from erlbench.work.seeding import Key, Purpose, generator
@@ -39,22 +39,19 @@ COLUMNS = {
 }
 
 
-def iteration(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+def iteration(settings: PPOIteration, inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: `steps` environment steps and the updates from them.
 
-    Settings: `ppo` (PPOSettings), `problem`, `steps`, `last` (whether the budget ends here), `progress` (what is
-    left of the budget afterwards, from 1 to 0), `updates` (gradient steps so far) and `seed` (of the episode that goes
-    on, -1 if there is none). Inputs: `learner` and `statistics` (see `erlbench.algorithms.ppo`), and `actions`
+    Inputs: `learner` and `statistics` (see `erlbench.algorithms.ppo`), and `actions`
     and `observation` of the episode that goes on.
     Values: `returns` and `lengths` of the episodes that ended, `steps`, `replayed`
     (steps made again to get back into the episode that goes on), `critic_updates`, `actor_updates`, `seed` (of
     the episode that goes on) and `metrics`. Arrays: `learner`, `actor`, `statistics`, `actions`, `observation`.
     A NaN or infinite value raises `NumericalError`.
     """
-    problem: Problem = settings["problem"]
-    ppo: PPOSettings = settings["ppo"]
-    learner = _learner(workspace, problem, ppo, settings["steps"])
-    learner.load(inputs["learner"], settings["updates"])
+    problem, ppo = settings.problem, settings.ppo
+    learner = _learner(workspace, problem, ppo, settings.steps)
+    learner.load(inputs["learner"], settings.updates)
     host = np.asarray(inputs["learner"][0])
     network = actor_parameters(host, problem, ppo.hidden)
     deviations = None if problem.discrete else np.exp(host[: problem.action_size])
@@ -72,7 +69,7 @@ def iteration(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, 
     values = {
         "returns": rollout.returns,
         "lengths": rollout.lengths,
-        "steps": settings["steps"],
+        "steps": settings.steps,
         "replayed": rollout.replayed,
         "critic_updates": updates,
         "actor_updates": updates,
@@ -169,21 +166,21 @@ class Learner:
             count.fill_(updates)
 
     def train(
-        self, rollout: Rollout, settings: Mapping[str, Any], random: np.random.Generator
+        self, rollout: Rollout, settings: PPOIteration, random: np.random.Generator
     ) -> tuple[int, dict[str, float]]:
         """stable-baselines3's updates from a rollout; their number and what it logs."""
         model, buffer = self._model, self._model.rollout_buffer
         assert isinstance(buffer, Buffer)
         self._fill(buffer, rollout)
         buffer.random = random
-        model._current_progress_remaining = settings["progress"]
+        model._current_progress_remaining = settings.progress
         model.train()
         self._policy.set_training_mode(False)
         logged = model.logger.name_to_value
         metrics = {column: float(logged[name]) for column, name in COLUMNS.items() if name in logged}
         if not np.isfinite([metrics["policy_loss"], metrics["value_loss"]]).all():
             raise NumericalError("PPO's loss has a NaN or infinite value")
-        return int(self._counts[0]) - settings["updates"], metrics
+        return int(self._counts[0]) - settings.updates, metrics
 
     def _fill(self, buffer: Buffer, rollout: Rollout) -> None:
         """The buffer with values, log probabilities and advantages; a truncated episode goes on in its value."""

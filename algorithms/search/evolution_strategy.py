@@ -8,6 +8,7 @@ is ever sent: tasks draw them again from their keys, one block of them each, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,16 @@ def mirrored_weights(fitness: np.ndarray, sigma: float, scaling: str) -> np.ndar
     return weights / sigma if scaling == PAPER else weights
 
 
+@dataclass(frozen=True)
+class NoiseSum:
+    """Settings of the task function `noise_sum`."""
+
+    keys: tuple[Key, ...]  # of the perturbations
+    weights: tuple[float, ...]
+    size: int  # of each
+    table: NoiseTable | None
+
+
 def gradient_tasks(
     algorithm: Algorithm,
     keys: Sequence[Key],
@@ -80,12 +91,8 @@ def gradient_tasks(
     tasks: list[Task] = []
     for start in range(0, max(1, len(keys)), BLOCK):
         task_id = algorithm.new_id()
-        settings = {
-            "keys": tuple(keys[start : start + BLOCK]),
-            "weights": tuple(float(weight) for weight in weights[start : start + BLOCK]),
-            "size": size,
-            "table": table,
-        }
+        block = slice(start, start + BLOCK)
+        settings = NoiseSum(tuple(keys[block]), tuple(map(float, weights[block])), size, table)
         tasks.append(
             Task(
                 task_id,
@@ -101,12 +108,12 @@ def gradient_tasks(
     return tasks
 
 
-def noise_sum(settings: Mapping[str, Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+def noise_sum(settings: NoiseSum, inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: the array `sum` `(size,)` float64 of weights[j] * e_j, in order of j."""
-    total = np.zeros(settings["size"])
-    for name, weight in zip(settings["keys"], settings["weights"], strict=True):
+    total = np.zeros(settings.size)
+    for name, weight in zip(settings.keys, settings.weights, strict=True):
         if weight:
-            total += weight * workspace.store.noise(tuple(name), settings["size"], settings["table"]).astype(np.float64)
+            total += weight * workspace.store.noise(tuple(name), settings.size, settings.table).astype(np.float64)
     return Outcome({}, {"sum": total})
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import tempfile
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from erlbench.running.driver import Driver, Options
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
 from erlbench.work.replay import Replay
+from erlbench.work.rollout import RolloutSettings
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Counting(SimulatedPool):
     def submit(self, tasks: Any) -> None:
         tasks = list(tasks)
         self._recording |= {
-            task.id for task in tasks if isinstance(task.settings, Mapping) and task.settings.get("record")
+            task.id for task in tasks if isinstance(task.settings, RolloutSettings) and task.settings.record
         }
         super().submit(tasks)
 

@@ -46,7 +46,7 @@ class ImaginedPool:
         name = task.function.rpartition(":")[2]
         if name == "rollout":
             random = generator(*task.key)
-            episodes = 1 if task.counts == Counts.EVALUATION else int(task.settings["episodes"])
+            episodes = 1 if task.counts == Counts.EVALUATION else int(task.settings.episodes)
             lengths = [next(self._lengths) for _ in range(episodes)]
             return {"returns": list(random.standard_normal(episodes)), "lengths": lengths, "observed": 0}, {}
         if name == "update_critic":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -71,28 +72,44 @@ def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"$dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
     if is_dataclass(value) and not isinstance(value, type):
         items = {field.name: encode(getattr(value, field.name), arrays) for field in fields(value) if field.init}
-        return {"$type": type(value).__name__, "fields": items}
+        return {"$type": _type_name(type(value)), "fields": items}
     raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}: {value!r}")
 
 
-def decode(value: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type]) -> Any:
-    """The inverse of `encode`; `types` maps names to the dataclasses that may occur."""
+def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The inverse of `encode`."""
     if isinstance(value, list):
-        return [decode(item, arrays, types) for item in value]
+        return [decode(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     if "$array" in value:
         return arrays[value["$array"]]
     if "$tuple" in value:
-        return tuple(decode(item, arrays, types) for item in value["$tuple"])
+        return tuple(decode(item, arrays) for item in value["$tuple"])
     if "$deque" in value:
-        return deque((decode(item, arrays, types) for item in value["$deque"]), value["maxlen"])
+        return deque((decode(item, arrays) for item in value["$deque"]), value["maxlen"])
     if "$dict" in value:
-        return {_hashable(decode(key, arrays, types)): decode(item, arrays, types) for key, item in value["$dict"]}
-    if value["$type"] not in types:
-        raise DamagedCheckpoint(f"unknown type {value['$type']}")
-    items = {name: decode(item, arrays, types) for name, item in value["fields"].items()}
-    return types[value["$type"]](**items)
+        return {_hashable(decode(key, arrays)): decode(item, arrays) for key, item in value["$dict"]}
+    found = _dataclass(value["$type"])
+    if found is None:
+        raise DamagedCheckpoint(f"there is no dataclass {value['$type']} here")
+    items = {name: decode(item, arrays) for name, item in value["fields"].items()}
+    return found(**items)
+
+
+def _type_name(kind: type) -> str:
+    """The name by which `_dataclass` finds a dataclass again."""
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    if _dataclass(name) is not kind:
+        raise TypeError(f"a checkpoint cannot hold a {name}, which is not at the top level of its module")
+    return name
+
+
+def _dataclass(name: str) -> type | None:
+    """The dataclass `module:name` of a module that is loaded: no checkpoint has a module imported."""
+    module, _, own = name.partition(":")
+    found = getattr(sys.modules.get(module), own, None)
+    return found if isinstance(found, type) and is_dataclass(found) else None
 
 
 def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]) -> Path:
@@ -121,7 +138,7 @@ def checkpoints(folder: Path) -> list[Path]:
     return [folder / f"{number:06d}" for number in reversed(_numbers(folder))]
 
 
-def load_checkpoint(path: Path, types: Mapping[str, type]) -> tuple[Any, dict[str, np.ndarray]]:
+def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
     try:
         checksum, newline, text = read_bytes(path / "state.json", LARGEST).partition(b"\n")
@@ -132,7 +149,7 @@ def load_checkpoint(path: Path, types: Mapping[str, type]) -> tuple[Any, dict[st
         if stored["format"] != FORMAT:
             raise DamagedCheckpoint(f"another version of erlbench wrote it (format {stored['format']}, here {FORMAT})")
         arrays = load(data)
-        return decode(stored["payload"], arrays, types), arrays
+        return decode(stored["payload"], arrays), arrays
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedCheckpoint(str(error)) from error
 

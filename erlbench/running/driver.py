@@ -14,35 +14,23 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.update_settings import UPDATE_TYPES
-from erlbench.envs.registry import EnvSpec
 from erlbench.errors import CellError, Interrupted
-from erlbench.policy import PolicySpec, serialise_policy
+from erlbench.policy import serialise_policy
 from erlbench.pool import Pool
-from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
 from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
-from erlbench.running.evaluation import EvaluationState, Evaluator, Pending
+from erlbench.running.evaluation import Evaluator
 from erlbench.running.lease import LostLease
 from erlbench.running.recorder import Asked, Recorder
 from erlbench.running.results import POLICY, RunDirectory, checksum
-from erlbench.work.noise import NoiseTable
-from erlbench.work.tasks import ArrayRef, Output, Perturbed, ReplayView, Result, Task, arrays_of
+from erlbench.work.preparation import Preparation
+from erlbench.work.tasks import ArrayRef, Output, Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
 NODES = ("node joined", "node lost", "node refused")  # events that the user is told at once
 SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
-CORE_TYPES = (
-    ArrayRef, NoiseTable, Output, Perturbed, ReplayView, Task, EnvSpec, PolicySpec, Pending, EvaluationState,
-    Asynchrony,
-)  # fmt: skip
-
-
-def checkpoint_types(algorithm: type[Algorithm]) -> dict[str, type]:
-    """The dataclasses of a checkpoint by name: the driver's, those of gradient tasks, and the algorithm's state."""
-    return {cls.__name__: cls for cls in (*CORE_TYPES, *UPDATE_TYPES, *algorithm.state_types)}
 
 
 @dataclass(frozen=True)
@@ -129,7 +117,7 @@ class Driver:
 
     def _prepare(self, tasks: Sequence[Task]) -> None:
         """Have the workers there that the first tasks need, and those that will compute gradients."""
-        settings = {"env": self.algorithm.context.problem.env, "modules": self.options.modules}
+        settings = Preparation(self.algorithm.context.problem.env, self.options.modules)
         task = Task(-1, "preparation", "erlbench.work.preparation:prepare", (), settings)
         for gradient, workers in (
             (True, self.options.gradient_workers),
@@ -325,10 +313,9 @@ class Driver:
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
         reasons = []
-        types = checkpoint_types(type(self.algorithm))
         for path in checkpoints(self.directory.path / "checkpoint"):
             try:
-                payload, arrays = load_checkpoint(path, types)
+                payload, arrays = load_checkpoint(path)
                 self.recorder.check(payload["files"])
                 self.algorithm.context.replay.restore(payload["replay"])
             except (DamagedCheckpoint, CellError) as error:

@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Counts, Priority, Result, Task
 
@@ -75,16 +76,9 @@ class Evaluator:
             "evaluation",
             "erlbench.work.rollout:rollout",
             (seed, int(Purpose.EVALUATION), index),
-            {
-                "env": self.algorithm.context.problem.env,
-                "policy": self.algorithm.policy_spec,
-                "episodes": episodes,
-                "record": False,
-                "random_actions": False,
-                "action_noise": 0.0,
-                "seeds": seeds,
-                "mode": True,
-            },
+            RolloutSettings(
+                self.algorithm.context.problem.env, self.algorithm.policy_spec, episodes, seeds=seeds, mode=True
+            ),
             {"parameters": self.algorithm.policy()},
             Priority.EVALUATION,
             Counts.EVALUATION,

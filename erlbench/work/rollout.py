@@ -7,11 +7,13 @@ truncation, never a terminal state.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.exploration import Noise
@@ -23,6 +25,23 @@ FIRST_STEPS = 2  # of an episode, whose observations' shape is checked
 LARGEST = float(np.finfo(np.float32).max)
 BEYOND = "which float32 cannot hold"
 NOT_FINITE = "NaN, infinite or too large value for float32"
+
+
+@dataclass(slots=True)  # not frozen: one is made for every task, and that would take five times as long
+class RolloutSettings:
+    """What a task of episodes plays; not to be changed once the task is submitted."""
+
+    env: EnvSpec
+    policy: PolicySpec
+    episodes: int = 1
+    record: bool = False  # give the transitions, for the replay
+    random_actions: bool = False  # uniform, in place of the policy's
+    action_noise: float = 0.0  # sigma of `erlbench.work.exploration.Noise`
+    noise_decay: float = 1.0  # its theta; 1: white noise
+    seeds: tuple[int, ...] = ()  # of the start states, one per episode; by default they come from the task's key
+    limit: int | None = None  # steps of an episode, fewer than the environment's; a truncation
+    observe: float = 0.0  # probability that an episode gives its observations
+    mode: bool = False  # a stochastic policy acts by its mode
 
 
 class Episode:
@@ -139,39 +158,33 @@ def play(
     return episode
 
 
-def rollout(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: `settings["episodes"]` whole episodes of the policy `inputs["parameters"]`.
+def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: whole episodes of the policy `inputs["parameters"]`.
 
     Values: `returns` (undiscounted sums) and `lengths`, one per episode. With `record`, the arrays `observations`,
-    `actions`, `rewards`, `continues` that `Replay.append` takes.
-
-    These settings may be absent: `limit` shortens episodes, which is a truncation; with `mode` a stochastic policy
-    acts by its mode; `observe` is the probability that an episode contributes its observations. Then the value
-    `observed` says how many observations the contributing episodes acted on, and, if there are any, the array
-    `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
+    `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value `observed` says how many
+    observations the contributing episodes acted on, and, if there are any, the array `observed` `(2, observation)`
+    float64 holds their sum and the sum of their squares.
     """
-    spec: PolicySpec = settings["policy"]
-    parameters = inputs["parameters"]
+    spec, parameters = settings.policy, inputs["parameters"]
     if not np.isfinite(parameters).all():
         raise NumericalError("the policy's parameters have a NaN or infinite value")
     policy = NumpyPolicy(spec, np.ascontiguousarray(parameters))
-    env, limit = workspace.environment(settings["env"]), settings["env"].max_episode_steps
-    limit, observe = min(limit, settings.get("limit") or limit), settings.get("observe", 0.0)
-    seeds = settings["seeds"] or [environment_seed(*key, index) for index in range(settings["episodes"])]
+    env, longest = workspace.environment(settings.env), settings.env.max_episode_steps
+    limit, observe, sigma = min(longest, settings.limit or longest), settings.observe, settings.action_noise
+    seeds = settings.seeds or [environment_seed(*key, index) for index in range(settings.episodes)]
     random = generator(*key, int(Purpose.EXPLORATION))
-    sigma, decay = settings["action_noise"], settings.get("noise_decay", 1.0)
-    random_actions, mode = settings["random_actions"], settings.get("mode", False)
-    spare = _spare(workspace, settings["env"].max_episode_steps, spec)
+    spare = _spare(workspace, longest, spec)
     values: dict[str, Any] = {"returns": [], "lengths": []}
     recorded, observed = [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
-        noise = Noise(spec.sizes[-1], decay, sigma) if sigma else None
-        over = None if contributes or settings["record"] else spare
-        episode = play(env, policy, limit, seed, random, noise, random_actions, mode, over)
+        noise = Noise(spec.sizes[-1], settings.noise_decay, sigma) if sigma else None
+        over = None if contributes or settings.record else spare
+        episode = play(env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over)
         values["returns"].append(episode.total)
         values["lengths"].append(episode.length)
-        if settings["record"]:
+        if settings.record:
             recorded.append(episode)
         if contributes:
             observed.append(episode.observations[: episode.length])

@@ -48,9 +48,9 @@ class Fake:
         elif task.kind == "critic":
             outcome = Outcome({"critic_updates": task.settings.updates}, {"critic": self.input(task, "critic") + 1})
         else:
-            episodes = task.settings["episodes"]
+            episodes = task.settings.episodes
             values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
-            outcome = Outcome(values, self._transitions(episodes, length) if task.settings["record"] else {})
+            outcome = Outcome(values, self._transitions(episodes, length) if task.settings.record else {})
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
         self.outputs.update({(task.id, name): ref for name, ref in arrays.items()})
         self.algorithm.tell(task, Result(task.id, outcome.values, arrays, 0.0, 1.0, 0))

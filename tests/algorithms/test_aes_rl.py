@@ -48,7 +48,7 @@ def test_warm_up_plays_random_actions_and_teaches_nothing(make):
     assert [(task.kind, task.individual, task.counts) for task in first] == [
         ("random", place, Counts.TRAINING) for place in range(3)
     ]
-    assert all(task.settings["random_actions"] and task.settings["record"] for task in first)
+    assert all(task.settings.random_actions and task.settings.record for task in first)
     assert fake.ask() == []
     mean = fake.algorithm.state.distribution.mean
     fake.finish(first[1])
@@ -89,7 +89,7 @@ def test_gradients_start_after_the_warm_up(make):
         assert actor.inputs["critic"] == state.critic.parameters
         (rollout,) = [task for task in tasks if task.kind == "rl" and task.individual == actor.individual]
         assert rollout.inputs["parameters"] == Output(actor.id, "parameters")
-        assert rollout.settings["record"]
+        assert rollout.settings.record
 
 
 def test_critic_makes_one_block_at_a_time_and_never_overtakes_the_timesteps(make):
@@ -145,7 +145,7 @@ def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
     fake.finish(second, fitness=80.0)
     measurements = {task.individual: task for task in fake.ask()}
     assert [task.kind for task in measurements.values()] == ["mean", "mean"]
-    assert all(task.settings["episodes"] == 5 and not task.settings["record"] for task in measurements.values())
+    assert all(task.settings.episodes == 5 and not task.settings.record for task in measurements.values())
     snapshot = fake.algorithm.policy()
     assert {task.inputs["parameters"] for task in measurements.values()} == {snapshot}
 
@@ -254,9 +254,8 @@ def test_a_checkpoint_in_mid_flight_goes_on_alike(make):
             each.finish(each.open[min(each.open)], fitness=3.0)
             each.ask()
     arrays = {}
-    types = {cls.__name__: cls for cls in (*AESRL.state_types, ArrayRef, Perturbed)}
     encoded = encode(twin.algorithm.snapshot(), arrays)
-    twin.algorithm.restore(decode(encoded, arrays, types))
+    twin.algorithm.restore(decode(encoded, arrays))
     for each in (fake, twin):
         while each.open:
             each.finish(each.open[min(each.open)], fitness=float(min(each.open) % 7))
@@ -357,7 +356,7 @@ def test_the_rank_based_rule_of_the_code_measures_the_mean(make):
     fake.finish(fake.open[min(fake.open)], fitness=3.0)
     assert fake.algorithm.counters.generation == 0
     (measurement,) = fake.ask()[:1]
-    assert (measurement.kind, measurement.settings["episodes"]) == ("mean", 5)
+    assert (measurement.kind, measurement.settings.episodes) == ("mean", 5)
     fake.finish(measurement, fitness=1.0)
     assert fake.algorithm.counters.generation == 1
     assert fake.algorithm.metrics()["f_mean"] == 1.0

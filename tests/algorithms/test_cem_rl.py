@@ -12,7 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.running.checkpoint import decode, encode
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Output, Perturbed, Priority
+from erlbench.work.tasks import Output, Priority
 
 from .fake import Fake
 
@@ -50,7 +50,7 @@ def test_cem_refits_the_distribution_to_the_elites(make):
     mean = state.distribution.mean
     tasks = fake.ask()
     assert [(task.kind, task.individual) for task in tasks] == [("es", individual) for individual in range(4)]
-    assert not any(task.settings["record"] for task in tasks)
+    assert not any(task.settings.record for task in tasks)
     assert fake.ask() == []
     z = [fake.input(task, "parameters").astype(float) for task in tasks]
     np.testing.assert_allclose(z[0] + z[2], 2 * mean, atol=1e-6)
@@ -119,9 +119,9 @@ def test_cem_rl_warms_up_with_its_own_policies(make):
     fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
     tasks = fake.ask()
     assert [task.kind for task in tasks] == ["es"] * 4
-    assert all(task.settings["record"] and not task.settings["random_actions"] for task in tasks)
+    assert all(task.settings.record and not task.settings.random_actions for task in tasks)
     fake = make(CEMRL, CEMRLSettings(**SMALL_RL, random_warmup=True))
-    assert all(task.kind == "random" and task.settings["random_actions"] for task in fake.ask())
+    assert all(task.kind == "random" and task.settings.random_actions for task in fake.ask())
 
 
 def test_cem_rl_trains_only_after_more_than_the_warm_up(make):
@@ -279,9 +279,8 @@ def test_a_checkpoint_between_phases_goes_on_alike(make):
         generation(each)
         each.ask()
         each.finish(each.open[min(each.open)])
-    types = {cls.__name__: cls for cls in (*PCEMRL.state_types, ArrayRef, Perturbed)}
     arrays = {}
-    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays, types))
+    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays))
     for each in (fake, twin):
         generation(each)
     np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, twin.algorithm.state.distribution.mean)

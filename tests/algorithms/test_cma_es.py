@@ -21,7 +21,6 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.driver import checkpoint_types
 from erlbench.work.rollout import rollout
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
@@ -196,8 +195,8 @@ def test_start_states(fake):
         found = []
         for _ in range(2):
             tasks = ours.ask()
-            assert {task.settings["episodes"] for task in tasks} == {2}
-            found.append([task.settings["seeds"] for task in tasks])
+            assert {task.settings.episodes for task in tasks} == {2}
+            found.append([task.settings.seeds for task in tasks])
             for task in tasks:
                 ours.finish(task, 1.0)
         return found
@@ -240,8 +239,7 @@ def test_replay_continues_bit_by_bit(fake, tmp_path, covariance, hidden):
     for task in tasks[:2]:
         first.finish(task, -sphere(first.input(task, "parameters")))
     path = save_checkpoint(tmp_path / "checkpoint", first.algorithm.snapshot(), {})
-    types = checkpoint_types(CMAES)
-    second.algorithm.restore(load_checkpoint(path, types)[0])
+    second.algorithm.restore(load_checkpoint(path)[0])
     for task in tasks[2:]:
         second.open[task.id] = task
         second.finish(task, -sphere(first.input(task, "parameters")))

@@ -1,6 +1,7 @@
 """What every registered algorithm must do; a new one is run here by its line in the registry."""
 
 import functools
+import json
 import threading
 
 import numpy as np
@@ -13,8 +14,8 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.settings import describe
 from erlbench.pool import create
 from erlbench.running import progress
-from erlbench.running.checkpoint import load_checkpoint, references, save_checkpoint
-from erlbench.running.driver import Driver, checkpoint_types
+from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
+from erlbench.running.driver import Driver
 from erlbench.running.runner import Runner
 from erlbench.work.replay import Replay
 from tests.runs import all_rows, make_cell, replayed, returns, rows, run
@@ -161,8 +162,7 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
         assert tasks
         assert [t.id for t in tasks] == sorted({t.id for t in tasks})
         path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
-        types = checkpoint_types(type(algorithm))
-        payload, _ = load_checkpoint(path, types)
+        payload, _ = load_checkpoint(path)
         assert payload["tasks"] == tasks
         assert list(references(payload["a"])) == list(references(algorithm.snapshot()))
         assert list(references(algorithm.policy()))
@@ -170,6 +170,32 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
         assert parameters.shape == (algorithm.policy_spec.size,)
         assert np.isfinite(parameters).all()
         replay.close()
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
+    saved, step = [], Driver._step
+
+    def stepped(driver):
+        step(driver)
+        if driver.recorder.tasks.state()["length"] // 256 > len(saved):
+            driver.save()
+
+    def checked(folder, payload, arrays):
+        path = save_checkpoint(folder, payload, arrays)
+        collected, again = dict(arrays), dict(arrays)
+        text = encode(payload, collected)
+        found, loaded = load_checkpoint(path)
+        assert json.dumps(encode(found, again)) == json.dumps(text)  # as texts: NaN is NaN
+        for name, array in (collected | again).items():
+            np.testing.assert_array_equal(loaded[name], array, strict=True)
+        saved.append(path)
+        return path
+
+    monkeypatch.setattr("erlbench.running.driver.save_checkpoint", checked)
+    monkeypatch.setattr(Driver, "_step", stepped)
+    assert run(make_cell(algo, tmp_path, steps=400)) == 0
+    assert len(saved) >= 2
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)

@@ -46,7 +46,7 @@ def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(al
     workspace = Workspace(algorithm.context.store)
     tasks, results = generation(algorithm, workspace)
     assert [task.kind for task in tasks] == ["es"] * 4 + ["rl"]
-    assert (tasks[-1].settings["action_noise"], tasks[-1].settings["noise_decay"]) == (0.06, 0.15)
+    assert (tasks[-1].settings.action_noise, tasks[-1].settings.noise_decay) == (0.06, 0.15)
     steps = sum(sum(result.values["lengths"]) for result in results)
     assert algorithm.context.replay.length == steps == algorithm.counters.timesteps
     (update, *rest) = algorithm.ask()

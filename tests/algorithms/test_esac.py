@@ -88,7 +88,7 @@ def test_members_are_children_then_mirrored_pairs_then_copies_of_sac(make):
     noise = (plus - minus) / 2 / state.sigma
     assert noise.std() == pytest.approx(1.0, abs=0.1)
     assert {task.counts for task in second} == {Counts.TRAINING}
-    assert not any(task.settings["record"] for task in second), "only SAC's steps are learnt from"
+    assert not any(task.settings.record for task in second), "only SAC's steps are learnt from"
 
 
 @pytest.mark.parametrize(("sampling", "count", "distinct"), [("pairs", 20, 10), ("independent", 10, 10)])

@@ -81,7 +81,7 @@ def test_a_generation_plays_common_start_states_and_every_step_counts(algo, fake
     run, seen = fake(algo, episodes=3, start_states="generation"), []
     for generation in range(3):
         tasks = run.ask()
-        seen.append({task.settings["seeds"] for task in tasks if task.function == ROLLOUT})
+        seen.append({task.settings.seeds for task in tasks if task.function == ROLLOUT})
         for task in tasks:
             run.finish(task, fitness=7.0)
         assert run.algorithm.counters.timesteps == (generation + 1) * 4 * 3 * 10
@@ -98,10 +98,10 @@ def test_an_aes_rl_individual_and_its_mean_play_the_same_start_states(fake):
     run.finish(first)
     (mean,) = run.ask()[:1]
     assert mean.kind == "mean"
-    assert mean.settings["seeds"][:2] == first.settings["seeds"]
+    assert mean.settings.seeds[:2] == first.settings.seeds
     run.finish(mean)
     second = next(task for task in run.ask() if task.function == ROLLOUT)
-    assert not set(second.settings["seeds"]) & set(mean.settings["seeds"])
+    assert not set(second.settings.seeds) & set(mean.settings.seeds)
     assert run.algorithm.counters.timesteps == 20
 
 

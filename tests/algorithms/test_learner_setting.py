@@ -53,12 +53,12 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
         assert critic.shape == critic_of(it).shape
         found[learner] = critic_of(it).count, tasks[0].settings.update.target_noise, [task.function for task in tasks]
         (first, *_) = (task for task in it.ask() if task.kind in ("es", "random"))
-        assert first.settings["mode"] is True
+        assert first.settings.mode is True
     plain = [f"erlbench.algorithms.gradients.updates:{name}" for name in ("update_critic", "train_actor")]
     assert found == {"td3": (2, 0.1, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, plain)}
     assert isinstance(critic_of(it), CriticSpec)
     drawing = algorithm(name, learner="sac", stochastic=True)
-    assert not any(task.settings["mode"] for task in drawing.ask() if task.kind in ("es", "random"))
+    assert not any(task.settings.mode for task in drawing.ask() if task.kind in ("es", "random"))
 
 
 @pytest.mark.parametrize("name", POPULATION)

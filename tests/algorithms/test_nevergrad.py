@@ -18,7 +18,6 @@ from erlbench.errors import CellError, UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import initial_policy
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.driver import checkpoint_types
 from erlbench.work.seeding import Purpose, generator
 
 from .fake import Fake
@@ -125,8 +124,7 @@ def test_a_restored_search_goes_on_with_the_same_candidates(name, fake, tmp_path
     tasks = first.ask()
     snapshot = first.algorithm.snapshot()
     path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
-    types = checkpoint_types(Nevergrad)
-    payload, _ = load_checkpoint(path, types)
+    payload, _ = load_checkpoint(path)
     assert "pickle" not in json.dumps(list(map(str, path.rglob("*"))))
     for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
         second.store.put(ref.name, first.store.get(ref))
@@ -192,8 +190,8 @@ def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
     assert settings.optimizer == optimizer
     tasks = ours.ask()
     assert len(tasks) == 8
-    assert len({task.settings["seeds"] for task in tasks}) == 1
-    assert len(tasks[0].settings["seeds"]) == 5
+    assert len({task.settings.seeds for task in tasks}) == 1
+    assert len(tasks[0].settings.seeds) == 5
     assert not ours.store.load(ours.algorithm.policy()).any()
     size = ours.algorithm.policy_spec.size
     inner = ours.algorithm._search._optimizer

@@ -43,7 +43,7 @@ def finish(fake, task, fitness=0.0, length=10, observed=None):
     if task.kind == "gradient":
         result = Workspace(fake.store).run(task)
     else:
-        episodes = task.settings["episodes"]
+        episodes = task.settings.episodes
         arrays, values = {}, {"returns": [fitness] * episodes, "lengths": [length] * episodes}
         if observed is not None:
             values["observed"] = len(observed)
@@ -182,7 +182,7 @@ def test_with_discard_places_are_refilled_and_late_pairs_only_counted(make):
 def test_common_start_states(make):
     for start_states, equal in (("fresh", None), ("pair", (0, 1)), ("generation", (0, 1, 2, 3))):
         fake = make(start_states=start_states, episodes=2)
-        seeds = [task.settings["seeds"] for task in fake.ask()]
+        seeds = [task.settings.seeds for task in fake.ask()]
         if equal is None:
             assert seeds == [()] * 4
             continue
@@ -197,8 +197,8 @@ def test_the_means_own_episodes_have_no_noise_and_no_limit_but_count(make):
     assert len(own) == 2
     for task in own:
         assert task.inputs["parameters"] == fake.algorithm.policy()
-        assert (task.counts, task.settings["action_noise"], task.settings["limit"]) == (Counts.TRAINING, 0.0, None)
-    assert {task.settings["limit"] for task in tasks if task.kind == "es"} == {5}
+        assert (task.counts, task.settings.action_noise, task.settings.limit) == (Counts.TRAINING, 0.0, None)
+    assert {task.settings.limit for task in tasks if task.kind == "es"} == {5}
     for task in tasks:
         finish(fake, task, fitness=3.0 if task.kind == "unperturbed" else 0.0)
     for task in fake.ask():

@@ -183,7 +183,7 @@ def test_the_last_iteration_is_as_long_as_the_budget_lets_it_be(start):
     algorithm, workspace = start(problem("Pendulum-v1"), total=200, rollout_steps=150, epochs=1)
     iterate(algorithm, workspace)
     task, _ = iterate(algorithm, workspace)
-    assert (task.settings["steps"], task.settings["last"], task.settings["progress"]) == (50, True, 0.0)
+    assert (task.settings.steps, task.settings.last, task.settings.progress) == (50, True, 0.0)
     assert algorithm.counters.timesteps == 200
     assert algorithm.ask() == []
 

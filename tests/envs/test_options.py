@@ -36,7 +36,7 @@ def test_a_checkpoint_keeps_the_environment():
     spec = problem("Ant-v5@paper", {"frame_skip": 2, "healthy_z_range": "[0.2, 1.5]"}).env
     assert spec.kwargs["healthy_z_range"] == [0.2, 1.5]
     saved = json.loads(json.dumps(encode(spec, {})))
-    assert decode(saved, {}, {"EnvSpec": EnvSpec}) == spec
+    assert decode(saved, {}) == spec
 
 
 def test_elsewhere_actions_are_repeated_and_rewards_summed():

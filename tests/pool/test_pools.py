@@ -9,6 +9,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, NumericalError, TaskError, UsageError
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.pool import create
+from erlbench.work.rollout import RolloutSettings
 from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task
 
@@ -49,10 +50,7 @@ def test_a_rollout_is_the_same_everywhere(pool):
     found = problem("InvertedPendulum-v5")
     spec = PolicySpec((found.observation_size, 8, found.action_size), "tanh", found.action_low, found.action_high)
     centre = pool.store.put("centre", initial_parameters(spec.sizes, (1,)))
-    settings = {
-        "env": found.env, "policy": spec, "episodes": 2, "record": True, "random_actions": False,
-        "action_noise": 0.1, "seeds": (),
-    }  # fmt: skip
+    settings = RolloutSettings(found.env, spec, episodes=2, record=True, action_noise=0.1)
     perturbed = Perturbed(centre, 0.1, (1, 2), -1)
     pool.submit(
         [

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
-from erlbench.work.tasks import ArrayRef, Output, Perturbed, Task
+from erlbench.running.checkpoint import (
+    DamagedCheckpoint,
+    checkpoints,
+    decode,
+    load_checkpoint,
+    references,
+    save_checkpoint,
+)
+from erlbench.work.tasks import ArrayRef, Output, Task
 
 
 @dataclass
@@ -16,9 +23,6 @@ class State:
     lengths: deque
     flight: dict
     ratio: float
-
-
-TYPES = {cls.__name__: cls for cls in (State, ArrayRef, Output, Perturbed, Task)}
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def state():
 
 def test_a_state_comes_back_exactly(tmp_path, state):
     path = save_checkpoint(tmp_path, {"state": state, "flag": True}, {"3.critic": np.ones(2, np.float32)})
-    payload, arrays = load_checkpoint(path, TYPES)
+    payload, arrays = load_checkpoint(path)
     back = payload["state"]
     np.testing.assert_array_equal(back.mean, state.mean)
     assert back.mean.dtype == np.float64
@@ -48,7 +52,7 @@ def test_references_are_found_in_nested_values(state):
 def test_the_last_two_are_kept_newest_first(tmp_path):
     for number in range(4):
         save_checkpoint(tmp_path, {"number": number}, {})
-    assert [load_checkpoint(path, {})[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
+    assert [load_checkpoint(path)[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
 
 
 @pytest.mark.parametrize("name", ["state.json", "arrays.safetensors"])
@@ -62,7 +66,7 @@ def test_damage_is_noticed(tmp_path, state, name, damage):
     else:
         (path / name).write_bytes(data[: len(data) // 2] if damage == "truncate" else data)
     with pytest.raises(DamagedCheckpoint):
-        load_checkpoint(path, TYPES)
+        load_checkpoint(path)
 
 
 def test_an_object_that_is_no_plain_data_is_refused(tmp_path):
@@ -75,4 +79,19 @@ def test_a_checkpoint_of_another_version_says_so(tmp_path, state, monkeypatch):
         patch.setattr("erlbench.running.checkpoint.FORMAT", 1)
         path = save_checkpoint(tmp_path, state, {})
     with pytest.raises(DamagedCheckpoint, match=r"another version of erlbench wrote it \(format 1, here 2\)"):
-        load_checkpoint(path, TYPES)
+        load_checkpoint(path)
+
+
+def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path):
+    @dataclass
+    class Local:
+        x: int
+
+    with pytest.raises(TypeError, match="not at the top level of its module"):
+        save_checkpoint(tmp_path, Local(1), {})
+
+
+def test_a_file_cannot_name_what_is_no_dataclass_or_not_loaded(tmp_path):
+    for name in ("subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", ""):
+        with pytest.raises(DamagedCheckpoint, match="there is no dataclass"):
+            decode({"$type": name, "fields": {}}, {})

@@ -9,7 +9,7 @@ from erlbench.envs.registry import MUJOCO, make, problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
 from erlbench.work.exploration import Noise
-from erlbench.work.rollout import play, rollout, transitions
+from erlbench.work.rollout import RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
@@ -31,9 +31,7 @@ def small_policy(task, key=(0, 1)):
 
 
 def settings(task, spec, **changes):
-    values = {"env": task.env, "policy": spec, "episodes": 1, "record": False, "random_actions": False,
-              "action_noise": 0.0, "seeds": ()}  # fmt: skip
-    return values | changes
+    return RolloutSettings(task.env, spec, **changes)
 
 
 @pytest.mark.parametrize("env_id", MUJOCO)
