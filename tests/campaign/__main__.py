@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import sys
+import tempfile
 import time
-import traceback
 from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from pathlib import Path
 
-from erlbench.threads import limit_threads
+from erlbench.threads import cores, limit_threads
 
 limit_threads()
 
+from tests.campaign.attempt import Outcome, attempt  # noqa: E402
 from tests.campaign.parts import PARTS  # noqa: E402
-from tests.campaign.trials import Part, new_trial  # noqa: E402
+from tests.campaign.trials import Part  # noqa: E402
 
 
 def main() -> int:
@@ -26,38 +31,51 @@ def main() -> int:
     parser.add_argument("--trial", type=int, help="this one alone")
     parser.add_argument("--first", type=int, default=0, help="number of the first trial")
     parser.add_argument("--share", type=float, default=1.0, help="share of the full number of trials")
-    parser.add_argument("--minutes", type=float, default=55.0, help="no trial begins later")
+    parser.add_argument("--minutes", type=float, default=50.0, help="no trial begins later")
+    parser.add_argument("--jobs", type=int, default=cores(), help="trials side by side; default: one for each core")
     asked = parser.parse_args()
-    end, failures = time.monotonic() + 60 * asked.minutes, 0
-    print(f"seed {asked.seed}, {os.cpu_count()} cores", flush=True)
-    for name in asked.only.split(","):
-        failures += _run(PARTS[name], asked, end)
+    end = time.monotonic() + 60 * asked.minutes  # the machine's clock, the same in all processes
+    print(f"seed {asked.seed}, {os.cpu_count()} cores, {asked.jobs} trials at once", flush=True)
+    context = multiprocessing.get_context("spawn")
+    with (
+        tempfile.TemporaryDirectory(prefix="campaign-shared-") as shared,
+        ProcessPoolExecutor(asked.jobs, context) as executor,
+    ):
+        submitted = {
+            name: [
+                executor.submit(attempt, name, asked.seed, number, Path(shared), end)
+                for number in _numbers(part, asked)
+            ]
+            for name, part in PARTS.items()
+            if name in asked.only.split(",")
+        }
+        failures = sum(_collect(PARTS[name], futures, asked) for name, futures in submitted.items())
     return int(failures > 0)
 
 
-def _run(part: Part, asked: argparse.Namespace, end: float) -> int:
+def _numbers(part: Part, asked: argparse.Namespace) -> Iterable[int]:
+    if asked.trial is not None:
+        return [asked.trial]
+    return range(asked.first, asked.first + max(1, round(part.full * asked.share)))
+
+
+def _collect(part: Part, futures: list[Future[Outcome]], asked: argparse.Namespace) -> int:
+    """Wait for the trials of a part, name those that failed, and print its line; the number of failures."""
     counts: Counter[str] = Counter()
-    numbers = range(asked.first, asked.first + max(1, round(part.full * asked.share)))
-    done, failures, begun = 0, 0, time.monotonic()
-    for number in [asked.trial] if asked.trial is not None else numbers:
-        if time.monotonic() > end:
-            break
-        done += 1
-        with new_trial(part.name, asked.seed, number, counts) as trial:
-            try:
-                part.trial(trial)
-            except Exception as error:
-                failures += 1
-                again = f"--only {part.name} --seed {asked.seed} --trial {number}"
-                print(f"FAILED {again}: {type(error).__name__}: {error}", flush=True)
-                if asked.trial is not None:
-                    traceback.print_exc()
+    done = failures = 0
+    for future in as_completed(futures):
+        outcome = future.result()
+        done += outcome.begun
+        counts.update(outcome.counts)
+        if outcome.failure:
+            failures += 1
+            again = f"--only {part.name} --seed {asked.seed} --trial {outcome.number}"
+            text = outcome.failure if asked.trial is not None else outcome.failure.strip().splitlines()[-1]
+            print(f"FAILED {again}: {text}", flush=True)
+    seconds = counts.pop("seconds", 0)
     facts = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
-    print(
-        f"{part.name}: {done:,} of {part.full:,} trials, {failures} failed, {time.monotonic() - begun:.0f} s"
-        f"{': ' + facts if facts else ''}",
-        flush=True,
-    )
+    heading = f"{part.name}: {done:,} of {part.full:,} trials, {failures} failed, {seconds:,} s"
+    print(f"{heading}: {facts}" if facts else heading, flush=True)
     return failures
 
 

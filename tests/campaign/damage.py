@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import random
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell
 from erlbench.running.results import ROWS
 from tests.algorithms.test_conformance import interrupt_after
-from tests.campaign.trials import Trial, check, check_message, invoke
+from tests.campaign.trials import Trial, check, check_message, invoke, once
 from tests.runs import all_rows, make_cell, run
 
 TEXTS = (
@@ -41,7 +39,7 @@ TEXTS = (
 def trial(trial: Trial) -> None:
     """One change to one file of a finished or a half-done run; then it is shown, reported and continued."""
     draw = trial.random
-    template, expected = _templates()
+    template, expected = _templates(trial.shared)
     done = draw.random() < 0.5
     shutil.copytree(template[done].out, trial.folder / "results", symlinks=True)
     cell = replace(template[done], out=trial.folder / "results")
@@ -73,17 +71,24 @@ def trial(trial: Trial) -> None:
         check({name: _bytes(cell.directory / name) for name in ROWS} == rows, f"rows have changed, {what}")
 
 
-@functools.cache
-def _templates() -> tuple[dict[bool, Cell], dict[str, list[dict[str, str]]]]:
+def _templates(shared: Path) -> tuple[dict[bool, Cell], dict[str, list[dict[str, str]]]]:
     """A finished and a half-done run, to be copied, and the rows of the first."""
-    folder = Path(tempfile.mkdtemp(prefix="campaign-templates-"))
-    cells = {done: make_cell("td3", folder / str(done), steps=700, seed=1) for done in (True, False)}
+    folder = once(shared / "damage", _make_templates)
+    cells = _cells(folder)
+    return cells, all_rows(cells[True].directory)
+
+
+def _cells(folder: Path) -> dict[bool, Cell]:
+    return {done: make_cell("td3", folder / str(done), steps=700, seed=1) for done in (True, False)}
+
+
+def _make_templates(folder: Path) -> None:
+    cells = _cells(folder)
     assert run(cells[True]) == 0
     for results in (30, 10):
         with pytest.MonkeyPatch.context() as patch:
             interrupt_after(patch, results)
             assert run(cells[False]) == 130
-    return cells, all_rows(cells[True].directory)
 
 
 def _bytes(path: Path) -> bytes | None:

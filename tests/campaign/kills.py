@@ -2,48 +2,67 @@
 
 from __future__ import annotations
 
-import functools
+import json
 import os
 import signal
-import subprocess
-import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from erlbench.algorithms import registry
 from erlbench.work.store import PREFIX
-from tests.campaign.trials import Trial, alive, check, finish, kill, processes_below, start, wait_for, write_config
+from tests.campaign.trials import (
+    Running,
+    Trial,
+    alive,
+    check,
+    children,
+    finish,
+    kill,
+    once,
+    processes_below,
+    start,
+    wait_for,
+    write_config,
+)
+from tests.campaign.warm import WarmRun
 from tests.runs import all_rows, make_cell
 
 ALGORITHMS = tuple(registry.ALGORITHMS)
-VICTIMS = (
-    "worker",
-    "all workers",
-    "fork server",
-    "second process",
-    "driver",
-    "driver, by SIGTERM",
-    "driver, by SIGINT",
-)
+SECOND = "second process"
+VICTIMS = ("worker", "all workers", "fork server", "driver", "driver, by SIGTERM", "driver, by SIGINT")
 KILLS = 3  # at most, in one trial
+COLD = 0.15  # share of the trials whose processes all begin with nothing imported
+SAVING = 0.25  # share of the attacks that wait for a checkpoint that is being written
 
 
 def trial(trial: Trial) -> None:
     """One run that is attacked up to three times and continued until it is done."""
     draw = trial.random
     algo = ALGORITHMS[trial.number % len(ALGORITHMS)]
-    victim = VICTIMS[(trial.number + trial.number // len(ALGORITHMS)) % len(VICTIMS)]
-    expected, seconds = _whole(algo)
+    victims = (*VICTIMS, SECOND) if registry.entry(algo).critic_updates else VICTIMS
+    victim = victims[(trial.number + trial.number // len(ALGORITHMS)) % len(victims)]
+    expected, seconds = _whole(algo, trial.shared)
     words = _words(algo, trial.folder)
+    cold = draw.random() < COLD
     cell = make_cell(algo, trial.folder / "results", steps=_steps(algo))
     stores: list[Path] = []
-    for _ in range(draw.randint(1, KILLS)):
-        process = start(*words)
-        _wait_for_lock(process, cell.directory)
-        time.sleep(draw.uniform(0.0, 1.1 * seconds))
+    hits = trial.counts["kills"]
+    for attack in range(draw.randint(1, KILLS)):
+        process = start(*words) if cold else WarmRun(words, trial.folder / f"{attack}.txt")
+        _wait_for(process, lambda: list(cell.directory.glob("lease-*")))
+        known = {path.name for path in cell.directory.glob("checkpoint/*")}
+        if victim == SECOND:
+            _wait_for(process, lambda process=process: _roles(process.pid)[SECOND])
+            time.sleep(draw.uniform(0.0, 0.3))
+        elif draw.random() < SAVING:
+            _wait_for(process, lambda known=known: _saving(cell.directory, known))
+            time.sleep(draw.uniform(0.0, 0.02))
+        else:
+            time.sleep(draw.uniform(0.0, 1.1 * seconds))
         stores += _stores(process.pid)
-        family = _attack(process, victim, trial)
+        family = _attack(process, victim, cell.directory, trial)
         output = finish(process)
         check("Traceback" not in output, f"{algo}, {victim}: {output[-1500:]}")
         allowed = (0, 130) if "SIG" in victim else (0, -signal.SIGKILL) if victim == "driver" else (0,)
@@ -52,9 +71,11 @@ def trial(trial: Trial) -> None:
         trial.counts["starts"] += 1
         if process.returncode == 0:
             break
-    process = start(*words)
+    trial.counts["trials with a kill"] += trial.counts["kills"] > hits
+    process = start(*words) if cold else WarmRun(words, trial.folder / "last.txt")
     output = finish(process)
     trial.counts["starts"] += 1
+    trial.counts["cold trials"] += cold
     check(process.returncode == 0, f"{algo}, {victim}: the last start ends with {process.returncode}: {output[-800:]}")
     found = all_rows(cell.directory)
     differing = [name for name in expected if found[name] != expected[name]]
@@ -64,40 +85,70 @@ def trial(trial: Trial) -> None:
     check(not left, f"{algo}, {victim}: shared memory is left behind: {', '.join(left)}")
 
 
-def _wait_for_lock(process: subprocess.Popen[str], directory: Path) -> None:
-    while process.poll() is None and not list(directory.glob("lease-*")):
-        time.sleep(0.02)
+def _wait_for(process: Running, condition: Callable[[], object], pause: float = 0.005) -> None:
+    """Until the condition holds or the process has ended."""
+    while process.poll() is None and not condition():
+        time.sleep(pause)
 
 
-def _attack(process: subprocess.Popen[str], victim: str, trial: Trial) -> list[int]:
+def _attack(process: Running, victim: str, directory: Path, trial: Trial) -> list[int]:
     """Kill the victim; the processes that the run had then."""
-    family = processes_below(process.pid)
-    servers = [pid for pid in family if "forkserver" in _command(pid)]
-    workers = servers[1:]
-    second = [pid for pid in workers if _parent(pid) in workers]
-    first = [pid for pid in workers if pid not in second]
+    roles = _roles(process.pid)
     targets = {
-        "worker": first[:1], "all workers": first, "fork server": servers[:1], "second process": second[:1],
+        "worker": roles["workers"][:1], "all workers": roles["workers"], "fork server": roles["fork server"],
+        SECOND: roles[SECOND][:1],
     }.get(victim, [process.pid])  # fmt: skip
     number = {"driver, by SIGTERM": signal.SIGTERM, "driver, by SIGINT": signal.SIGINT}.get(victim, signal.SIGKILL)
+    phase = _phase(directory)
     if process.poll() is None:
         hits = sum(kill(pid, number) for pid in targets)
         trial.counts["kills"] += hits
         trial.counts[f"kills of: {victim}"] += hits
-    return family
+        trial.counts[f"kills {phase}"] += hits
+    return roles["family"]
 
 
-@functools.cache
-def _whole(algo: str) -> tuple[dict[str, list[dict[str, str]]], float]:
+def _roles(driver: int) -> dict[str, list[int]]:
+    """The processes below a driver by what they are."""
+    servers = [pid for pid in children(driver) if "forkserver" in _command(pid)]
+    workers = [pid for server in servers for pid in children(server)]
+    second = [pid for worker in workers for pid in children(worker)]
+    return {"family": processes_below(driver), "fork server": servers, "workers": workers, SECOND: second}
+
+
+def _saving(directory: Path, known: set[str]) -> bool:
+    """Whether a checkpoint is being written, or just was."""
+    return any(path.name not in known for path in directory.glob("checkpoint/*"))
+
+
+def _phase(directory: Path) -> str:
+    """What a run does, as far as its folder tells."""
+    if any(directory.glob("checkpoint/part-*")):
+        return "while it saves"
+    if not any(directory.glob("checkpoint/[0-9]*")):
+        return "before its first checkpoint"
+    try:
+        status = json.loads((directory / "status.json").read_text())["status"]
+        rows = len((directory / "train.csv").read_text().splitlines())
+    except (OSError, ValueError, KeyError):
+        return "while it starts"
+    return "while it ends" if status == "done" else "while it trains" if rows > 1 else "before its first rows"
+
+
+def _whole(algo: str, shared: Path) -> tuple[dict[str, list[dict[str, str]]], float]:
     """The rows of a run that nobody attacks, and the seconds from its lock to its end; made once."""
-    with tempfile.TemporaryDirectory(prefix="campaign-whole-") as folder:
-        process = start(*_words(algo, Path(folder)))
-        cell = make_cell(algo, Path(folder) / "results", steps=_steps(algo))
-        _wait_for_lock(process, cell.directory)
+
+    def make(folder: Path) -> None:
+        process = WarmRun(_words(algo, folder), folder / "output.txt")
+        _wait_for(process, lambda: list(folder.rglob("lease-*")))
         begun = time.monotonic()
         output = finish(process)
         check(process.returncode == 0, f"{algo} without an attack: {output[-800:]}")
-        return all_rows(cell.directory), time.monotonic() - begun
+        (folder / "seconds").write_text(str(time.monotonic() - begun))
+
+    folder = once(shared / f"whole-{algo}", make)
+    cell = make_cell(algo, folder / "results", steps=_steps(algo))
+    return all_rows(cell.directory), float((folder / "seconds").read_text())
 
 
 def _words(algo: str, folder: Path) -> tuple[object, ...]:
@@ -116,13 +167,6 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return ""
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def _stores(pid: int) -> list[Path]:

@@ -23,22 +23,23 @@ SEED = 0
         pytest.param("kills", 1, marks=pytest.mark.slow),
     ],
 )
-def test_a_share_of_the_campaign(name, count):
+def test_a_share_of_the_campaign(name, count, tmp_path_factory):
     counts = Counter()
     for number in range(count):
-        with new_trial(name, SEED, number, counts) as trial:
+        with new_trial(name, SEED, number, counts, tmp_path_factory.getbasetemp()) as trial:
             PARTS[name].trial(trial)
     assert sum(counts.values()) >= count
 
 
-def test_a_trial_is_repeated_by_its_number():
-    with new_trial("toml", 3, 7, Counter()) as first, new_trial("toml", 3, 7, Counter()) as second:
+def test_a_trial_is_repeated_by_its_number(tmp_path):
+    asked = "toml", 3, 7, Counter(), tmp_path
+    with new_trial(*asked) as first, new_trial(*asked) as second:
         assert first.random.random() == second.random.random()
         assert first.folder != second.folder
 
 
 @pytest.mark.slow
-def test_memory_and_open_files_stay_as_they_are():
-    with new_trial("memory", SEED, 0, Counter()) as trial:
+def test_memory_and_open_files_stay_as_they_are(tmp_path):
+    with new_trial("memory", SEED, 0, Counter(), tmp_path) as trial:
         memory.trial(trial, generations=600)
         assert trial.counts["generations"] == 600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
@@ -12,9 +13,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import tomli_w
 from click.testing import CliRunner
@@ -39,6 +41,7 @@ class Trial:
     number: int
     folder: Path
     counts: Counter[str]
+    shared: Path  # what trials of one campaign make once for all of them
 
     @property
     def random(self) -> random.Random:
@@ -63,13 +66,26 @@ def check(condition: object, message: str) -> None:
 
 
 @contextmanager
-def new_trial(part: str, seed: int, number: int, counts: Counter[str]) -> Iterator[Trial]:
+def new_trial(part: str, seed: int, number: int, counts: Counter[str], shared: Path) -> Iterator[Trial]:
     """A trial with an empty folder, which is removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=f"campaign-{part}-"))
     try:
-        yield Trial(part, seed, number, folder, counts)
+        yield Trial(part, seed, number, folder, counts, shared)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """`folder`, filled by `make` at the first call of all processes; the others wait for it."""
+    with open(folder.with_name(f"{folder.name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            part = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            make(part)
+            part.rename(folder)
+    return folder
 
 
 def write_config(cell, path: Path) -> Path:
@@ -91,7 +107,22 @@ def start(*words: object, limit: Callable[[], None] = lambda: None) -> subproces
     return subprocess.Popen(command, text=True, preexec_fn=prepare, **pipes)
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 300.0) -> str:
+class Running(Protocol):
+    """A process of a trial: one of `subprocess`, or a `WarmRun`."""
+
+    pid: int
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def kill(self) -> None: ...
+
+    def communicate(self, *, timeout: float | None = None) -> tuple[str, str]: ...
+
+
+def finish(process: Running, seconds: float = 300.0) -> str:
     """Wait for the end of a process; what it said. It is killed when it takes too long."""
     try:
         output, errors = process.communicate(timeout=seconds)
@@ -127,17 +158,18 @@ def check_message(code: int, output: str, what: str) -> None:
     check(not found, f"{what}: {found[0] if found else ''} in {output[-800:]}")
 
 
-def processes_below(pid: int) -> list[int]:
-    """All descendants of a process, those that end meanwhile left out."""
+def children(pid: int) -> list[int]:
+    """The processes that a process has started, those that end meanwhile left out."""
     found: list[int] = []
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        for task in tasks:
-            for child in map(int, (task / "children").read_text().split()):
-                found += [child, *processes_below(child)]
-    except (OSError, ValueError):
-        pass
+    with suppress(OSError, ValueError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
     return found
+
+
+def processes_below(pid: int) -> list[int]:
+    """All descendants of a process."""
+    return [other for child in children(pid) for other in (child, *processes_below(child))]
 
 
 def alive(pids: list[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
+from contextlib import chdir
 
 from tests.campaign.trials import Trial, check, check_message, invoke
 
@@ -143,11 +143,12 @@ def toml(trial: Trial) -> None:
 
 
 def _try(words: list[str], trial: Trial) -> None:
-    before = sorted(Path.cwd().iterdir())
-    code, output = invoke(*words)
+    before = sorted(trial.folder.rglob("*"))
+    with chdir(trial.folder):
+        code, output = invoke(*words)
     trial.counts[f"exit code {code}"] += 1
     check_message(code, output, f"erlbench {words}")
-    check(sorted(Path.cwd().iterdir()) == before, f"erlbench {words}: something was written")
+    check(sorted(trial.folder.rglob("*")) == before, f"erlbench {words}: something was written")
     if code:
         lines = [line for line in output.splitlines() if line.startswith(("erlbench:", "Error", "Usage"))]
         check(lines, f"erlbench {words}: no message: {output[-300:]}")
