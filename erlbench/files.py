@@ -6,8 +6,10 @@ or a device in place of a file) nor use up memory (a sparse file of gigabytes) n
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import stat
 import tomllib
 import unicodedata
@@ -21,6 +23,7 @@ SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is bel
 LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
 DIGITS = 2**63  # integers stay below it, as in TOML
+PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 SKIPPED = frozenset({"checkpoint", "replay"})  # folders of a run that hold no runs
 
 
@@ -61,6 +64,20 @@ def read_json(path: Path) -> Any:
         raise Unusable("nested too deeply") from None
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The complete rows of a CSV file by column; comments, and a last line that is cut off, are left out.
+
+    OSError or ValueError, also for what no run writes (a field of more than 131,072 characters).
+    """
+    text = printable(read_bytes(path).decode(errors="replace").replace("\r\n", "\n"))
+    lines = text[: text.rfind("\n") + 1].split("\n")
+    try:
+        rows = list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
+    except csv.Error as error:
+        raise Unusable(str(error)) from None
+    return [row for row in rows if None not in row and None not in row.values()]
+
+
 def reason(error: Exception) -> str:
     """Why a file cannot be read, in a few words."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
@@ -81,7 +98,7 @@ def plain(value: Any, depth: int = DEPTH) -> Any:
 
 def printable(text: str) -> str:
     """`text` without what commands a terminal or changes the order of other text: controls, bidirectional marks."""
-    if text.isprintable():
+    if PLAIN.fullmatch(text) or text.isprintable():
         return text
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\ufffd" for c in text)
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
+from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import COLUMNS, read_config
-from erlbench.files import read_json, read_text, reason
+from erlbench.experiment.renamed import read_config, read_rows
 
-IDENTITY = ("env", "name", "seed")  # the first columns of every frame
+IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
 STATUS = ("status", "message", "timesteps", "total_timesteps", "train_time_s", "total_time_s")  # of status.json
-LARGE = 2**30  # bytes of a CSV file
 
 
 def run_folders(folders: Sequence[Path]) -> list[Path]:
@@ -25,9 +24,9 @@ def run_folders(folders: Sequence[Path]) -> list[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; name one that `erlbench run` wrote")
-        for path in sorted(folder.rglob("config.toml")):
-            if ".old-" not in path.parent.name:
-                found[path.parent] = None
+        for path in files.folders(folder):
+            if (path / "config.toml").exists() and ".old-" not in path.name:
+                found[path] = None
     return list(found)
 
 
@@ -43,42 +42,58 @@ def rows_frame(runs: Sequence[Path], name: str, tuples: Mapping[str, type] | Non
         if (frame := _rows(path / name)) is None:
             continue
         config = _config(path)
-        for position, column in enumerate(IDENTITY):
-            frame.insert(position, column, config[column])
-        for column, kind in (tuples or {}).items():
-            frame[column] = [tuple(map(kind, str(text).split())) for text in frame[column]]
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(IDENTITY))
+        try:
+            for column, kind in (tuples or {}).items():
+                frame[column] = [tuple(map(kind, text.split())) for text in frame[column]]
+        except KeyError as error:
+            raise UsageError(f"{path / name} has no column {error}") from error
+        except (ValueError, OverflowError) as error:
+            raise UsageError(f"{path / name} cannot be read: {error}") from error
+        identity = pd.DataFrame({column: config[column] for column in IDENTITY}, index=frame.index)
+        others = frame.drop(columns=[*IDENTITY], errors="ignore")
+        frames.append(pd.concat([identity, others.apply(_numbers)], axis=1))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index([*IDENTITY]))
 
 
 def _rows(path: Path) -> pd.DataFrame | None:
-    """A CSV file of a run without its first comment and without a last line that is cut off; None without rows."""
+    """A CSV file of a run as a frame of texts; None without rows."""
     try:
-        text = read_text(path, LARGE)
+        rows = read_rows(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {reason(error)}") from error
-    text = text[: text.rfind("\n") + 1]
-    frame = pd.read_csv(io.StringIO(text), comment="#") if text.strip() else pd.DataFrame()
-    return None if frame.empty else frame.rename(columns=COLUMNS)
+        raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
+    return pd.DataFrame(rows) if rows else None
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    """A column of texts as numbers, empty ones as NaN, if that is what they all are."""
+    try:
+        return pd.to_numeric(column)
+    except (ValueError, TypeError, OverflowError):
+        return column
 
 
 def _config(path: Path) -> dict[str, Any]:
     try:
         config = read_config(path / "config.toml")
-        run = config["run"]
-        return {**run, **{column: run[column] for column in IDENTITY}, "settings": config.get("settings", {})}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path / 'config.toml'} cannot be read: {error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path / 'config.toml'} cannot be read: {files.reason(error)}") from error
+    run, settings = config.get("run"), config.get("settings", {})
+    if not isinstance(run, dict) or not isinstance(settings, dict) or not all(
+        type(run.get(column)) is kind for column, kind in IDENTITY.items()
+    ):  # fmt: skip
+        raise UsageError(f"{path / 'config.toml'} is not of a run: its table [run] lacks env, name or seed")
+    return {**run, "settings": settings}
 
 
 def _cell(path: Path) -> dict[str, Any]:
     config = _config(path)
     try:
-        status = read_json(path / "status.json")
+        status = files.read_json(path / "status.json")
     except (OSError, ValueError):
         status = {}
+    status = status if isinstance(status, dict) else {}
     row = {column: config[column] for column in IDENTITY}
     row |= {column: config.get(column) for column in RUN}
     row |= {column: status.get(column) for column in STATUS}

@@ -57,15 +57,17 @@ def command(
 
 def _lengths(run: Path) -> list[int]:
     """The lengths of a run's training episodes."""
-    import csv
-
     from erlbench.errors import UsageError
+    from erlbench.files import read_rows, reason
 
     try:
-        with open(run / "episodes.csv", newline="") as file:
-            found = [int(row["l"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
-    except (OSError, KeyError, ValueError) as error:
-        raise UsageError(f"{run / 'episodes.csv'} cannot be read: {error}") from error
+        found = [int(row["l"]) for row in read_rows(run / "episodes.csv")]
+    except KeyError:
+        raise UsageError(f"{run / 'episodes.csv'} has no column l") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{run / 'episodes.csv'} cannot be read: {reason(error)}") from error
+    if any(length < 1 for length in found):
+        raise UsageError(f"{run / 'episodes.csv'} has episodes without a step")
     if not found:
         raise UsageError(f"{run / 'episodes.csv'} has no episode yet")
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from collections import Counter
@@ -56,7 +55,7 @@ def _show_all(run: Path) -> bool:
         rows.append(
             (
                 path.relative_to(run),
-                status.get("status", "unknown"),
+                _word(status),
                 _steps(status),
                 _number(status.get("return_mean")),
                 status.get("message", ""),
@@ -79,7 +78,7 @@ def _show_run(run: Path, last: int) -> bool:
             continue
         print_table(table.capitalize(), ("name", "value"), setting_texts(config.get(table, {})))
         click.echo()
-    facts: list[tuple[str, Any]] = [("status", status.get("status", "unknown")), ("steps", _steps(status))]
+    facts: list[tuple[str, Any]] = [("status", _word(status)), ("steps", _steps(status))]
     facts += [
         (name.replace("_s", "").replace("_", " "), duration(status[name]))
         for name in ("train_time_s", "total_time_s")
@@ -107,14 +106,19 @@ def _status(run: Path) -> dict[str, Any]:
     return status
 
 
+def _word(status: dict[str, Any]) -> str:
+    """The status itself, one word."""
+    word = status.get("status")
+    return word if isinstance(word, str) and word else "unknown"
+
+
 def _evaluations(path: Path) -> list[dict[str, str]]:
     """The complete rows of eval.csv; a last line that is cut off is left out."""
     try:
-        lines = files.read_bytes(path).decode(errors="replace").splitlines()
-        return [row for row in csv.DictReader(lines) if None not in row.values() and None not in row]
+        return files.read_rows(path)
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, csv.Error) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
 
 

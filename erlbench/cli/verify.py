@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from erlbench import files
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 
@@ -68,7 +69,8 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 def _runs(folder: Path) -> list[Path]:
     if (folder / "config.toml").is_file():
         return [folder]
-    runs = sorted(path.parent for path in folder.rglob("config.toml") if (path.parent / "status.json").is_file())
+    names = ("config.toml", "status.json")
+    runs = sorted(path for path in files.folders(folder) if all((path / name).is_file() for name in names))
     if not runs:
         reason = "holds no runs" if folder.is_dir() else "does not exist"
         raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")

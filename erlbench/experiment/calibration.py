@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import tempfile
 import threading
@@ -20,6 +19,8 @@ from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.costs import Costs
+from erlbench.experiment.renamed import read_rows
+from erlbench.files import reason
 from erlbench.pool import create
 from erlbench.running import progress
 from erlbench.running.results import RunDirectory
@@ -79,13 +80,16 @@ def from_tasks(folder: Path) -> Costs:
     path = folder / "tasks.csv"
     names = ("timesteps", "critic_updates", "actor_updates")
     try:
-        with open(path, newline="") as file:
-            tasks = [
-                (float(row["end_s"]) - float(row["start_s"]), *(float(row[name]) for name in names))
-                for row in csv.DictReader(file) if row["kind"] != "evaluation"
-            ]  # fmt: skip
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise UsageError(f"{path} cannot be read as the tasks of a run: {error}") from error
+        tasks = [
+            (float(row["end_s"]) - float(row["start_s"]), *(float(row[name]) for name in names))
+            for row in read_rows(path) if row["kind"] != "evaluation"
+        ]  # fmt: skip
+    except KeyError as error:
+        raise UsageError(f"{path} cannot be read as the tasks of a run: it has no column {error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as the tasks of a run: {reason(error)}") from error
+    if not np.isfinite(tasks).all():
+        raise UsageError(f"{path} cannot be read as the tasks of a run: it holds numbers that are not finite")
     return fit(tasks, str(folder))
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from erlbench import files
 from erlbench.errors import nearest
-from erlbench.files import read_toml
 
 # Columns of episodes.csv and tasks.csv: the old name, and the name it has now.
 COLUMNS: Mapping[str, str] = MappingProxyType({"worker": "individual"})
@@ -24,7 +24,12 @@ SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 def read_config(path: Path) -> dict[str, Any]:
     """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
-    return of_today(read_toml(path))
+    return of_today(files.read_toml(path))
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The complete rows of a run's CSV file, columns under the names of today; raises OSError and ValueError."""
+    return [{COLUMNS.get(name, name): value for name, value in row.items()} for row in files.read_rows(path)]
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

@@ -37,4 +37,6 @@ def export(results: Results, target: str, out: Path) -> list[Path]:
         raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
     out.mkdir(parents=True, exist_ok=True)
     written: list[Path] = importlib.import_module(f"erlbench.exporting.{target}").export(results, out)
+    if not written:
+        raise UsageError(f"no run has the rows that --to {target} takes; `erlbench show` tells how far they are")
     return written

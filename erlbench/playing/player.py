@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.files import read_toml
+from erlbench.files import read_toml, reason
 from erlbench.playing import film, renderer
 from erlbench.policy import NumpyPolicy, load_policy
 from erlbench.running.evaluation import start_states
@@ -89,12 +89,18 @@ def _config(run: Path) -> dict[str, Any]:
     """The tables `run` and `env_settings` of config.toml, in one."""
     try:
         config = read_toml(run / "config.toml")
-        return {**config["run"], "env_settings": config.get("env_settings", {})}
+        found = {**config["run"], "env_settings": config.get("env_settings", {})}
     except FileNotFoundError:
         raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
                          "results/Hopper-v5/td3/seed-000") from None  # fmt: skip
-    except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"{run / 'config.toml'} cannot be read: {error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{run / 'config.toml'} cannot be read: {reason(error)}") from error
+    except (KeyError, TypeError):
+        found = {}
+    kinds = {"env": str, "seed": int, "env_settings": dict}
+    if not all(type(found.get(name)) is kind for name, kind in kinds.items()) or found["seed"] < 0:
+        raise UsageError(f"{run / 'config.toml'} is not of a run: its table [run] lacks env or seed")
+    return found
 
 
 @contextmanager

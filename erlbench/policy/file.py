@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from erlbench.errors import UsageError
+from erlbench.files import printable, read_bytes, reason
 from erlbench.policy.inference import NumpyPolicy
 from erlbench.policy.spec import PolicySpec
 
@@ -32,17 +33,35 @@ def load_policy(path: Path | str) -> NumpyPolicy:
     file = Path(path)
     file = file / "policy.safetensors" if file.is_dir() else file
     try:
-        with safe_open(file, framework="numpy") as opened:
-            spec = _spec(json.loads((opened.metadata() or {})[KEY]))
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118, it is no dict
+        data = read_bytes(file)
+        spec = _spec(json.loads(_metadata(data)[KEY]))
+        tensors = load(data)
+        if spec.size != sum(tensor.size for tensor in tensors.values()):
+            raise ValueError("its tensors are not those of its description")
         parameters = np.empty(spec.size, np.float32)
         for name, view in spec.split(parameters).items():
             view[...] = tensors[name]
     except FileNotFoundError:
         raise UsageError(f"there is no {file}; a run writes its policy when it is done") from None
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{file} is no policy that erlbench wrote: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {reason(error)}") from error
+    except (
+        SafetensorError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise UsageError(f"{file} is no policy that erlbench wrote: {printable(str(error))}") from error
     return NumpyPolicy(spec, parameters)
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """The texts in the header of a safetensors file, whose length is its first eight bytes."""
+    length = int.from_bytes(data[:8], "little")
+    return dict(json.loads(data[8 : 8 + length])["__metadata__"])
 
 
 def _spec(values: dict[str, Any]) -> PolicySpec:

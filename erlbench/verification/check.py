@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import COLUMNS, read_config
+from erlbench.experiment.renamed import read_config, read_rows
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 Row = dict[str, str]
@@ -63,11 +62,9 @@ def load_files(path: Path) -> Files:
 
 def _rows(path: Path) -> list[Row] | None:
     try:
-        lines = files.read_text(path, files.LARGE).splitlines()
+        return read_rows(path)
     except (OSError, ValueError):
         return None
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return [{COLUMNS.get(column, column): value for column, value in row.items()} for row in rows]
 
 
 def _json(path: Path) -> dict[str, Any]:

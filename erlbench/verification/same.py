@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from erlbench import files
 from erlbench.running.results import POLICY
@@ -28,15 +29,20 @@ def same(run: Files, other: Files) -> Iterator[Check]:
 
 
 def _configuration(run: Files, other: Files) -> Check:
-    tables = sorted(run.config.keys() | other.config.keys())
     differing = [
         f"{table}.{key}"
-        for table in tables
-        for key in sorted({*run.config.get(table, {}), *other.config.get(table, {})})
-        if run.config.get(table, {}).get(key) != other.config.get(table, {}).get(key)
+        for table in sorted(run.config.keys() | other.config.keys())
+        for ours, theirs in [(_table(run, table), _table(other, table))]
+        for key in sorted(ours.keys() | theirs.keys())
+        if ours.get(key) != theirs.get(key)
     ]
     text = ", ".join(differing) or "all settings are equal"
     return Check("config.toml", DIFFERS if differing else AGREES, text)
+
+
+def _table(run: Files, name: str) -> dict[str, Any]:
+    found = run.config.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _rows(name: str, ours: list[Row] | None, theirs: list[Row] | None) -> Check:
@@ -60,8 +66,8 @@ def _policies(run: Files, other: Files) -> Check:
 
 
 def _by_id(rows: list[Row] | None) -> list[Row] | None:
-    """Tasks finish in any order."""
-    return None if rows is None else sorted(rows, key=lambda row: int(row["task"]))
+    """Tasks finish in any order; the shorter number is the smaller one."""
+    return rows and sorted(rows, key=lambda row: (len(row.get("task", "")), row.get("task", "")))
 
 
 def _short(value: str | None) -> str:

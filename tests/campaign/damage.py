@@ -36,6 +36,17 @@ TEXTS = (
 )
 
 
+READERS = (
+    ["verify", "{run}"],
+    ["play", "{run}", "--no-video", "--steps", "3"],
+    ["export", "{out}/results", "--to", "sb3", "--out", "{out}/export"],
+    ["export", "{out}/results", "--to", "monitor", "--out", "{out}/export"],
+    ["calibrate", "--from-run", "{run}", "--out", "{out}/costs.toml"],
+    ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--from-run", "{run}", "--processes", "1", "--steps",
+     "100"],
+)  # fmt: skip
+
+
 def trial(trial: Trial) -> None:
     """One change to one file of a finished or a half-done run; then it is shown, reported and continued."""
     draw = trial.random
@@ -51,6 +62,8 @@ def trial(trial: Trial) -> None:
     trial.counts[f"{'finished' if done else 'half-done'} runs"] += 1
     for words in (["show", trial.folder / "results"], ["show", cell.directory]):
         check_message(*invoke(*words), f"show, {what}")
+    reader = [word.format(run=cell.directory, out=trial.folder) for word in draw.choice(READERS)]
+    check_message(*invoke(*reader), f"{reader[0]}, {what}")
     if draw.random() < 0.05:
         out = trial.folder / "report"
         check_message(*invoke("report", trial.folder / "results", "--out", out), f"report, {what}")

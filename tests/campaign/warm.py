@@ -54,7 +54,7 @@ class WarmRun:
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
-        return self._output.read_text(), ""
+        return self._output.read_text() if self._output.exists() else "", ""  # it may be killed before it begins
 
 
 def _run(words: list[str], output: str) -> None:
