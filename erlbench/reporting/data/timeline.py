@@ -121,17 +121,19 @@ def busy(start: Array, end: Array) -> float:
 
 
 def load_timeline(run: Run, warn: Warn) -> Timeline | None:
-    """The tasks of a run, or None (with a warning) when tasks.csv has none."""
-    columns = read_columns(
-        run.path / "tasks.csv", ("process", "start_s", "end_s"), warn, optional=OPTIONAL, texts=("kind",)
-    )
+    """The tasks of a run, or None (with a warning) when tasks.csv has none or is not there."""
+    path = run.path / "tasks.csv"
+    if not path.exists():  # large, so that runs that are passed on are often without it
+        warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run")
+        return None
+    columns = read_columns(path, ("process", "start_s", "end_s"), warn, optional=OPTIONAL, texts=("kind",))
     if columns is None:
         return None
     process, start, end, *more = (
         np.asarray(columns[name], dtype=np.float64) for name in ("process", "start_s", "end_s", *OPTIONAL)
     )
     if not len(start):
-        warn(f"{run.path / 'tasks.csv'}: no task yet")
+        warn(f"{path}: no task yet")
         return None
     return Timeline(run, process, [str(kind) for kind in columns["kind"]], start, end, *more)
 

@@ -57,6 +57,9 @@ def test_no_tasks_are_told(tmp_path):
     assert run is not None
     assert load_timeline(run, warnings.append) is None
     assert "no task yet" in warnings[0]
+    (run.path / "tasks.csv").unlink()
+    assert load_timeline(run, warnings.append) is None
+    assert "no tasks.csv, so the report has no timeline" in warnings[1]
 
 
 def test_many_short_tasks_are_one_bar_as_high_as_they_are_busy(tmp_path):
