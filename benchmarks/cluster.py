@@ -2,70 +2,100 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from benchmarks.cells import ENVIRONMENT, drive, short_problem
 from benchmarks.driver import GENERATIONS, POPULATION, REPEATS, Idle
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
-from benchmarks.tasks_and_workers import MEAN, TASKS_EACH, task, walker_lengths
+from benchmarks.tasks_and_workers import MEAN, TASKS_EACH, asleep, task, walker_lengths
+from benchmarks.timekeeping import Timekeeper
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEMSettings
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
 from erlbench.pool import PoolOptions
+from erlbench.pool.cluster.agent import Agent
 from erlbench.pool.cluster.ray_pool import RayPool
 from erlbench.work.replay import Replay
+from erlbench.work.tasks import Result
 
 WORKERS = {16: 2, 64: 3, 128: 4}  # processes in all, and nodes
-WIDE, NODES = 1440, 4  # sleeping evaluations of a generation; nodes
+TIMED = (128, 512)  # workers that only keep the time
+WIDE = 1440  # sleeping evaluations of a generation
 OBJECTS = 200 * 2**20  # bytes of each node's object store
 
 
 def measure() -> Iterator[Claim]:
-    """Eight numbers."""
-    yield _driver()
+    """The table of docs/cluster.md. Raylets take long to start, so there is one cluster, which grows."""
     lengths = walker_lengths()
-    for workers, nodes in WORKERS.items():
-        claim = f"{workers} processes on {nodes} nodes, sleeping episodes of Walker2d's lengths: busy"
-        yield Claim(claim, efficiency(workers, nodes, lengths), 0.97)
-    yield from _bytes()
-    yield _generation(lengths)
+    words = "sleeping episodes of Walker2d's lengths"
+    with Raylets() as raylets:
+        for workers, nodes in WORKERS.items():
+            raylets.grow(nodes)
+            if nodes == 2:
+                yield _driver(raylets)
+                yield from _bytes(raylets)
+            found = sleep(raylets, workers, lengths)
+            yield Claim(f"{workers} processes on {nodes} nodes, {words}: busy", found.busy, 0.97)
+        for workers in TIMED:
+            found = sleep(raylets, workers, lengths, Timekeeper)
+            where = f"{workers} timed workers on {nodes} nodes, the same"
+            yield Claim(f"{where}: busy", found.busy, 0.97)
+            yield Claim(f"{where}: driver's processor time per task", 1e6 * found.cpu / found.tasks, 500.0, False, "µs")
+            yield Claim(f"{where}: tasks per call of Ray's", found.tasks / found.calls, 10.0)
+        yield _generation(raylets, lengths, WIDE, WIDE // 10, Agent)
+        yield _generation(raylets, lengths, 10 * WIDE, WIDE, Timekeeper)
 
 
-@contextmanager
-def cluster(nodes: int, cores: int) -> Iterator[RayPool]:
-    """A pool on `nodes` raylets of this machine with `cores` processes each; the head has none."""
-    import ray
-    from ray.cluster_utils import Cluster
+class Raylets:
+    """A cluster of raylets on this machine, which this process is connected to; the head runs no task."""
 
-    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": OBJECTS}
-    made = Cluster(initialize_head=True, head_node_args=head)
-    try:
-        ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)
-        for _ in range(nodes):
-            made.add_node(num_cpus=cores, object_store_memory=OBJECTS)
-        with RayPool(PoolOptions()) as pool:
-            while pool.processes < nodes * cores:
+    def __enter__(self) -> Self:
+        import ray
+        from ray.cluster_utils import Cluster
+
+        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": OBJECTS}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self.nodes = 0
+        ray.init(address=self._cluster.address, log_to_driver=False, logging_level=logging.ERROR)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        import ray
+
+        ray.shutdown()
+        self._cluster.shutdown()
+
+    def grow(self, nodes: int) -> None:
+        """Have so many nodes, with as many cores in name as any measurement asks for."""
+        for _ in range(self.nodes, nodes):
+            self._cluster.add_node(num_cpus=WIDE // min(WORKERS.values()), object_store_memory=OBJECTS)
+        self.nodes = max(nodes, self.nodes)
+
+    @contextmanager
+    def pool(self, cores: int, agent: type[Agent] = Agent) -> Iterator[RayPool]:
+        """A pool on all nodes, with `cores` processes on each."""
+        with RayPool(PoolOptions(cores), agent) as pool:
+            while pool.processes < self.nodes * cores:
                 pool.next_result(1.0)
                 pool.look()
             yield pool
-    finally:
-        ray.shutdown()
-        made.shutdown()
 
 
-def _driver() -> Claim:
+def _driver(raylets: Raylets) -> Claim:
     """The driver's processor time per task through two nodes, as `benchmarks.driver` measures it for processes."""
-    with cluster(2, 1) as pool:
+    with raylets.pool(1) as pool:
 
         def seconds(generations: int) -> float:
             settings = resolve(CEMSettings, ENVIRONMENT, {}, {"population": POPULATION, "hidden": (400, 300)})
@@ -84,47 +114,62 @@ def _driver() -> Claim:
     return Claim("driver time per ES task through two nodes", 1e6 * cost, 500.0, False, "µs", samples=turns)
 
 
-def efficiency(workers: int, nodes: int, lengths: np.ndarray) -> float:
-    """The share of time that the processes sleep in tasks while there are more tasks than processes."""
+@dataclass(frozen=True)
+class Slept:
+    """What a driver did while workers slept."""
+
+    busy: float  # share of the workers' time, from when each had a task until the last one was given out
+    cpu: float  # seconds of the driver's processor
+    tasks: int
+    calls: int
+    seconds: float
+
+
+def sleep(raylets: Raylets, workers: int, lengths: np.ndarray, agent: type[Agent] = Agent) -> Slept:
+    """Have `TASKS_EACH` tasks for each worker, of `MEAN` seconds, submitted at once."""
     durations = np.random.default_rng(0).choice(MEAN * lengths / lengths.mean(), workers * TASKS_EACH)
-    with cluster(nodes, workers // nodes) as pool:
+    return _slept(raylets, durations, workers, agent)
+
+
+def _slept(raylets: Raylets, durations: np.ndarray, workers: int, agent: type[Agent]) -> Slept:
+    with raylets.pool(workers // raylets.nodes, agent) as pool:
         count = pool.processes
         _warm(pool, count)
-        begun = time.monotonic()
-        pool.submit(task(index, "sleep", {"seconds": float(d)}) for index, d in enumerate(durations, count))
-        slept = 0.0
-        for left in range(len(durations) - 1, -1, -1):
-            result = pool.next_result()
-            assert result is not None
-            slept += durations[result.task - count]
-            if left == 2 * count:  # from here on some may have nothing to do
-                break
-        seconds = time.monotonic() - begun
-        under_way = MEAN * count / 2  # of the tasks that run now, half is done on average
-    return float((slept + under_way) / (count * seconds))
+        wanted = dict(enumerate(durations.tolist(), count))
+        results: list[Result] = []
+        calls, cpu, begun = pool.calls, time.process_time(), time.monotonic()
+        pool.submit(task(number, "sleep", {"seconds": seconds}) for number, seconds in wanted.items())
+        while (result := pool.next_result()) is not None:
+            results.append(result)
+        seconds, cpu, calls = time.monotonic() - begun, time.process_time() - cpu, pool.calls - calls
+    busy = asleep(results, wanted, count, max(result.start for result in results))
+    return Slept(busy, cpu, len(results), calls, seconds)
 
 
-def _generation(lengths: np.ndarray) -> Claim:
-    """A generation of sleeping evaluations on as many processes, against its longest one."""
-    durations = np.random.default_rng(1).choice(10 * MEAN * lengths / lengths.mean(), WIDE)
-    with cluster(NODES, WIDE // NODES // 10) as pool:
-        count = pool.processes
-        _warm(pool, count)
-        begun = time.monotonic()
-        pool.submit(task(index, "sleep", {"seconds": float(d)}) for index, d in enumerate(durations, count))
-        for _ in durations:
-            pool.next_result()
-        seconds = time.monotonic() - begun
-    ideal = max(durations.sum() / count, durations.max())
-    claim = f"a generation of {WIDE} sleeping evaluations on {count} processes, {NODES} nodes: time over the ideal"
-    return Claim(claim, seconds / ideal, 1.1, at_least=False)
+def _generation(raylets: Raylets, lengths: np.ndarray, evaluations: int, workers: int, agent: type[Agent]) -> Claim:
+    """A generation of sleeping evaluations of 1 s, against workers that begin the next one at once."""
+    durations = np.random.default_rng(1).choice(10 * MEAN * lengths / lengths.mean(), evaluations)
+    seconds = _slept(raylets, durations, workers, agent).seconds
+    kind = "processes" if agent is Agent else "timed workers"
+    claim = f"a generation of {evaluations:,} sleeping evaluations on {workers:,} {kind}, {raylets.nodes} nodes"
+    return Claim(f"{claim}: time over the ideal", seconds / ideal(durations, workers), 1.1, at_least=False)
 
 
-def _bytes() -> Iterator[Claim]:
+def ideal(durations: np.ndarray, workers: int) -> float:
+    """Seconds of `workers` that take the tasks in order, each the next one at once (list scheduling)."""
+    free = [0.0] * workers
+    for seconds in durations:
+        heapq.heapreplace(free, free[0] + float(seconds))
+    return max(free)
+
+
+def _bytes(raylets: Raylets) -> Iterator[Claim]:
     """What goes to the nodes for each task of OpenAI-ES, and for each actor of AES-RL beside the critic."""
-    with cluster(2, 1) as pool:
-        es = _train(pool, "openai-es", 4000, {"hidden": (64, 64)})
-        yield Claim("bytes to the nodes per task of OpenAI-ES, 64-64 policy", es, 1024.0, False, "bytes")
+    with raylets.pool(1) as pool:
+        es = _train(pool, "openai-es", 40_000, {"hidden": (64, 64), "population": 200})
+        yield Claim(
+            "bytes to 2 nodes per task of OpenAI-ES, 64-64 policy, generations of 200", es, 1024.0, False, "bytes"
+        )
         aes = _train(pool, "aes-rl", 6000, {"start_timesteps": 1000}, kind="rl") / 2**20
         yield Claim("MiB to the nodes per actor of AES-RL, critic and replay included", aes, 10.0, False, "MiB")
 
@@ -147,6 +192,6 @@ def _train(pool: RayPool, algo: str, steps: int, settings: dict[str, Any], kind:
 
 def _warm(pool: RayPool, count: int) -> None:
     """Have all processes start."""
-    pool.submit(task(index, "sleep", {"seconds": 1.0}) for index in range(count))
+    pool.submit(task(index, "sleep", {"seconds": MEAN}) for index in range(count))
     for _ in range(count):
         pool.next_result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from erlbench.pool import ProcessPool
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import rollout
 from erlbench.work.store import Store
-from erlbench.work.tasks import Task
+from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
 REPEATS = 5
@@ -108,9 +108,16 @@ def efficiency(processes: int, lengths: np.ndarray) -> float:
             if left:
                 submit(1)
                 last = time.monotonic()
-    first = sorted(result.start for result in results)[processes - 1]  # when each had a task
-    # What was asked for, not how long it took: to wake up late is a loss.
-    ends = [min(result.start + durations[result.task - processes], last) for result in results]
+    return asleep(results, dict(enumerate(durations, processes)), processes, last)
+
+
+def asleep(results: Sequence[Result], durations: Mapping[int, float], processes: int, last: float) -> float:
+    """The share of time that processes sleep in tasks, from when each had one until `last`; `durations` by task.
+
+    What was asked for counts, not how long it took: to wake up late is a loss.
+    """
+    first = sorted(result.start for result in results)[processes - 1]
+    ends = [min(result.start + durations[result.task], last) for result in results]
     slept = sum(max(0.0, end - max(result.start, first)) for result, end in zip(results, ends))
     return float(slept / (processes * (last - first)))
 

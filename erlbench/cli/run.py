@@ -199,11 +199,12 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
     """Run or submit the cells by another engine."""
     from erlbench.launch.jobs import launch
     from erlbench.launch.options import LaunchOptions
+    from erlbench.launch.queue import LOGS
 
     assert asked.launcher is not None
     if asked.processes is None:
         options = dataclasses.replace(options, processes=1 if asked.launcher != "local" else options.processes)
-    how = LaunchOptions(asked.launcher, Path(asked.out or "results") / ".jobs", asked.slurm)
+    how = LaunchOptions(asked.launcher, Path(asked.out or "results") / LOGS, asked.slurm)
     return launch(cells, options, how, _costs(cells))
 
 

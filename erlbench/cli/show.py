@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
 from erlbench.experiment.renamed import read_config
+from erlbench.launch.queue import slurm_jobs
 from erlbench.running.results import RunDirectory
 
 PAUSE = 5.0  # seconds between two looks
@@ -21,53 +23,63 @@ SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "
 
 
 @click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("-n", "--last", default=5, show_default=True, type=click.IntRange(min=1), help="evaluations to show")
 @click.option("-f", "--follow", is_flag=True, help="show it again every few seconds, until nothing runs any more")
-def command(run: Path, last: int, follow: bool) -> None:
-    """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below it.
+def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
+    """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below RUN...
 
     \b
     Examples:
       erlbench show results/Walker2d-v5/aes-rl/seed-000
       erlbench show results
-      erlbench show results --follow
+      erlbench show shard-1 shard-2 --follow
     """
     while True:
         if follow and sys.stdout.isatty():
             click.clear()
-        running = _show_run(run, last) if (run / "config.toml").is_file() else _show_all(run)
-        if not (follow and running):
+        one = len(runs) == 1 and (runs[0] / "config.toml").is_file()
+        goes_on = _show_run(runs[0], last) if one else _show_all(runs)
+        if not (follow and goes_on):
             return
         time.sleep(PAUSE)
 
 
-def _show_all(run: Path) -> bool:
-    """One row for each run below the folder `run`; whether any of them runs now."""
-    names = ("config.toml", "status.json")
-    runs = sorted(path for path in files.folders(run) if all((path / name).is_file() for name in names))
-    if not runs:
-        reason = "holds no runs" if run.is_dir() else "does not exist"
-        raise UsageError(f"{run} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+def _show_all(folders: Sequence[Path]) -> bool:
+    """One row for each run below the folders; whether any of them runs now, or waits in Slurm's queue."""
+    jobs = sum((slurm_jobs(folder) for folder in folders), Counter[str]())
+    states: Counter[str] = Counter()
     rows: list[tuple[Any, ...]] = []
-    for path in runs:
-        status = _status(path)
-        rows.append(
-            (
-                path.relative_to(run),
-                _word(status),
-                _steps(status),
-                _number(status.get("return_mean")),
-                status.get("message", ""),
-            )
-        )
+    for folder in folders:
+        found = _rows(folder)
+        if not found and not jobs:
+            reason = "holds no runs" if folder.is_dir() else "does not exist"
+            raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+        states.update(row[1] for row in found)
+        rows += [(folder / row[0] if len(folders) > 1 else row[0], *row[1:]) for row in found]
     columns: tuple[str, ...] = ("run", "status", "steps", "last score", "message")
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     print_table("", columns, rows)
-    counts = Counter(row[1] for row in rows)
-    click.echo(", ".join(f"{count} {status}" for status, count in counts.items()))
-    return "running" in counts
+    click.echo(_counts(states) or "No run has begun.")
+    if jobs:
+        click.echo(f"Jobs in Slurm: {_counts(jobs)}")
+    return "running" in states or bool(jobs)
+
+
+def _rows(folder: Path) -> list[tuple[Any, ...]]:
+    """Place below `folder`, status, steps, last score and message of each run."""
+    names = ("config.toml", "status.json")
+    found = []
+    for path in sorted(path for path in files.folders(folder) if all((path / name).is_file() for name in names)):
+        status = _status(path)
+        state, score = _word(status), _number(status.get("return_mean"))
+        found.append((path.relative_to(folder), state, _steps(status), score, status.get("message", "")))
+    return found
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
 def _show_run(run: Path, last: int) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +21,7 @@ class Job:
     """What is sent to the engine: plain data.
 
     A job that is preempted, or whose time is up, saves. The next job with the same cells goes on from there.
+    Slurm announces the end of a job's time by submitit's signal, and preemption by SIGTERM, as it does `scancel`.
     """
 
     cells: tuple[Cell, ...]
@@ -34,8 +37,8 @@ class Job:
     def __call__(self) -> int:
         """Run the cells in a process of their own, whose signals are obeyed; the exit code of `erlbench run`."""
         running = self._running = Running(self)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: running.stop.set())
+        signal.signal(signal.SIGINT, lambda *_: running.stop.set())
+        signal.signal(signal.SIGTERM, lambda *_: requeue() if preempted() else running.stop.set())
         return running.result()
 
     def checkpoint(self) -> Any:
@@ -46,6 +49,22 @@ class Job:
             self._running.stop.set()
             self._running.result()
         return DelayedSubmission(Job(self.cells, self.options, self.folder))
+
+
+def preempted() -> bool:
+    """Whether Slurm wants this job's place for another job: one that `scancel` ends does not run any more."""
+    number = os.environ.get("SLURM_JOB_ID")
+    if number is None or shutil.which("squeue") is None:
+        return False
+    command = ["squeue", "--noheader", "--format=%T", f"--jobs={number}"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip() == "RUNNING"
+
+
+def requeue() -> None:
+    """Have submitit save and queue this job again, as at the end of its time."""
+    from submitit.core.job_environment import JobEnvironment
+
+    signal.raise_signal(signal.Signals[f"SIG{JobEnvironment.USR_SIG}"])
 
 
 class Running:

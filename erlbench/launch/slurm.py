@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import replace
 from typing import Any
 
@@ -36,17 +38,21 @@ def submit(jobs: Sequence[Job], options: RunOptions, how: LaunchOptions) -> int:
     cores = wanted["cpus_per_task"]
     jobs = [replace(job, options=replace(job.options, processes=cores, per_node=cores, jobs=1)) for job in jobs]
     try:
-        with executor.batch():
+        with redirect_stderr(io.StringIO()), executor.batch():  # submitit repeats there what the error will say
             submitted = [executor.submit(job) for job in jobs]
         array = submitted[0].job_id.partition("_")[0]
     except Exception as error:  # submitit raises errors of its own and of subprocess
-        raise UsageError(
-            f"Slurm did not take the jobs: {(str(error).strip() or type(error).__name__)[-300:]}"
-        ) from error
+        raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error
     folders = " ".join(sorted({str(cell.out) for job in jobs for cell in job.cells}))
     click.echo(f"{len(submitted)} jobs in array {array} of Slurm; their output is in {how.logs}")
     click.echo(f"Watch them:  erlbench show {folders} --follow\nEnd them:    scancel {array}")
     return 0
+
+
+def refusal(error: Exception) -> str:
+    """What sbatch has said, in one line."""
+    lines = [line.strip().removeprefix("sbatch: ").removeprefix("error: ") for line in str(error).splitlines()]
+    return "; ".join(line for line in lines if line)[-300:] or type(error).__name__
 
 
 def parameters(given: Mapping[str, str], jobs: int) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,43 @@ def test_show_all_runs_of_a_folder(run, tmp_path):
     result = invoke("show", tmp_path)
     assert result.exit_code == 0
     assert "Hopper-v5/td3/seed-000  killed  10,500 of 1,000,000  3,000.12" in result.stdout
+
+
+def test_show_the_runs_of_several_folders(run, tmp_path):
+    other = tmp_path / "other" / "cem" / "seed-001"
+    shutil.copytree(run, other)
+    (other / "status.json").write_text('{"status": "done", "timesteps": 5, "total_timesteps": 5, "return_mean": 7.0}')
+    result = invoke("show", tmp_path / "Hopper-v5", tmp_path / "other")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[:2] for line in lines[1:3]] == [[str(run), "killed"], [str(other), "done"]]
+    assert "1 killed, 1 done" in result.stdout
+    assert "none does not exist" in invoke("show", tmp_path, tmp_path / "none").stderr
+
+
+SQUEUE = """#!/bin/sh
+echo "$@" >> {calls}
+[ $(wc -l < {calls}) -eq 1 ] && printf 'RUNNING\nPENDING\nPENDING\n'
+exit 0
+"""
+
+
+def test_show_follows_while_slurm_has_jobs(run, tmp_path, monkeypatch):
+    """Jobs that wait, or were preempted and wait again, are no reason to stop looking."""
+    (tmp_path / ".jobs").mkdir()
+    for job in ("17_0", "17_1", "17_2"):
+        (tmp_path / ".jobs" / f"{job}_submitted.pkl").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "squeue").write_text(SQUEUE.format(calls=tmp_path / "calls"))
+    (tmp_path / "bin" / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(show, "PAUSE", 0.0)
+    result = invoke("show", tmp_path, "--follow")
+    assert result.exit_code == 0
+    assert "Jobs in Slurm: 1 running, 2 pending" in result.stdout
+    assert result.stdout.count("1 killed") == 2, "it looked again while there were jobs"
+    asked = set(re.search("--jobs=(.*)", (tmp_path / "calls").read_text())[1].split(","))
+    assert asked == {"17_0", "17_1", "17_2"}
 
 
 def test_show_nothing(tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.launch.job import preempted
 from erlbench.launch.options import check_launcher
 from erlbench.launch.slurm import minutes, parameters
 from erlbench.threads import cores
@@ -51,6 +52,17 @@ def test_an_array_with_one_job_for_each_cell(tmp_path):
     assert not list((tmp_path / "out").rglob("eval.csv"))
 
 
+@pytest.mark.parametrize(("state", "expected"), [("RUNNING", True), ("COMPLETING", False), ("CANCELLED", False)])
+def test_a_job_that_slurm_stops_was_preempted_unless_it_was_cancelled(state, expected, tmp_path, monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert not preempted(), "no job of Slurm's"
+    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$3" = --jobs=17 && echo {state}\n')
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert preempted() == expected
+
+
 def test_no_slurm_here(tmp_path):
     (tmp_path / "bin").mkdir()
     done = run(tmp_path / "out", path=str(tmp_path / "bin"))
@@ -62,10 +74,12 @@ def test_no_slurm_here(tmp_path):
 
 
 def test_a_slurm_that_refuses(tmp_path):
-    refusal = "#!/bin/sh\necho 'sbatch: error: invalid partition specified: nowhere' >&2\nexit 1\n"
+    """What Slurm 22.05 says."""
+    lines = ("invalid partition specified: nowhere", "Batch job submission failed: Invalid partition name specified")
+    refusal = "#!/bin/sh\n" + "".join(f"echo 'sbatch: error: {line}' >&2\n" for line in lines) + "exit 1\n"
     done = run(tmp_path / "out", "--slurm-partition", "nowhere", path=fake_slurm(tmp_path, refusal))
     assert done.returncode == 2
-    assert "erlbench: Slurm did not take the jobs: sbatch: error: invalid partition specified: nowhere" in done.stderr
+    assert done.stderr == f"erlbench: Slurm did not take the jobs: {'; '.join(lines)}\n"
 
 
 @pytest.mark.parametrize(

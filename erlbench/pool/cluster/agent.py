@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import ErlbenchError
-from erlbench.pool.base import PoolEvent
+from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader
 from erlbench.pool.options import PoolOptions
@@ -104,13 +104,7 @@ class Agent:
     """Runs on every node, as an actor of Ray's."""
 
     def __init__(self, processes: int, options: PoolOptions) -> None:
-        self._pool = ProcessPool(
-            processes,
-            options.device,
-            options.task_timeout,
-            one_core=options.one_core,
-            worker_memory=options.worker_memory,
-        )
+        self._pool = self.make_pool(processes, options)
         self._folder = Path(tempfile.mkdtemp(prefix="erlbench-replay-"))
         self._reader = TaskReader()
         self._unfinished: dict[int, Task] = {}
@@ -125,6 +119,17 @@ class Agent:
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="pool", daemon=True)
         self._thread.start()
+
+    @staticmethod
+    def make_pool(processes: int, options: PoolOptions) -> Pool:
+        """What runs the tasks; benchmarks of the driver have another one."""
+        return ProcessPool(
+            processes,
+            options.device,
+            options.task_timeout,
+            one_core=options.one_core,
+            worker_memory=options.worker_memory,
+        )
 
     def facts(self) -> Facts:
         """What this node has."""

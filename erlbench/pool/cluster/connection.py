@@ -36,10 +36,10 @@ def connect(address: str) -> bool:
     if ray.is_initialized():
         return False
     try:
-        if address != "auto":
-            host, _, port = address.rpartition(":")
-            socket.create_connection((host, int(port)), PATIENCE).close()  # Ray itself tries for minutes
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        head = head_address(address)
+        host, _, port = head.rpartition(":")
+        socket.create_connection((host, int(port)), PATIENCE).close()  # Ray itself tries for minutes, then exits
+        ray.init(address=head, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:
         where = "on this machine" if address == "auto" else f"at {address}"
         raise UsageError(
@@ -47,6 +47,21 @@ def connect(address: str) -> bool:
             "address: --pool ray://HOST:6379"
         ) from error
     return True
+
+
+def head_address(address: str) -> str:
+    """HOST:PORT of the head: `address`, or where "auto" finds one: RAY_ADDRESS, or the last `ray start` here.
+
+    Raises `ConnectionError` when there is none.
+    """
+    from ray._private.services import canonicalize_bootstrap_address
+
+    if address != "auto":
+        return address
+    found: str | None = canonicalize_bootstrap_address(address)
+    if found is None:
+        raise ConnectionError("none was started")
+    return found
 
 
 def disconnect() -> None:
@@ -71,13 +86,13 @@ def members() -> list[Member]:
     return found
 
 
-def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
-    """An agent on `member`, with `processes` of its cores."""
+def start_agent(agent: type[Agent], member: Member, processes: int, options: PoolOptions) -> Any:
+    """An agent of this class on `member`, with `processes` of its cores."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     actor_class: Any = ray.remote(concurrency_groups={"post": 1, "collect": 1})  # type: ignore[call-overload]
-    actor = actor_class(Agent).options(
+    actor = actor_class(agent).options(
         num_cpus=processes,
         max_restarts=0,
         scheduling_strategy=NodeAffinitySchedulingStrategy(member.node_id, soft=False),

@@ -31,6 +31,7 @@ class Node:
         self.first_slot = first_slot  # slots are numbered through all nodes
         self.sent: OrderedDict[int, Task] = OrderedDict()  # and not come back
         self.bytes_sent = 0
+        self.calls = 0
         self.preparations = 0  # asked for
         self.prepared = 0  # done
         self._has: set[str] = set()
@@ -108,6 +109,7 @@ class Node:
     def ask(self) -> Any:
         """What will be the node's answer; it is asked for if it has not been."""
         if self._answer is None:
+            self.calls += 1
             self._answer = self._collect_from.remote(COLLECT)
         return self._answer
 
@@ -117,6 +119,7 @@ class Node:
 
     def _post(self, batch: Batch) -> None:
         self._number += 1
+        self.calls += 1
         self.bytes_sent += len(batch.tasks) + sum(array.nbytes for array in batch.arrays.values())
         if self._answer is None:
             self._answer = self._collect_from.remote(COLLECT, batch)  # one call instead of two

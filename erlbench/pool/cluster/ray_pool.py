@@ -16,7 +16,7 @@ from typing import Any, Self
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.cluster import connection
-from erlbench.pool.cluster.agent import Answer, Report, facts
+from erlbench.pool.cluster.agent import Agent, Answer, Report, facts
 from erlbench.pool.cluster.node import Node
 from erlbench.pool.cluster.placement import Placement
 from erlbench.pool.cluster.store import ClusterStore
@@ -37,10 +37,11 @@ class RayPool:
     `options.processes` is the most processes on each node; None: the node's free cores.
     """
 
-    def __init__(self, options: PoolOptions) -> None:
+    def __init__(self, options: PoolOptions, agent: type[Agent] = Agent) -> None:
         """Raises `UsageError` when no node of the cluster can be used; this process is connected to it."""
         self.device = options.device
         self._options = options
+        self._agent = agent
         self._here = facts()
         self.store = ClusterStore.create()
         self._queue = Queue(lambda task: task.gradient)
@@ -70,6 +71,11 @@ class RayPool:
     def bytes_sent(self) -> int:
         """Bytes of tasks, arrays and replays that went to the nodes there are."""
         return sum(node.bytes_sent for node in self._nodes.values())
+
+    @property
+    def calls(self) -> int:
+        """Calls of Ray's that were made to the nodes there are."""
+        return sum(node.calls for node in self._nodes.values())
 
     # -- the interface of pools -----------------------------------------------------------------------------------
 
@@ -272,7 +278,7 @@ class RayPool:
         for member in connection.members():
             if member.node_id not in self._nodes and member.node_id not in self._starting | self._refused:
                 slots = min(member.cores, self._options.processes or member.cores)
-                agent = connection.start_agent(member, slots, self._options)
+                agent = connection.start_agent(self._agent, member, slots, self._options)
                 self._starting[member.node_id] = member, agent, agent.facts.remote(), now + START
         for node_id, (member, agent, _, deadline) in list(self._starting.items()):
             if now > deadline:

@@ -14,7 +14,7 @@ import pytest
 import ray
 
 from erlbench.errors import UsageError
-from erlbench.pool.cluster import ray_pool
+from erlbench.pool.cluster import connection, ray_pool
 from erlbench.pool.cluster.ray_pool import RayPool
 from erlbench.pool.options import PoolOptions
 from tests.pool.cluster.conftest import Nodes
@@ -29,6 +29,14 @@ def test_no_cluster_at_the_address(tmp_path):
     assert done.returncode == 2
     assert re.fullmatch(r"erlbench: there is no Ray cluster at 127\.0\.0\.1:1 \(.*\); start one by .*\n", done.stderr)
     assert not list(tmp_path.rglob("eval.csv"))
+
+
+def test_a_cluster_that_was_here_and_is_gone(monkeypatch):
+    """Ray remembers the last address, and would try it for a minute and then end the process."""
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(UsageError, match=r"there is no Ray cluster on this machine \(.*refused\); start one by"):
+        connection.connect("auto")
 
 
 @pytest.mark.slow

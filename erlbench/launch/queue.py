@@ -1,0 +1,25 @@
+"""Which of the jobs that were submitted from a folder Slurm still has."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+LOGS = ".jobs"  # in the folder of results: what jobs print, and what they were sent
+SUBMITTED = "_submitted.pkl"  # submitit's name for what a job was sent, after the job's number
+PATIENCE = 30.0  # seconds for squeue
+
+
+def slurm_jobs(results: Path) -> Counter[str]:
+    """State of Slurm's -> how many of the folder's jobs are in it; empty where no squeue tells."""
+    jobs = [path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}")]
+    if not jobs or shutil.which("squeue") is None:
+        return Counter()
+    command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return Counter()
+    return Counter(told.lower().split())
