@@ -1,7 +1,10 @@
-"""The forecast beside what was measured: its error, cell by cell.
+"""The forecast beside what was measured: its error, cell by cell, for the package and for docs/time.md.
 
-python -m benchmarks.forecast sleeping    # more processes than cores; can be run on a busy machine
-python -m benchmarks.forecast computing   # on a quiet machine; takes about half an hour
+python -m benchmarks.forecast sleeping     # more processes than cores; about three minutes
+python -m benchmarks.forecast computing    # on a quiet machine; about 15 minutes
+
+Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in
+docs/time.md. With --dry-run nothing is written.
 """
 
 from __future__ import annotations
@@ -12,85 +15,126 @@ limit_threads()
 
 import csv  # noqa: E402
 import json  # noqa: E402
+import re  # noqa: E402
 import tempfile  # noqa: E402
-from collections.abc import Mapping  # noqa: E402
-from dataclasses import replace  # noqa: E402
+from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
+from dataclasses import astuple, fields, replace  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
 from erlbench.algorithms import registry  # noqa: E402
-from erlbench.cli.tables import print_table  # noqa: E402
 from erlbench.experiment.calibration import calibrate, dispatch_seconds  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.experiment.forecast import forecast, with_workers  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
+from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
+from erlbench.running import machine  # noqa: E402
 from erlbench.running.runner import run_cells  # noqa: E402
 from erlbench.threads import cores  # noqa: E402
 
+ERRORS, PAGE = Path("erlbench/experiment") / FILE, Path("docs/time.md")
 SECONDS = 5e-3  # a step of the sleeping environment
 SLEEPING = {"mean_length": 100, "seconds_per_step": SECONDS, "lengths": "uniform", "observation_size": 4,
             "action_size": 2}  # fmt: skip
+EPISODES = 12  # a process
 NEVER = 10**9
 # AES-RL without its critic: what is left is asleep, and as asynchronous as it is.
 ASYNCHRONOUS = {"start_timesteps": NEVER, "warmup": "own-policies", "tell_in_warmup": True, "mean_episodes": 1,
                 "hidden": (8,)}  # fmt: skip
-COMPUTING = ("cem", "cem-rl", "p-cem-rl", "aes-rl")
+CALIBRATION = 20.0  # seconds, alone and beside others
+SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
+EVOLUTION: tuple[int, Mapping[str, Any]] = (200_000, {})  # steps, settings
+GRADIENTS: tuple[int, Mapping[str, Any]] = (8_000, {"start_timesteps": 2000})
+COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
-def cell_of(algo: str, env: str, out: Path, steps: int, settings: Mapping[str, Any], **more: Any) -> Cell:
+def cell_of(algo: str, env: str, out: Path, steps: int, settings: Mapping[str, Any], env_settings: Any) -> Cell:
     """A cell with the paper's settings but `settings`, evaluated once."""
     cls = registry.find(algo)
     resolved = resolve(cls.settings_type, env, registry.preset(algo, "paper"), settings)
     return Cell(
         algo, "paper", algo, env, 0, steps, cls.default_workers or 0, NEVER, 1, "after", resolved, out,
-        final_episodes=1, **more,
+        final_episodes=1, env_settings=env_settings,
     )  # fmt: skip
 
 
-def compare(cell: Cell, processes: int, costs: Costs) -> tuple[str, ...]:
-    """A row: the measured training time of a cell, its forecast, and the error."""
+def compare(kind: str, cell: Cell, processes: int, costs: Costs) -> Validated:
+    """The measured training time of a cell beside its forecast."""
     assert run_cells([cell], RunOptions(processes, verbosity=-1, device="cpu", one_core=True)) == 0
     status = json.loads((cell.directory / "status.json").read_text())
     with open(cell.directory / "episodes.csv", newline="") as file:
         lengths = [int(row["l"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
     measured = status["train_time_s"] / 60 / status["timesteps"] * 1e6
-    expected = forecast(cell, costs, processes, lengths).minutes
-    error = 100 * (expected / measured - 1)
-    return cell.name, str(processes), f"{measured:,.1f}", f"{expected:,.1f}", f"{error:+.1f} %"
+    expected = forecast(cell, costs.on(processes), processes, lengths).minutes
+    described = machine.describe()
+    return Validated(
+        kind, cell.algo, processes, round(measured, 4), round(expected, 4),
+        f"{described['cpu']}, {described['cores']} cores",
+    )  # fmt: skip
+
+
+def sleeping(folder: Path) -> Iterator[Validated]:
+    """CEM and AES-RL, asleep, on more processes than there are cores."""
+    for algo in ("cem", "aes-rl"):
+        for processes in (5, 9, 24, 64):
+            settings = {"population": processes, "hidden": (8,)} if algo == "cem" else ASYNCHRONOUS
+            steps = EPISODES * SLEEPING["mean_length"] * processes  # type: ignore[operator]
+            out = folder / f"{algo}-{processes}"
+            cell = with_workers(cell_of(algo, "erlbench/Latency-v0", out, steps, settings, SLEEPING), processes)
+            yield compare("sleeping", cell, processes, Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping"))
+
+
+def computing(folder: Path) -> Iterator[Validated]:
+    """HalfCheetah on one process to all cores, after a calibration of each algorithm."""
+    for algo, (steps, settings) in COMPUTING.items():
+        cell = cell_of(algo, "HalfCheetah-v5", folder / algo, steps, settings, SHORT)
+        costs = calibrate(cell, CALIBRATION)
+        click.echo(f"{algo}: {costs}", err=True)
+        for processes in sorted({1, 2, cores()}):
+            counted = with_workers(replace(cell, out=folder / f"{algo}-{processes}"), processes)
+            yield compare("computing", counted, processes, costs)
+
+
+def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> None:
+    """Write all rows to the package's file, and as a table between the marks in docs/time.md."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([item.name for item in fields(Validated)])
+        writer.writerows(map(astuple, rows))
+    page.write_text(re.sub(r"(<!-- errors -->\n).*?(?=<!-- end of errors -->)", lambda found: found[1] + table(rows),
+                           page.read_text(), flags=re.S))  # fmt: skip
+
+
+def table(rows: Sequence[Validated]) -> str:
+    """The rows in Markdown, with the machines that they were measured on."""
+    lines = ["| | environment | processes | measured | forecast | error |", "|---|---|---:|---:|---:|---:|"]
+    lines += [
+        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} | {row.forecast:,.2f} "
+        f"| {row.error:+.1f} % |"
+        for row in rows
+    ]
+    machines = "; ".join(dict.fromkeys(row.machine for row in rows))
+    return "\n".join([*lines, "", f"Minutes per million training steps, measured on {machines}.", ""])
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["sleeping", "computing"]))
-@click.option("--steps", default=0, help="Training steps of a cell [default: 12 episodes a process, or 20,000].")
-def main(what: str, steps: int) -> None:
-    """Print measured and forecast minutes per million steps, and the error of the forecast."""
-    rows = []
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--dry-run", is_flag=True, help="Write nothing.")
+def main(kind: str, dry_run: bool) -> None:
+    """Measure, forecast, and write down the errors."""
     with tempfile.TemporaryDirectory() as name:
-        for number, (algo, processes) in enumerate(_cells(what)):
-            out = Path(name) / str(number)
-            if what == "sleeping":
-                budget = steps or 1200 * processes
-                settings = {"population": processes, "hidden": (8,)} if algo == "cem" else ASYNCHRONOUS
-                cell = cell_of(algo, "erlbench/Latency-v0", out, budget, settings, env_settings=SLEEPING)
-                costs = Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping")
-            else:
-                cell = cell_of(algo, "HalfCheetah-v5", out, steps or 20_000, {"start_timesteps": 2000}
-                               if algo != "cem" else {})  # fmt: skip
-                costs = calibrate(replace(cell, out=out / "calibration"), 60.0)
-            rows.append(compare(with_workers(cell, processes), processes, costs))
-            print(*rows[-1], flush=True)
-    print_table("", ("algorithm", "processes", "measured", "forecast", "error"), rows)
-
-
-def _cells(what: str) -> list[tuple[str, int]]:
-    if what == "sleeping":
-        # AES-RL's gradient workers are prepared although none is used; more of them would fill the memory.
-        return [*(("cem", processes) for processes in (5, 9, 24, 64)), ("aes-rl", 5), ("aes-rl", 9)]
-    counts = sorted({1, 2, cores()})
-    return [(algo, count) for algo in COMPUTING for count in counts]
+        rows = []
+        for row in (sleeping if kind == "sleeping" else computing)(Path(name)):
+            click.echo(
+                f"{row.algorithm} on {row.processes}: {row.measured:,.2f}, {row.forecast:,.2f}, {row.error:+.1f} %"
+            )
+            rows.append(row)
+    if not dry_run:
+        others = [row for row in validated() if row.kind != kind]
+        save(sorted([*others, *rows], key=lambda row: KINDS.index(row.kind)))
 
 
 if __name__ == "__main__":

@@ -6,20 +6,24 @@ from pathlib import Path
 
 import click
 
+OTHER = ("source", "crowding", "cores")  # what is no duration
+
 
 @click.command()
 @click.option("--algo", metavar="NAME", help="Algorithm, as NAME or NAME@PRESET.")
 @click.option("--env", metavar="ID", help="Environment.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
 @click.option("--from-run", type=click.Path(path_type=Path), help="Take the tasks of this run instead of a new one.")
-@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(min=1), help="Time of the short run.")
+@click.option("--seconds", default=30.0, show_default=True, type=click.FloatRange(min=1),
+              help="Time of each short run: one alone, one beside as many as there are cores.")  # fmt: skip
 @click.option("--out", default="costs.toml", show_default=True, type=click.Path(path_type=Path), help="File to write.")
 def command(
     algo: str | None, env: str | None, assignments: tuple[str, ...], from_run: Path | None, seconds: float, out: Path
 ) -> None:
     """Measure what the tasks of a cell cost on this machine: step, critic update, actor update, and a task's overhead.
 
-    The machine should be quiet. The costs are those of one process that uses one core.
+    The machine should be quiet. The costs are those of one process that uses one core, alone; `crowding` is the factor
+    by which they grow while all cores work.
 
     \b
     Examples:
@@ -51,6 +55,7 @@ def command(
         cell = {"algo": cells[0].name, "env": cells[0].env}
         cell |= {name: known[name] for name in ("hidden", "batch_size", "learner") if known.get(name) is not None}
     save_costs(out, costs, cell, described)
-    shown = [(name, f"{value:.3g} s") for name, value in asdict(costs).items() if name != "source"]
+    shown = [(name, f"{value:.3g} s") for name, value in asdict(costs).items() if name not in OTHER]
+    shown.append((f"crowding on {costs.cores} cores", f"{costs.crowding:.3g} times"))
     print_table("Costs of one process", ("what", "seconds"), shown)
     click.echo(f"written to {out}")

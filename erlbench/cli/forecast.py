@@ -23,7 +23,8 @@ def command(
 ) -> None:  # fmt: skip
     """Say how long a million steps would take, and how late individuals would be, on so many processes.
 
-    The algorithm itself is run on results that are made up. It has as many workers as processes.
+    The algorithm itself is run on results that are made up. It has as many workers as processes. Below stands how wrong
+    forecasts of the same algorithm were beside measured runs.
 
     \b
     Examples:
@@ -35,24 +36,27 @@ def command(
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
     from erlbench.errors import UsageError
-    from erlbench.experiment.costs import Costs, load_costs
+    from erlbench.experiment.costs import built_in_costs, load_costs
     from erlbench.experiment.forecast import forecast, with_workers
+    from erlbench.experiment.validation import errors_of
 
     counts = seed_list(processes if "," in processes else f"{processes},{processes}", "--processes")
     if min(counts) < 1:
         raise UsageError("--processes must be at least 1")
     cells = plan(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
                             "total_timesteps": str(steps)}))  # fmt: skip
-    known = load_costs(costs) if costs else Costs()
+    known = load_costs(costs) if costs else built_in_costs()
     lengths = _lengths(from_run) if from_run else [problem(cells[0].env, cells[0].env_settings).env.max_episode_steps]
     rows = []
     for cell in cells:
         for count in dict.fromkeys(counts):
-            found = forecast(with_workers(cell, count), known, count, lengths, critic)
+            found = forecast(with_workers(cell, count), known.on(count), count, lengths, critic)
             shown = (found.minutes, found.minutes_after, found.critic_per_step, found.staleness, found.staleness_90)
             rows.append((cell.name, str(count), *(f"{value:,.2f}" for value in shown), f"{found.busy:.0%}"))
     heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "staleness", "90 %", "busy")
     print_table(f"Forecast, {cells[0].env}, critic {critic}, costs: {known.source}", heads, rows)
+    print_table("Errors of such forecasts beside measured times", ("algorithm", "environment", "error on processes"),
+                list(errors_of([cell.algo for cell in cells])))  # fmt: skip
 
 
 def _lengths(run: Path) -> list[int]:

@@ -16,7 +16,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
 from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name
-from erlbench.experiment.costs import Costs, load_costs
+from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.settings import resolve
 
@@ -215,7 +215,7 @@ def _simulated(arguments: RunArguments) -> dict[str, Any]:
         "simulated_time": True,
         "simulated_processes": arguments.simulated_processes or 0,
         "simulated_critic": arguments.simulated_critic,
-        "costs": load_costs(Path(arguments.costs)) if arguments.costs else Costs(),
+        "costs": load_costs(Path(arguments.costs)) if arguments.costs else built_in_costs(),
     }
 
 

@@ -1,4 +1,4 @@
-"""Measuring what a cell's tasks cost on this machine: by a short run in one process, and by empty tasks."""
+"""Measuring what a cell's tasks cost on this machine: by short runs, alone and beside others, and by empty tasks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -25,6 +26,7 @@ from erlbench.pool import create
 from erlbench.running import progress
 from erlbench.running.results import RunDirectory
 from erlbench.running.runner import Run, Runner
+from erlbench.threads import cores
 from erlbench.work.tasks import Task
 
 # What makes tasks short, so that there are some of each kind; costs per step and update are the same.
@@ -33,54 +35,82 @@ BLOCK = 100  # critic updates of a task
 LONGEST = 200  # steps of an episode
 TRIPS = 200  # empty tasks
 ROUNDS = 30  # of the reweighted fit
+Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
 
 
 def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
-    """Costs of the tasks of `cell`, from what it does in about so many seconds in one process on one core."""
+    """Costs of the tasks of `cell`: from a run of about so many seconds in one process on one core, alone.
+
+    A second one beside as many others as there are cores tells by how much they slow each other down.
+    """
     shorter = {"start_timesteps": WARMUP, "critic_block": BLOCK}
     known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
-    settings = dataclasses.replace(cell.settings, **known)
     longest = problem(cell.env, cell.env_settings).env.max_episode_steps
-    env_settings = {**cell.env_settings, "max_episode_steps": min(LONGEST, longest)}
-    with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder:
-        short = dataclasses.replace(
-            cell,
-            settings=settings,
-            env_settings=env_settings,
-            out=Path(folder),
-            evaluate="after",
-            eval_freq=10**12,
-            simulated_time=False,
-        )
-        stop, display = threading.Event(), progress.create(-1)
-        runner = Runner(RunOptions(1, device=device, one_core=True, verbosity=-1), display, stop)
-        timer = threading.Timer(seconds, stop.set)
-        directory = RunDirectory(short.directory)
-        directory.hold()
-        run = None
-        try:
-            run = Run(short, directory, runner.pool(short), runner)
-            timer.start()
-            run.driver.run()
-        except Interrupted:
-            pass  # the time is over
-        finally:
-            timer.cancel()
-            if run is not None:
-                run.close()
-            runner.close()
-            directory.release()
-        costs = from_tasks(short.directory)
-    source = f"erlbench calibrate, {cell.name} on {cell.env}"
-    return dataclasses.replace(costs, overhead=costs.overhead + dispatch_seconds(), source=source)
+    short = dataclasses.replace(
+        cell,
+        settings=dataclasses.replace(cell.settings, **known),
+        env_settings={**cell.env_settings, "max_episode_steps": min(LONGEST, longest)},
+        evaluate="after",
+        eval_freq=10**12,
+        simulated_time=False,
+    )
+    alone, count = _tasks_of(short, seconds, 1, device), cores()
+    costs = fit(alone, f"erlbench calibrate, {cell.name} on {cell.env}")
+    crowding = 1.0
+    if count > 1:
+        crowded = fit(_tasks_of(short, seconds, count, device), costs.source)
+        crowding = max(1.0, _total(crowded, alone) / _total(costs, alone))
+    return dataclasses.replace(costs, overhead=costs.overhead + dispatch_seconds(), crowding=crowding, cores=count)
+
+
+def _total(costs: Costs, tasks: list[Counted]) -> float:
+    """Seconds of all tasks by the costs."""
+    return sum(costs.seconds(*counts) for _, *counts in tasks)
+
+
+def _tasks_of(cell: Cell, seconds: float, count: int, device: str) -> list[Counted]:
+    """The tasks of so many seeds of `cell` that run at the same time, in a process each."""
+    with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder, ThreadPoolExecutor(count) as threads:
+        cells = [dataclasses.replace(cell, seed=seed, out=Path(folder)) for seed in range(count)]
+        ready = threading.Barrier(count)
+        for _ in threads.map(lambda one: _run_for(one, seconds, device, ready), cells):
+            pass
+        return [task for one in cells for task in _read(one.directory)]
+
+
+def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) -> None:
+    """Run `cell` in one process until it ends or the time is over."""
+    stop, display = threading.Event(), progress.create(-1)
+    runner = Runner(RunOptions(1, device=device, one_core=True, verbosity=-1), display, stop)
+    timer = threading.Timer(seconds, stop.set)
+    directory = RunDirectory(cell.directory)
+    directory.hold()
+    run = None
+    try:
+        run = Run(cell, directory, runner.pool(cell), runner)
+        ready.wait()
+        timer.start()
+        run.driver.run()
+    except Interrupted:
+        pass  # the time is over
+    finally:
+        timer.cancel()
+        if run is not None:
+            run.close()
+        runner.close()
+        directory.release()
 
 
 def from_tasks(folder: Path) -> Costs:
     """Costs from the `tasks.csv` of any run; its overhead leaves out a task's way to the process and back."""
+    return fit(_read(folder), str(folder))
+
+
+def _read(folder: Path) -> list[Counted]:
     path = folder / "tasks.csv"
     names = ("timesteps", "critic_updates", "actor_updates")
     try:
-        tasks = [
+        tasks: list[Counted] = [
             (float(row["end_s"]) - float(row["start_s"]), *(float(row[name]) for name in names))
             for row in read_rows(path) if row["kind"] != "evaluation"
         ]  # fmt: skip
@@ -90,7 +120,7 @@ def from_tasks(folder: Path) -> Costs:
         raise UsageError(f"{path} cannot be read as the tasks of a run: {reason(error)}") from error
     if not np.isfinite(tasks).all():
         raise UsageError(f"{path} cannot be read as the tasks of a run: it holds numbers that are not finite")
-    return fit(tasks, str(folder))
+    return tasks
 
 
 def dispatch_seconds() -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.costs import Costs
+from erlbench.experiment.costs import Costs, built_in_costs
 from erlbench.experiment.settings import plain
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
@@ -43,7 +43,7 @@ class Cell:
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
     simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the others
-    costs: Costs = field(default_factory=Costs)  # modelled durations
+    costs: Costs = field(default_factory=built_in_costs)  # modelled durations
 
     @property
     def directory(self) -> Path:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from erlbench.experiment.toml_file import TomlFile
 
+BUILT_IN = "costs.toml"  # beside this module; `erlbench calibrate --out` writes it anew
+
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one process. `source` says where they were measured.
+    """Seconds of one process while no other one works. `source` says where they were measured."""
 
-    Without a file: HalfCheetah's physics and policy, TD3's updates of 400-300 networks with batch 100, rounded.
-    """
-
-    timestep: float = 1e-4  # an environment step with its policy
-    critic_update: float = 4e-3
-    actor_update: float = 2e-3
-    overhead: float = 1e-3  # a task's way to a process and back
-    source: str = "built in"
+    timestep: float  # an environment step with its policy
+    critic_update: float
+    actor_update: float
+    overhead: float  # a task's way to a process and back
+    source: str = ""
+    crowding: float = 1.0  # by which all of it takes longer while every core of that machine works
+    cores: int = 1  # of that machine
 
     def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
         """How long a task takes."""
@@ -31,6 +34,27 @@ class Costs:
             + actor_updates * self.actor_update
         )
 
+    def on(self, processes: int) -> Costs:
+        """The costs while so many processes work: cores share memory and clock rate, more processes than cores no more.
+
+        Between one process and all cores the factor grows linearly.
+        """
+        others = min(processes, self.cores) - 1
+        factor = 1 + (self.crowding - 1) * others / (self.cores - 1) if others > 0 else 1.0
+        return Costs(
+            factor * self.timestep,
+            factor * self.critic_update,
+            factor * self.actor_update,
+            factor * self.overhead,
+            self.source,
+        )
+
+
+@cache
+def built_in_costs() -> Costs:
+    """The costs of the package, for runs that name no file."""
+    return load_costs(Path(str(files("erlbench.experiment") / BUILT_IN)))
+
 
 def load_costs(path: Path) -> Costs:
     """The costs in a file that `save_costs` wrote; a `UsageError` names what is wrong in it."""
@@ -39,10 +63,12 @@ def load_costs(path: Path) -> Costs:
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
     if table is file.data:
         file.known(table, [*known, "cell", "machine"], ())
+    absent: dict[str, Any] = {"source": "", "crowding": 1.0, "cores": 1}
     values: dict[str, Any] = {}
     for name in known:
-        value = table.get(name, "" if name == "source" else 0.0)
+        value = table.get(name, absent.get(name, 0.0))
         if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
-            file.fail(f"'{name}' must be seconds, a number of at least 0, not {value!r}", (name,))
-        values[name] = str(value) if name == "source" else float(value)
+            what = "seconds, a number of at least 0" if name not in absent else "a number of at least 0"
+            file.fail(f"'{name}' must be {what}, not {value!r}", (name,))
+        values[name] = str(value) if name == "source" else int(value) if name == "cores" else float(value)
     return Costs(**values)

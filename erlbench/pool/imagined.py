@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import Any, Self
 
+import numpy as np
+
 from erlbench.errors import UsageError
 from erlbench.pool.base import PoolEvent, Queue
 from erlbench.work.seeding import generator
@@ -16,7 +18,8 @@ from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 class ImaginedPool:
     """Episodes have the `lengths` in turn, again and again; their returns are noise, and gradient steps change nothing.
 
-    It knows rollouts and the critic and actor tasks of AES-RL, P-CEM-RL and CEM-RL; a `UsageError` for any other.
+    It knows rollouts, the sums of noise of evolution strategies, and the critic and actor tasks of AES-RL, P-CEM-RL and
+    CEM-RL; a `UsageError` for any other.
     """
 
     processes = 0
@@ -26,6 +29,7 @@ class ImaginedPool:
         self.store = Store.create()
         self._lengths = cycle(lengths)
         self._queue = Queue(lambda task: None)
+        self._sums: dict[int, ArrayRef] = {}
 
     def prepare(self, task: Task, workers: int) -> None:
         """There is nobody to be prepared."""
@@ -53,7 +57,15 @@ class ImaginedPool:
             return {"critic_updates": _updates(task), "critic_loss": 0.0}, {"critic": _reference(task.inputs["critic"])}
         if name == "train_actor":
             return {"actor_updates": _updates(task)}, {"parameters": _reference(task.inputs["parameters"])}
+        if name == "noise_sum":
+            return {}, {"sum": self._zeros(int(task.settings.size))}
         raise UsageError(f"there is no forecast for an algorithm with tasks such as '{task.kind}' ({task.function})")
+
+    def _zeros(self, size: int) -> ArrayRef:
+        """One array of zeros for all sums of that size."""
+        if size not in self._sums:
+            self._sums[size] = self.store.put(f"zeros.{size}", np.zeros(size))
+        return self._sums[size]
 
     def interrupt(self) -> None:
         """Nothing runs."""

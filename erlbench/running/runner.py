@@ -259,8 +259,12 @@ def processes_for(cell: Cell, options: RunOptions) -> int | None:
 
 
 def _gradient_workers(cell: Cell, processes: int) -> int:
-    """The gradient workers that a cell will need: one for each of its individuals, and one for the critic."""
-    if not registry.entry(cell.algo).critic_updates:
+    """The gradient workers that a cell will need: one for each of its individuals, and one for the critic.
+
+    None where the run ends before its gradient steps begin.
+    """
+    warmup = getattr(cell.settings, "start_timesteps", 0) or 0
+    if not registry.entry(cell.algo).critic_updates or warmup >= cell.total_timesteps:
         return 0
     return min(max(1, processes), cell.workers + 1)
 
@@ -289,7 +293,9 @@ class Run:
         algorithm = registry.find(cell.algo)(cell.settings, context)
         self.pool: Pool = pool
         if cell.simulated_time:
-            self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
+            self.pool = SimulatedPool(
+                pool, cell.processors, cell.costs.on(cell.processors), cell.simulated_critic == SHARED
+            )
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
         options = Options(

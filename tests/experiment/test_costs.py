@@ -6,11 +6,11 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.calibration import dispatch_seconds, fit, from_tasks, save_costs
-from erlbench.experiment.costs import Costs, load_costs
+from erlbench.experiment.calibration import calibrate, dispatch_seconds, fit, from_tasks, save_costs
+from erlbench.experiment.costs import Costs, built_in_costs, load_costs
 from tests.runs import make_cell, run
 
-TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here")
+TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", 1.6, 4)
 
 
 def tasks(rng, count=200):
@@ -31,6 +31,20 @@ def test_the_fit_finds_the_costs_although_some_tasks_were_disturbed():
     assert found.actor_update == pytest.approx(TRUE.actor_update, rel=0.03)
     with pytest.raises(UsageError, match="no task"):
         fit([], "here")
+
+
+def test_crowding_grows_up_to_all_cores_of_the_machine():
+    assert TRUE.on(1) == Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here")
+    assert TRUE.on(3).critic_update == pytest.approx(5e-3 * 1.4)
+    assert TRUE.on(4).timestep == TRUE.on(64).timestep == pytest.approx(2e-4 * 1.6)
+    assert TRUE.on(4).on(4) == TRUE.on(4)
+
+
+def test_the_built_in_costs_are_those_of_the_package_and_say_where_they_are_from():
+    costs = built_in_costs()
+    assert 0 < costs.timestep < costs.critic_update
+    assert costs.overhead > 0
+    assert "HalfCheetah" in costs.source
 
 
 def test_a_file_gives_back_what_was_written_and_tells_what_is_wrong(tmp_path):
@@ -61,7 +75,7 @@ def test_costs_of_a_run_are_those_that_its_steps_slept(tmp_path):
 
 
 def test_simulated_time_repeats_to_the_bit_and_uses_the_costs(tmp_path):
-    costs = Costs(timestep=1e-3, overhead=0.0, source="test")
+    costs = Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0, source="test")
     cells = [
         make_cell(
             "cem", tmp_path / str(number), simulated_time=True, simulated_processes=processes, costs=costs,
@@ -79,3 +93,14 @@ def test_simulated_time_repeats_to_the_bit_and_uses_the_costs(tmp_path):
     config = (cells[2].directory / "config.toml").read_text()
     assert "simulated_processes = 64" in config
     assert 'source = "test"' in config
+
+
+@pytest.mark.slow
+def test_a_calibration_finds_what_a_step_sleeps_and_no_crowding_where_nobody_computes(tmp_path):
+    """Sleeping processes do not hinder each other; on a loaded machine they seem to, but nothing is ever faster."""
+    settings = {"mean_length": 20, "seconds_per_step": 2e-3}
+    cell = make_cell("cem", tmp_path, env="erlbench/Latency-v0", env_settings=settings, steps=10**6)
+    found = calibrate(cell, 1.5)
+    assert 20 * found.timestep + found.overhead >= 20 * 2e-3
+    assert 1.0 <= found.crowding < 2.0
+    assert found.cores >= 1

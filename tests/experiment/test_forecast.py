@@ -1,5 +1,7 @@
 """The forecast: schedules that can be reckoned by hand, and what it says of those who cannot be forecast."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -7,6 +9,7 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.forecast import forecast, with_workers
+from erlbench.experiment.validation import Validated, errors_of, validated
 from tests.runs import make_cell, run
 
 COSTS = Costs(timestep=1e-3, critic_update=2e-3, actor_update=1e-3, overhead=0.0)
@@ -40,6 +43,30 @@ def test_aes_rl_has_critic_updates_as_far_as_their_processor_goes(tmp_path):
     assert own.minutes_after == pytest.approx(1e6 / 2000 / 60, rel=0.05)
 
 
+def test_an_evolution_strategy_takes_its_rounds_and_its_sums(tmp_path):
+    """Forty episodes of 100 ms on 16 processors are three rounds; the sums of noise take their way to a process."""
+    costs = Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=1e-3)
+    cell = with_workers(make_cell("openai-es", tmp_path, steps=8000, settings={"population": 40}), 16)
+    found = forecast(cell, costs, 16, [100])
+    assert found.minutes == pytest.approx((3 * 0.101 + 0.001) * 1e6 / 4000 / 60, rel=1e-6)
+
+
+def test_errors_are_printed_for_each_algorithm_and_kind():
+    rows = [
+        Validated("sleeping", "cem", processes, 10.0, forecast, "here") for processes, forecast in ((5, 9.9), (9, 11))
+    ]
+    assert list(errors_of(["cem", "td3"], rows)) == [
+        ("cem", "sleeping", "-1.0 % on 5, +10.0 % on 9"), ("cem", "computing", "not measured"),
+        ("td3", "sleeping", "not measured"), ("td3", "computing", "not measured"),
+    ]  # fmt: skip
+
+
+def test_the_packaged_errors_are_those_of_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "time.md").read_text()
+    for row in validated():
+        assert f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} |" in page
+
+
 def test_forecasts_of_others_are_refused_and_the_command_prints_a_table(tmp_path):
     with pytest.raises(UsageError, match="no forecast"):
         forecast(make_cell("td3", tmp_path), COSTS, 2, [100])
@@ -48,6 +75,9 @@ def test_forecasts_of_others_are_refused_and_the_command_prints_a_table(tmp_path
     words = ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--processes", "1,8", "--steps", "2000"]
     result = CliRunner().invoke(cli, [*words, "--from-run", str(cell.directory)])
     assert result.exit_code == 0
-    lines = [line.split() for line in result.output.splitlines() if line.startswith("cem ")]
+    lines = [
+        line.split() for line in result.output.splitlines() if line.startswith("cem ") and line.rstrip().endswith("%")
+    ]
     assert [line[1] for line in lines] == ["1", "8"]
     assert float(lines[0][2]) > float(lines[1][2])
+    assert "Errors of such forecasts beside measured times" in result.output

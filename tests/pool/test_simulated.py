@@ -12,6 +12,7 @@ from erlbench.work.tasks import Output, Priority, Task
 
 FUNCTIONS = "tests.pool.functions:"
 COSTS = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0)
+TYPICAL = Costs(timestep=1e-4, critic_update=4e-3, actor_update=2e-3, overhead=1e-3)
 
 
 def work(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, needs=()):
@@ -127,7 +128,7 @@ def filled(task, arrays):
 @pytest.fixture(scope="module")
 def reference():
     algorithm = Asynchronous(3)
-    with SimulatedPool(create(0), 3, Costs()) as pool:
+    with SimulatedPool(create(0), 3, TYPICAL) as pool:
         run(pool, algorithm, algorithm.first)
     return algorithm.log
 
@@ -144,7 +145,7 @@ def test_the_reference_is_asynchronous(reference):
 @pytest.mark.parametrize("processes", [1, 3])
 def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
     algorithm = Asynchronous(3)
-    with SimulatedPool(create(processes), 3, Costs()) as pool:
+    with SimulatedPool(create(processes), 3, TYPICAL) as pool:
         run(pool, algorithm, algorithm.first)
     assert algorithm.log == reference
 
@@ -153,10 +154,10 @@ def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
 def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference, stop):
     algorithm = Asynchronous(3)
     with create(2) as inner:
-        pool = SimulatedPool(inner, 3, Costs())
+        pool = SimulatedPool(inner, 3, TYPICAL)
         left = run(pool, algorithm, algorithm.first, stop)
         state = pool.state()
-        pool = SimulatedPool(inner, 3, Costs())
+        pool = SimulatedPool(inner, 3, TYPICAL)
         pool.restore(state)
         assert pool.now() == state["now"] > 0
         assert sorted(pool.state()["running"]) == sorted(state["running"])

@@ -1,0 +1,48 @@
+"""How wrong forecasts were: the rows of forecast_errors.csv, which benchmarks/forecast.py writes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+FILE = "forecast_errors.csv"
+KINDS = ("sleeping", "computing")  # environments that sleep a known time; HalfCheetah with networks
+
+
+@dataclass(frozen=True)
+class Validated:
+    """One cell: minutes per million training steps, measured and forecast."""
+
+    kind: str
+    algorithm: str
+    processes: int
+    measured: float
+    forecast: float
+    machine: str
+
+    @property
+    def error(self) -> float:
+        """Percent of what was measured; negative: the forecast was too short."""
+        return 100 * (self.forecast / self.measured - 1)
+
+
+def validated() -> list[Validated]:
+    """All rows of the package."""
+    with (files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
+        return [
+            Validated(row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]),
+                      float(row["forecast"]), row["machine"])
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
+
+
+def errors_of(algorithms: Sequence[str], rows: Sequence[Validated] | None = None) -> Iterator[tuple[str, str, str]]:
+    """Algorithm, kind, and the errors by number of processes, one line each; says where there is none."""
+    known = validated() if rows is None else rows
+    for algorithm in dict.fromkeys(algorithms):
+        for kind in KINDS:
+            found = [row for row in known if (row.algorithm, row.kind) == (algorithm, kind)]
+            errors = ", ".join(f"{row.error:+.1f} % on {row.processes}" for row in found)
+            yield algorithm, kind, errors or "not measured"
