@@ -84,6 +84,15 @@ class Algorithm(ABC):
         return True
 
     @classmethod
+    def depends_on_budget(cls, settings: Any) -> str:
+        """What in a run depends on its budget, apart from its end; empty where nothing does.
+
+        A finished run of a synchronous algorithm whose answer is empty can go on with a larger budget, and gives the
+        numbers of a run that had this budget from the start. The conformance test checks it.
+        """
+        return "the algorithm does not say whether anything in it depends on the budget (depends_on_budget)"
+
+    @classmethod
     def recorded_steps(
         cls, settings: Any, problem: Problem, total_timesteps: int, total_generations: int | None = None
     ) -> float:

@@ -100,6 +100,10 @@ class CEM(Algorithm):
         return CEMState(distribution, self.settings.initial_variance)
 
     @classmethod
+    def depends_on_budget(cls, settings: Any) -> str:
+        return ""
+
+    @classmethod
     def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

@@ -72,6 +72,10 @@ class CMAES(Algorithm):
         self.state = CMAESState(mean, self.share(mean.astype(np.float32)), rankings)
 
     @classmethod
+    def depends_on_budget(cls, settings: CMAESSettings) -> str:
+        return ""
+
+    @classmethod
     def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

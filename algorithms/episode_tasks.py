@@ -13,6 +13,8 @@ from erlbench.algorithms.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
+CUT_EPISODE = "the last episode ends with the budget"  # what depends on it
+
 
 @dataclass
 class Learning:

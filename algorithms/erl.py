@@ -124,6 +124,10 @@ class ERL(Algorithm):
         self.state = ERLState(self.share(learner), self.share(learner[: self._policy.size]), individuals, champion)
 
     @classmethod
+    def depends_on_budget(cls, settings: ERLSettings) -> str:
+        return ""
+
+    @classmethod
     def policy_for(cls, settings: ERLSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

@@ -60,6 +60,10 @@ class ESAC(Algorithm):
         )
 
     @classmethod
+    def depends_on_budget(cls, settings: ESACSettings) -> str:
+        return "p_clock=budget scales the share of SAC by the budget" if settings.p_clock == BUDGET else ""
+
+    @classmethod
     def policy_for(cls, settings: ESACSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

@@ -107,6 +107,10 @@ class MultiActorTD3(Algorithm):
         return Actor(self.share(learner), self.share(learner[0]))
 
     @classmethod
+    def depends_on_budget(cls, settings: MultiActorTD3Settings) -> str:
+        return ""
+
+    @classmethod
     def policy_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

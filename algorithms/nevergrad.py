@@ -111,6 +111,10 @@ class Nevergrad(Algorithm):
         self.state = NevergradState(centre, self.share(centre.astype(np.float32)), np.zeros(256))
 
     @classmethod
+    def depends_on_budget(cls, settings: NevergradSettings) -> str:
+        return ""
+
+    @classmethod
     def policy_for(cls, settings: NevergradSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

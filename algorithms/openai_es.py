@@ -110,6 +110,10 @@ class OpenAIES(Algorithm):
         return settings.stale != DISCARD
 
     @classmethod
+    def depends_on_budget(cls, settings: OpenAIESSettings) -> str:
+        return "the last generation ends with the budget (timesteps_per_batch)" if settings.timesteps_per_batch else ""
+
+    @classmethod
     def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings, normalisation=settings.normalise_observations)
 

@@ -112,6 +112,10 @@ class PPO(Algorithm):
         self.state = PPOState(self.share(learner), self.share(actor), self.share(statistics))
 
     @classmethod
+    def depends_on_budget(cls, settings: PPOSettings) -> str:
+        return "the last iteration ends with the budget, and the learning rate can fall to 0 there"
+
+    @classmethod
     def policy_for(cls, settings: PPOSettings, problem: Problem) -> PolicySpec:
         return reported_policy(problem, settings)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.episode_tasks import Learning, next_episode
+from erlbench.algorithms.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.update_settings import SACUpdate, learner_parts, value_sizes
 from erlbench.envs.registry import Problem
@@ -91,6 +91,10 @@ class SAC(Algorithm):
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
+
+    @classmethod
+    def depends_on_budget(cls, settings: SACSettings) -> str:
+        return CUT_EPISODE
 
     @classmethod
     def policy_for(cls, settings: SACSettings, problem: Problem) -> PolicySpec:

@@ -15,7 +15,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.episode_tasks import Learning, next_episode
+from erlbench.algorithms.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.update_settings import TD3Update
 from erlbench.envs.registry import Problem
@@ -81,6 +81,10 @@ class TD3(Algorithm):
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
         learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
         self.state = TD3State(self.share(learner), self.share(learner[: self._policy.size]))
+
+    @classmethod
+    def depends_on_budget(cls, settings: TD3Settings) -> str:
+        return CUT_EPISODE
 
     @classmethod
     def policy_for(cls, settings: TD3Settings, problem: Problem) -> PolicySpec:

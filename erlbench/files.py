@@ -24,7 +24,7 @@ LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
 DIGITS = 2**63  # integers stay below it, as in TOML
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
-SKIPPED = frozenset({"checkpoint", "replay"})  # folders of a run that hold no runs
+SKIPPED = frozenset({"checkpoint", "replay", "training-end"})  # folders of a run that hold no runs
 
 
 class Unusable(ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,15 @@ def check_algorithm(
 
     It learns to the end of its budget and counts each step once; every setting has a help and a source; other seeds
     give other numbers. If it is synchronous, two worker processes and a run with interruptions give the same numbers,
-    to the last digit. `settings` make the runs small.
+    to the last digit. If nothing in it depends on the budget, a run that is extended to the budget does so, too.
+    `settings` make the runs small.
     """
     for row in describe(registry.find(name).settings_type):
         assert row.help, f"setting {row.name} has no help"
         assert row.source, f"setting {row.name} has no source"
-    cells = {part: _cell(name, folder / part, env, timesteps, settings or {}) for part in ("whole", "two", "parts")}
+    cells = {
+        part: _cell(name, folder / part, env, timesteps, settings or {}) for part in ("whole", "two", "parts", "longer")
+    }
     whole = cells["whole"]
     assert _run(whole, 0) == "done", "a run without worker processes fails"
     _check_counts(whole.directory, timesteps)
@@ -50,6 +54,11 @@ def check_algorithm(
         _run(cells["parts"], 0, stop_after=results)
     assert _run(cells["parts"], 0) == "done", "an interrupted run cannot be continued"
     _same(all_rows(cells["parts"].directory), expected, "an interruption")
+    if not registry.find(name).depends_on_budget(whole.settings):
+        shorter = replace(cells["longer"], total_timesteps=timesteps // 2)
+        assert _run(shorter, 0, save_replay=True) == "done", "a run with half of the budget fails"
+        assert _run(cells["longer"], 0) == "done", "a run with half of the budget cannot be extended"
+        _same(all_rows(cells["longer"].directory), expected, "an extension")
 
 
 def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
@@ -68,10 +77,12 @@ def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str,
     )  # fmt: skip
 
 
-def _run(cell: Cell, processes: int, stop_after: int = 0) -> str:
+def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = False) -> str:
     """Run a cell and tell how it ended; with `stop_after`, interrupt it after so many results."""
     stop = threading.Event()
-    runner = Runner(RunOptions(processes, verbosity=-1, device="cpu"), progress.create(-1), stop)
+    runner = Runner(
+        RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay), progress.create(-1), stop
+    )
     step, seen = Driver._step, 0
 
     def counted(driver: Driver) -> None:

@@ -38,7 +38,9 @@ class RunArguments:
     profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
     seed: int | None = setting(None, "one seed [default: 0]", minimum=0, maximum=MOST)
     seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
-    total_timesteps: int | None = setting(None, "training steps per cell [default: 1e6]", minimum=1, maximum=MOST)
+    total_timesteps: int | None = setting(
+        None, "training steps per cell; more extend a finished run [default: 1e6]", minimum=1, maximum=MOST
+    )
     total_generations: int | None = setting(
         None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
     )
@@ -111,6 +113,7 @@ class RunArguments:
     shard: Shard | None = setting(None, "run only part I of N parts of the cells; other machines run the others")
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
+    save_replay: bool = setting(False, "keep the replay of a finished run: gradient algorithms need it to be extended")
     force: bool = setting(False, "start anew; what is there is moved aside")
     force_kernel: bool = setting(False, "go on with runs that were begun on another kernel of the BLAS")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")

@@ -56,7 +56,7 @@ SECTIONS = {
         "slurm_set",
         "pool",
     ),
-    "Results": ("out", "name", "checkpoint_every", "force", "force_kernel", "dry_run"),
+    "Results": ("out", "name", "checkpoint_every", "save_replay", "force", "force_kernel", "dry_run"),
     "Output": ("quiet", "verbose"),
 }
 SHORT = {"quiet": "-q", "verbose": "-v"}
@@ -71,6 +71,8 @@ METAVARS = {
     "config": "FILE",
     "out": "DIR",
     "evaluate": "during|after",
+    "simulated_critic": "own|shared",
+    "costs": "FILE",
     "task_timeout": "SECONDS",
     "worker_memory": "MIB",
     "checkpoint_every": "SECONDS",
@@ -174,6 +176,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         checkpoint_every=asked.checkpoint_every,
         task_timeout=asked.task_timeout or HUNG_AFTER,
         worker_memory=asked.worker_memory and asked.worker_memory << 20,
+        save_replay=asked.save_replay,
         force=asked.force,
         force_kernel=asked.force_kernel,
         shard=str(asked.shard or ""),

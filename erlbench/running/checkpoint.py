@@ -112,8 +112,11 @@ def _dataclass(name: str) -> type | None:
     return found if isinstance(found, type) and is_dataclass(found) else None
 
 
-def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]) -> Path:
-    """Write `payload` (anything that `encode` takes) and named `arrays` as the newest checkpoint in `folder`."""
+def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray], keep: int = KEEP) -> Path:
+    """Write `payload` (anything that `encode` takes) and named `arrays` as the newest checkpoint in `folder`.
+
+    The last `keep` of them stay.
+    """
     numbers = _numbers(folder)
     number = numbers[-1] + 1 if numbers else 1
     collected = dict(arrays)
@@ -128,7 +131,7 @@ def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]
     final = folder / f"{number:06d}"
     part.rename(final)
     sync_folder(folder)
-    for old in _numbers(folder)[:-KEEP]:
+    for old in _numbers(folder)[:-keep]:
         shutil.rmtree(folder / f"{old:06d}", ignore_errors=True)
     return final
 

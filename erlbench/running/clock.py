@@ -28,6 +28,11 @@ class Clock:
         """Seconds of activity until the training ended."""
         return self.total if self._trained is None else self._trained
 
+    @property
+    def ended(self) -> bool:
+        """Whether the training is over."""
+        return self._trained is not None
+
     def since_start(self, moment: float) -> float:
         """A moment of the pool's clock in seconds since the training began."""
         return moment - self._origin

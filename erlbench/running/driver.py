@@ -17,13 +17,20 @@ from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError, Interrupted
 from erlbench.policy import serialise_policy
 from erlbench.pool import Pool
-from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references, save_checkpoint
+from erlbench.running.checkpoint import (
+    KEEP,
+    DamagedCheckpoint,
+    checkpoints,
+    load_checkpoint,
+    references,
+    save_checkpoint,
+)
 from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
 from erlbench.running.evaluation import Evaluator
 from erlbench.running.lease import LostLease
 from erlbench.running.recorder import Asked, Recorder
-from erlbench.running.results import POLICY, RunDirectory, checksum
+from erlbench.running.results import CHECKPOINTS, POLICY, TRAINING_END, RunDirectory, checksum
 from erlbench.work.preparation import Preparation
 from erlbench.work.tasks import ArrayRef, Output, Result, Task, arrays_of
 
@@ -43,6 +50,7 @@ class Options:
     checkpoint_every: float = 60.0  # seconds
     gradient_workers: int = 0  # that the training will need; they are there before the clock starts
     modules: tuple[str, ...] = ()  # that those import besides torch
+    keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
 
 
 class Driver:
@@ -135,19 +143,26 @@ class Driver:
             self._step()
         if not self.evaluator.state.final:
             self.clock.end_training()
+            if self.options.keep_end:
+                self._evaluate_rest()
+                self.save(TRAINING_END, keep=1)
             self._evaluate(final=True)
 
     def _finish(self) -> None:
         """Write the rows of the evaluations that are left."""
-        self.pool.submit(task for task in self._unevaluated() if task.id != self._evaluating)
-        while self.evaluator.state.pending:
-            self._step()
+        self._evaluate_rest()
         self._flush()
         self.recorder.sync()
         policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
         data = serialise_policy(policy, self.algorithm.policy_spec)
         self.directory.write(POLICY, data)
         self.sums = self.recorder.sums() | {POLICY: checksum(len(data), zlib.crc32(data))}
+
+    def _evaluate_rest(self) -> None:
+        """Have the pool of the training make the evaluations that are left."""
+        self.pool.submit(task for task in self._unevaluated() if task.id != self._evaluating)
+        while self.evaluator.state.pending:
+            self._step()
 
     def _step(self) -> None:
         """Wait for one result and take it in; save from time to time."""
@@ -253,13 +268,14 @@ class Driver:
         self._sweep()
 
     def _evaluate(self, final: bool = False) -> None:
-        task = self.evaluator.take(self.clock.train, self.clock.total, final)
+        now = self.clock.train if final else self.clock.total  # evaluations may have run since the training's end
+        task = self.evaluator.take(self.clock.train, now, final)
         self._known.update({ref.name: ref for ref in references(task)})
         self._evaluate_aside()
 
     def _evaluate_aside(self) -> None:
         """Begin the next evaluation beside the training; those at its end are not begun here."""
-        if self._aside is None or self._evaluating is not None or self.evaluator.state.final:
+        if self._aside is None or self._evaluating is not None or self.clock.ended:
             return
         task = next(iter(self._unevaluated()), None)
         if task is not None:
@@ -283,10 +299,10 @@ class Driver:
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
-    def save(self) -> None:
+    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP) -> None:
         """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to.
 
-        The files that it describes reach the disk before it does.
+        The files that it describes reach the disk before it does. The last `keep` of `folder` stay.
         """
         self._flush()
         self.recorder.sync()
@@ -306,23 +322,23 @@ class Driver:
             "asked": {task_id: [asked.generation, asked.critic_updates] for task_id, asked in self._asked.items()},
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
-        save_checkpoint(self.directory.path / "checkpoint", payload, arrays)
+        save_checkpoint(self.directory.path / folder, payload, arrays, keep)
         sync_folder(self.directory.path)
         self._saved = time.monotonic()
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
         reasons = []
-        for path in checkpoints(self.directory.path / "checkpoint"):
+        for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(self.directory.path / name)):
             try:
                 payload, arrays = load_checkpoint(path)
                 self.recorder.check(payload["files"])
                 self.algorithm.context.replay.restore(payload["replay"])
             except (DamagedCheckpoint, CellError) as error:
-                reasons.append(f"checkpoint {path.name} cannot be used: {error}")
+                reasons.append(f"{path.parent.name} {path.name} cannot be used: {error}")
                 continue
-            self._restore(payload, arrays)
-            message = f"continued at {self.algorithm.counters.timesteps} timesteps from checkpoint {path.name}"
+            self._restore(payload, arrays, path.parent.name == TRAINING_END)
+            message = f"continued at {self.algorithm.counters.timesteps} timesteps from {path.parent.name} {path.name}"
             for reason in reasons:
                 self.recorder.event("discarded", reason, self.clock.total)
             self.recorder.event("resumed", message, self.clock.total)
@@ -332,7 +348,8 @@ class Driver:
             raise CellError("; ".join(reasons) + "; repair the files, or start anew by --force")
         return False
 
-    def _restore(self, payload: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _restore(self, payload: dict[str, Any], arrays: dict[str, np.ndarray], ended: bool) -> None:
+        """Go on from a checkpoint; one of the end of a training goes on with a larger budget."""
         for ref in references(payload):
             self.pool.store.put(ref.name, arrays[ref.name])
             self._known[ref.name] = ref
@@ -342,11 +359,17 @@ class Driver:
         self.evaluator.state = payload["evaluation"]
         self.pool.restore(payload["pool"])
         self.last_return = payload["last_return"]
+        clock = payload["clock"]
+        if ended:
+            clock = {"total": clock["trained"], "trained": None}
+            self.clock.restore(clock)
+            if self.evaluator.due():  # at the end of the smaller budget only the final evaluation was
+                self._evaluate()
         tasks = payload["outstanding"]
         if not tasks and not self.evaluator.state.final:
             tasks = self.algorithm.ask()  # of a run that was stopped before its first task
         self._prepare(tasks)
-        self.clock.restore(payload["clock"])
+        self.clock.restore(clock)
         self._submit(tasks)
         for task_id, counted in payload.get("asked", {}).items():
             self._asked[task_id] = Asked(self._asked[task_id].ready, *counted)

@@ -24,6 +24,8 @@ from erlbench.running.lease import Lease
 
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")  # what a run must never lose
 POLICY = "policy.safetensors"
+CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
+TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 
 
 class RunDirectory:
@@ -112,7 +114,7 @@ class RunDirectory:
 
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint, be it whole or not."""
-        return any((self.path / "checkpoint").glob("[0-9]*"))
+        return self.has_training_end() or any((self.path / CHECKPOINTS).glob("[0-9]*"))
 
     def damaged(self, sums: Mapping[str, Any]) -> list[str]:
         """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
@@ -185,10 +187,15 @@ class RunDirectory:
         self.check()
         write_durably(self.path / name, data)
 
+    def has_training_end(self) -> bool:
+        """Whether there is a checkpoint of the training's end, from which a larger budget can go on."""
+        return any((self.path / TRAINING_END).glob("[0-9]*"))
+
     def discard_checkpoints(self) -> None:
-        """Remove what only an unfinished run needs: checkpoints and replay."""
-        for name in ("checkpoint", "replay"):
-            shutil.rmtree(self.path / name, ignore_errors=True)
+        """Remove what only an unfinished run needs: checkpoints, and the replay unless a training's end needs it."""
+        shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
+        if not (self.has_training_end() and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
+            shutil.rmtree(self.path / REPLAY, ignore_errors=True)
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:
         self.write(name, f"{json.dumps(values, indent=2)}\n".encode())

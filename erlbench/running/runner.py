@@ -23,7 +23,7 @@ from erlbench.experiment.plan import plan_hash
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool, make
 from erlbench.pool.registry import connected
-from erlbench.running import machine, progress, signals
+from erlbench.running import extension, machine, progress, signals
 from erlbench.running.driver import Driver, Options
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
@@ -93,7 +93,9 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
                 _check_kernel(directory, cell)
         finally:
             directory.release()
-        if saved and (different := differences(saved, cell.config())):
+        if saved and extension.asked(saved, cell):
+            extension.check(cell, directory)
+        elif saved and (different := differences(saved, cell.config())):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
@@ -106,7 +108,8 @@ def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
 def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
     """Refuse to go on with a run on another kernel than that of its last start, as its numbers would be of both."""
     before = str(directory.meta().get("arithmetic") or "")
-    if directory.status().get("status") == DONE or not before:
+    done = directory.status().get("status") == DONE and not extension.pending(directory.status(), cell)
+    if done or not before:
         return
     if before != (now := kernel.name(kernel.describe(), registry.learns(cell.algo))):
         raise UsageError(
@@ -154,7 +157,13 @@ class Runner:
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()
         if status.get("status") == DONE:
-            return self._finished_before(cell, directory, status)
+            if self._damaged(cell, directory, status):
+                return FAILED
+            directory.discard_checkpoints()  # its last start may have been killed before that
+            if not extension.pending(status, cell):
+                self.display.finished(cell.label, f"already done in {directory.path}")
+                return DONE
+            self.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
         if directory.has_rows() and not directory.has_checkpoint():
             self.display.failed(
                 cell.label,
@@ -190,19 +199,17 @@ class Runner:
             if run is not None:
                 run.close()
 
-    def _finished_before(self, cell: Cell, directory: RunDirectory, status: dict[str, Any]) -> str:
-        """What becomes of a run that was done already: nothing, but its files must still be those it wrote."""
+    def _damaged(self, cell: Cell, directory: RunDirectory, status: dict[str, Any]) -> bool:
+        """Whether the files of a finished run are no longer those that it wrote, which is then told."""
         sums = status.get("files")
-        if damaged := directory.damaged(sums if isinstance(sums, dict) else {}):
+        damaged = directory.damaged(sums if isinstance(sums, dict) else {})
+        if damaged:
             self.display.failed(
                 cell.label,
                 f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
                 "--force (the old run is moved aside)",
             )
-            return FAILED
-        directory.discard_checkpoints()  # whoever finished it may have been killed before that
-        self.display.finished(cell.label, f"already done in {directory.path}")
-        return DONE
+        return bool(damaged)
 
     def _explain(self, error: Exception, directory: RunDirectory) -> str:
         """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
@@ -305,6 +312,7 @@ class Run:
             runner.options.checkpoint_every,
             _gradient_workers(cell, pool.processes),
             registry.entry(cell.algo).modules,
+            extension.keeps_end(cell, directory, runner.options.save_replay),
         )
         self.aside = _aside(cell, pool, runner.options)
         self.driver = Driver(
