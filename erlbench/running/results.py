@@ -114,7 +114,7 @@ class RunDirectory:
 
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint, be it whole or not."""
-        return self.has_training_end() or any((self.path / CHECKPOINTS).glob("[0-9]*"))
+        return any((self.path / CHECKPOINTS).glob("[0-9]*"))
 
     def damaged(self, sums: Mapping[str, Any]) -> list[str]:
         """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""

@@ -164,7 +164,8 @@ class Runner:
                 self.display.finished(cell.label, f"already done in {directory.path}")
                 return DONE
             self.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
-        if directory.has_rows() and not directory.has_checkpoint():
+        begun = directory.has_checkpoint() or (status and directory.has_training_end())
+        if directory.has_rows() and not begun:
             self.display.failed(
                 cell.label,
                 f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "

@@ -173,6 +173,7 @@ def test_the_first_observation_is_checked(tmp_path):
 
 @pytest.mark.parametrize(("processes", "number"), [(0, signal.SIGTERM), (0, signal.SIGINT), (1, signal.SIGTERM)])
 def test_a_signal_in_the_middle_of_a_long_task_is_answered_at_once(tmp_path, processes, number):
+    before = signal.signal(number, signal.default_int_handler)  # a shell's background job ignores SIGINT
     cell = make_cell("cem", tmp_path, env="tests.environments:Broken-endless-v0", steps=2_000_000)
     asked = []
 
@@ -182,7 +183,10 @@ def test_a_signal_in_the_middle_of_a_long_task_is_answered_at_once(tmp_path, pro
         os.kill(os.getpid(), number)
 
     threading.Thread(target=ask).start()
-    assert run(cell, processes=processes) == 130
+    try:
+        assert run(cell, processes=processes) == 130
+    finally:
+        signal.signal(number, before)
     assert time.monotonic() - asked[0] < 3.0  # an episode would take 1000 seconds
     assert status(cell)["status"] == "interrupted"
 

@@ -41,7 +41,7 @@ def draw_curves(
             for cell in cells:
                 drawn = _draw(axes, cell, axis, unit, options.smooth, band, looks[cell.name])
                 if index == 0:
-                    text = f"{cell.label} ({_seeds(cell)})"
+                    text = f"{style.glyph(looks[cell.name])}{cell.label} ({_seeds(cell)})"
                     ends.append((drawn, text, looks[cell.name]["color"]))
             for name, value in lines:
                 axes.axhline(value, color=looks[name]["color"], linewidth=1, linestyle=(0, (1, 2)))

@@ -26,7 +26,10 @@ def label_ends(axes: Any, ends: Sequence[tuple[float, str, str]]) -> None:
         axes.annotate(
             text, xy=(1.0, at), xytext=(1.04, height), xycoords="axes fraction", textcoords="axes fraction",
             color=colour, fontsize=POINTS, va="center", annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={
+                "arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0,
+                "relpos": (0.0, 0.5),  # from the text's left edge: from its middle the line would cross its neighbours
+            },
         )  # fmt: skip
 
 

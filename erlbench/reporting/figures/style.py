@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,11 @@ def line_style(index: int) -> dict[str, Any]:
     """Colour and, from the ninth line on, a marker."""
     marker = MARKERS[(index // len(PALETTE)) % len(MARKERS)]
     return {"color": PALETTE[index % len(PALETTE)], "marker": marker, "markersize": 4}
+
+
+def glyph(look: Mapping[str, Any]) -> str:
+    """The marker of a `line_style` as text, with a space; empty for a line without one."""
+    return {"o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}.get(look["marker"], "")
 
 
 @contextmanager
