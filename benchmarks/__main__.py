@@ -43,7 +43,9 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
     claims: list[Claim] = []
     for name in names or NAMES:
         click.echo(f"{name} ...", err=True)
-        claims += importlib.import_module(f"benchmarks.{name}").measure()
+        for claim in importlib.import_module(f"benchmarks.{name}").measure():
+            claims.append(claim)
+            click.echo(f"  {claim.claim}: {claim.measured:.3g} {claim.unit}", err=True)
     for line in table(claims):
         click.echo(line)
     described = machine.describe()

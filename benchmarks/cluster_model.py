@@ -1,0 +1,86 @@
+"""What a driver's processor does for a task and for a call of Ray's, and how many workers it serves.
+
+python -m benchmarks.cluster_model docs/figures/cluster.png    # about two minutes
+
+The nodes only keep the time of sleeping tasks, so that thousands of workers fit on one machine. The driver's processor
+time is fitted by  seconds = tasks * a + calls * b  over runs with few and many workers, on one, two and four nodes.
+"""
+
+from __future__ import annotations
+
+from erlbench.threads import limit_threads
+
+limit_threads()
+
+from pathlib import Path  # noqa: E402
+
+import click  # noqa: E402
+import numpy as np  # noqa: E402
+
+from benchmarks.cluster import Raylets, Slept, sleep  # noqa: E402
+from benchmarks.tasks_and_workers import MEAN, walker_lengths  # noqa: E402
+from benchmarks.timekeeping import Timekeeper  # noqa: E402
+from erlbench.cli.tables import print_table  # noqa: E402
+from erlbench.pool.cluster.agent import PATIENCE  # noqa: E402
+from erlbench.reporting.figures import style  # noqa: E402
+
+NODES, WORKERS = (1, 2, 4), (16, 64, 256, 768, 1440)
+CORES = 96  # of a node in the forecast
+EPISODES = (0.1, 1.0, 10.0)  # seconds
+
+
+def share(workers: np.ndarray, seconds: float, per_task: float, per_call: float) -> np.ndarray:
+    """The share of one core that a driver needs for `workers` whose tasks take `seconds`, nodes of `CORES` each."""
+    tasks, nodes = workers / seconds, np.ceil(workers / CORES)
+    calls = np.minimum(nodes / PATIENCE, tasks)  # a node answers that often, and gets its next tasks with the answer
+    return np.asarray(tasks * per_task + calls * per_call)
+
+
+@click.command()
+@click.argument("figure", required=False, type=click.Path(path_type=Path))
+def main(figure: Path | None) -> None:
+    """Print the two costs and where one core of the driver ends; draw it into the file FIGURE."""
+    lengths, found = walker_lengths(), list[tuple[int, int, Slept]]()
+    with Raylets() as raylets:
+        for nodes in NODES:
+            raylets.grow(nodes)
+            for workers in WORKERS:
+                one = sleep(raylets, workers, lengths, Timekeeper)
+                found.append((nodes, workers, one))
+                click.echo(f"{nodes} nodes, {workers} workers: {one}", err=True)
+    counts = np.array([(one.tasks, one.calls) for *_, one in found], float)
+    cpu = np.array([one.cpu for *_, one in found])
+    weights = 1 / cpu[:, None]  # relative errors
+    (per_task, per_call), *_ = np.linalg.lstsq(counts * weights, np.ones(len(cpu)), rcond=None)
+    error = np.abs(counts @ (per_task, per_call) / cpu - 1).max()
+    click.echo(f"a task {1e6 * per_task:.0f} µs, a call {1e6 * per_call:.0f} µs, error at most {100 * error:.0f} %")
+    rows = [
+        (nodes, workers, f"{one.busy:.3f}", f"{one.tasks / one.seconds:,.0f}", f"{one.cpu / one.seconds:.2f}")
+        for nodes, workers, one in found
+    ]  # fmt: skip
+    print_table("", ("nodes", "workers", "busy", "tasks a second", "driver's share of a core"), rows)
+    grid = np.unique(np.logspace(1, 6, 400).astype(int))
+    limits = [grid[share(grid, seconds, per_task, per_call) < 1].max() for seconds in EPISODES]
+    print_table("", ("an episode", "workers"), [(f"{s:g} s", f"{n:,}") for s, n in zip(EPISODES, limits)])
+    if figure:
+        _draw(figure, grid, per_task, per_call, found)
+
+
+def _draw(path: Path, grid: np.ndarray, per_task: float, per_call: float, found: list[tuple[int, int, Slept]]) -> None:
+    with style.new_figure(style.WIDTH, 3.0) as drawing:
+        axes = drawing.subplots()
+        for index, seconds in enumerate(EPISODES):
+            look = style.line_style(index)
+            axes.plot(grid, share(grid, seconds, per_task, per_call), label=f"episodes of {seconds:g} s", **look)
+        for nodes, marker in zip(NODES, "ovs"):
+            points = [(workers, one.cpu / one.seconds) for number, workers, one in found if number == nodes]
+            axes.plot(*zip(*points), marker, color=style.GREY, markersize=4, label=f"{MEAN:g} s on {nodes}, measured")
+        axes.axhline(1.0, color=style.GREY, linestyle="--", linewidth=1.0)
+        axes.set(xscale="log", yscale="log", xlabel=f"workers ({CORES} a node)", ylabel="driver: share of one core")
+        axes.set(ylim=(1e-3, 10), xlim=(10, 1e5))
+        axes.legend(fontsize=7)
+        style.save(drawing, path.with_suffix(""), (path.suffix[1:],))
+
+
+if __name__ == "__main__":
+    main()
