@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -250,8 +250,7 @@ class Agent:
     def _hold_noise(self, task: Task) -> None:
         """Have the table of noise that `task` names on this node."""
         inputs = [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
-        settings = task.settings if isinstance(task.settings, Mapping) else vars(task.settings)
-        for table in (*inputs, *settings.values()):
+        for table in (*inputs, *_values(task.settings)):
             if isinstance(table, NoiseTable):
                 self._pool.store.hold(table)
 
@@ -295,6 +294,13 @@ def facts() -> Facts:
     memory = status.f_frsize * status.f_blocks
     arithmetic = kernel.name(kernel.describe())
     return Facts(platform.node(), erlbench.__version__, platform.python_version(), arithmetic, memory)
+
+
+def _values(settings: Any) -> list[Any]:
+    """What settings hold: a mapping, a dataclass, with slots or without, or nothing."""
+    if isinstance(settings, Mapping):
+        return list(settings.values())
+    return [getattr(settings, item.name) for item in fields(settings)] if is_dataclass(settings) else []
 
 
 def installed() -> bool:
