@@ -17,7 +17,8 @@ import torch
 from benchmarks.updates import SHAPE, SIZES, Bench, random_replay
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
-from erlbench.algorithms.gradients.programs.networks import ALL, Adam, Network
+from erlbench.algorithms.gradients.programs.adam import Adam
+from erlbench.algorithms.gradients.programs.networks import ALL, Network
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage
 from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate
 from erlbench.policy import parameter_count

@@ -29,8 +29,17 @@ def test_page_lists_every_setting_and_preset(name):
 def test_the_equations_are_where_the_architecture_says():
     """`learners/td3.py:153 `smoothed`` names the line where that function begins."""
     root = PAGES.parents[1]
-    places = re.findall(r"\b((?:learners|programs)/\w+\.py):(\d+) `(\w+)`", (root / "docs/architecture.md").read_text())
+    page = (root / "docs/architecture.md").read_text()
+    places = re.findall(r"\b((?:learners|programs)/\w+\.py):(\d+) `(\w+)`", page)
     assert len(places) > 15
     for path, line, name in places:
         found = (root / "algorithms/gradients" / path).read_text().splitlines()[int(line) - 1]
         assert f"def {name}(" in found, f"docs/architecture.md: {path}:{line} is not {name}"
+
+
+def test_the_reader_of_td3_opens_as_many_lines_as_the_architecture_says():
+    root = PAGES.parents[1]
+    page = (root / "docs/architecture.md").read_text()
+    found = re.search(r"TD3's update opens two files, (\d+) lines: `(.+)` and `(.+?)`\.", page)
+    paths = [root / "algorithms/gradients" / path for path in found.groups()[1:]]
+    assert int(found[1]) == sum(len(path.read_text().splitlines()) for path in paths) < 250

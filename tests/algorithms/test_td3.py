@@ -127,7 +127,7 @@ def test_updates_equal_stable_baselines3(context):
             return drawn["indices"]
 
         def standard_normal(self, out, dtype):
-            drawn["noise"] = random.standard_normal(out=out, dtype=dtype).copy()
+            (drawn["noise"],) = random.standard_normal(out=out, dtype=dtype).copy()
 
     class Buffer:
         def sample(self, *arguments, **more):

@@ -57,9 +57,8 @@ class CriticBlock:
         batch, critics = self._minibatches[index], self.critics
         actions = self._target.outputs[0].view(BLOCK, len(batch.actions), -1)[index]
         return [
-            alone(*critics.read(batch, actions)),
-            critics.target_values(),
-            critics.smallest(),
+            alone(*critics.inputs.read(batch, actions)),
+            *critics.target_values(),
             *critics.fit(),
             critics.polyak_update(self._settings.tau),
         ]
@@ -111,9 +110,8 @@ class SoftCriticBlock:
         )
         entropy = partial(critics.next_values.add_, log_probabilities, alpha=-self._settings.temperature)
         return [
-            alone(*critics.read(batch, actions)),
-            critics.target_values(),
-            critics.smallest(),
+            alone(*critics.inputs.read(batch, actions)),
+            *critics.target_values(),
             alone(entropy),
             *critics.fit(),
             critics.polyak_update(self._settings.tau),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-
-from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Source, load
+from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
@@ -13,20 +10,16 @@ from erlbench.algorithms.update_settings import DDPGUpdate
 from erlbench.policy import NumpyPolicy
 
 
-class DDPG:
+class DDPG(JointLearner):
     """DDPG's networks and its update on one minibatch; `state` is the flat vector of `ddpg.initial_learner`."""
-
-    block = 1  # minibatches drawn at once
 
     def __init__(self, settings: DDPGUpdate, device: str) -> None:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         if critic.count != 1:
             raise ValueError(f"DDPG has one critic, not {critic.count}")
+        super().__init__(settings, 4 * policy.size + 4 * critic.size, policy.size, 0, device)
         self._tau = settings.tau
-        self.state = torch.zeros(4 * policy.size + 4 * critic.size, device=device)
         self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
-        self._minibatches = Minibatches(policy, batch_size, 1, device)
-        self._batch = batch = self._minibatches[0]
         self.critics = Critics(
             critic,
             batch_size,
@@ -38,9 +31,9 @@ class DDPG:
         )
         online, target, *moments = self._actors
         q, rate = self.critics.state[0], settings.actor_learning_rate
-        self.actor = Actor(policy, critic, batch.observations, [online, *moments], q, rate)
-        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], batch.next_observations)
-        self._host = HostCopy(online)
+        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
+        self.adams = self.critics.adam, self.actor.adam
+        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
         self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
         self.programs = [Program.build(self._stages)]
@@ -50,26 +43,10 @@ class DDPG:
         critics = self.critics
         return [
             alone(*self._target.forward()),
-            alone(*critics.read(self._batch, self._target.outputs[0])),
-            critics.target_values(),
-            critics.smallest(),
+            alone(*critics.inputs.read(self._batch, self._target.outputs[0])),
+            *critics.target_values(),
             *critics.fit(),
             *self.actor.step(cores),
             critics.polyak_update(self._tau),
             alone(polyak_update(self._actors[1], self._actors[0], self._tau), *self._host.copy()),
         ]
-
-    def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
-        """Take over a learner that has made so many updates."""
-        load(self.state, array)
-        self.critics.adam.reset(critic_updates)
-        self.actor.adam.reset(actor_updates)
-        self._host.renew()
-
-    def draw(self, source: Source, random: np.random.Generator) -> None:
-        """A fresh minibatch."""
-        self._minibatches.draw(source, random)
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`."""
-        return self.programs

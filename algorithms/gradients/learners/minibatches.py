@@ -42,6 +42,28 @@ class Minibatch(NamedTuple):
     next_observations: Tensor
 
 
+class CriticInputs:
+    """What critics read of a minibatch: `pairs` (s, a) and `next_pairs` (s', a'), `rewards` and `continues`."""
+
+    def __init__(self, batch_size: int, columns: int, like: Tensor) -> None:
+        self.pairs, self.next_pairs = like.new_zeros(batch_size, columns), like.new_zeros(batch_size, columns)
+        self.rewards, self.continues = like.new_zeros(batch_size, 1), like.new_zeros(batch_size, 1)
+
+    def read(self, batch: Minibatch, next_actions: Tensor | None = None) -> Lane:
+        """Take over a minibatch: (s, a), r, whether the episode went on, and s' with a' where that is given."""
+        split = batch.observations.shape[1]
+        copies = [
+            (self.pairs[:, :split], batch.observations),
+            (self.pairs[:, split:], batch.actions),
+            (self.rewards, batch.rewards),
+            (self.continues, batch.continues),
+            (self.next_pairs[:, :split], batch.next_observations),
+        ]
+        if next_actions is not None:
+            copies.append((self.next_pairs[:, split:], next_actions))
+        return [partial(to.copy_, source) for to, source in copies]
+
+
 class Minibatches:
     """`count` minibatches of transitions, side by side on the device; `[index]` is one of them."""
 

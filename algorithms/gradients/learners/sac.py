@@ -14,11 +14,13 @@ from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
-from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatch, Minibatches, Noise, Source, load
+from erlbench.algorithms.gradients.learners.joint import JointLearner
+from erlbench.algorithms.gradients.learners.minibatches import Minibatch
 from erlbench.algorithms.gradients.learners.td3 import Critics
-from erlbench.algorithms.gradients.programs.networks import Adam, Network, polyak_update
+from erlbench.algorithms.gradients.programs.adam import Adam
+from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
-from erlbench.algorithms.update_settings import SACUpdate, learner_parts, value_sizes
+from erlbench.algorithms.update_settings import SACUpdate, actor_size, learner_parts, value_sizes
 from erlbench.policy import PolicySpec
 
 
@@ -67,30 +69,25 @@ class SoftActor:
         return alone(slope, *self.pi.backward(weight, self._slope), *self.adam.step())
 
 
-class SAC:
+class SAC(JointLearner):
     """SAC's networks and its update on one minibatch; `state` is the flat vector of `sac.initial_learner`."""
-
-    block = 1  # minibatches drawn at once
 
     def __init__(self, settings: SACUpdate, device: str) -> None:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._settings = settings
         shapes = learner_parts(policy, critic, settings.value_network)
         sizes = [rows * columns for rows, columns in shapes.values()]
-        self.state = torch.zeros(sum(sizes), device=device)
+        super().__init__(settings, sum(sizes), actor_size(policy), 2, device)  # noise: of the next actions, and its own
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
-        self._minibatches = Minibatches(policy, batch_size, 1, device)
-        self._batch = batch = self._minibatches[0]
-        self._noise = Noise((2, batch_size, policy.sizes[-1]), device)  # of the next actions, and of the actor's
-        rate = settings.learning_rate
+        batch, rate = self._batch, settings.learning_rate
         self.critics = Critics(critic, batch_size, parts["critic"], rate, settings.discount, 0.5)
         critics = self.critics.state[0]
         self.actor = SoftActor(policy, critic, list(parts["actor"]), batch.observations, critics, rate)
+        self.adams = self.critics.adam, self.actor.adam
         self._next_actor = GaussianActor(policy, parts["actor"][0], batch.next_observations)
         self._temperature = Temperature(parts["temperature"], rate, settings.temperature, settings.target_entropy)
         self.alpha, self._weight = self._temperature.alpha, self.state.new_zeros(1)
         self._value = Value(settings, parts["value"], batch) if settings.value_network else None
-        self._host = HostCopy(parts["actor"][0])
         self._observation = torch.zeros(1, policy.sizes[0])
         self._acting_noise = torch.zeros(1, policy.sizes[-1])
         self._acting = GaussianActor(policy, self._host.tensor, self._observation)
@@ -117,8 +114,8 @@ class SAC:
         critics, following = self.critics, self._next_actor
         next_noise, noise = self._noise.values
         y, split = critics.next_values, self._batch.observations.shape[1]
-        scale = partial(torch.mul, self._batch.rewards, self._settings.reward_scale, out=critics.rewards)
-        read: Lane = [*critics.read(self._batch), scale]
+        scale = partial(torch.mul, self._batch.rewards, self._settings.reward_scale, out=critics.inputs.rewards)
+        read: Lane = [*critics.inputs.read(self._batch), scale]
         actor = self.actor.pi.draw(noise)
         if self._value is not None:
             value = partial(y.copy_, self._value.target.outputs[0])
@@ -126,9 +123,8 @@ class SAC:
         return [
             [read],
             [following.draw(next_noise), actor],
-            alone(partial(critics.next_inputs[:, split:].copy_, following.actions)),
-            critics.target_values(),
-            critics.smallest(),
+            alone(partial(critics.inputs.next_pairs[:, split:].copy_, following.actions)),
+            *critics.target_values(),
             alone(partial(y.addcmul_, following.log_probabilities, self.alpha, value=-1.0)),
             *critics.fit(),
         ]
@@ -144,13 +140,10 @@ class SAC:
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
-        load(self.state, array)
-        self.critics.adam.reset(critic_updates)
-        self.actor.adam.reset(actor_updates)
+        super().load(array, critic_updates, actor_updates)
         self._temperature.reset(actor_updates)
         if self._value is not None:
             self._value.adam.reset(critic_updates)
-        self._host.renew()
 
     def act(self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
         """Write a sample of the policy into `action`."""
@@ -159,15 +152,6 @@ class SAC:
         for operation in self._act:
             operation()
         action[:] = self._acting.actions.numpy()[0]
-
-    def draw(self, source: Source, random: np.random.Generator) -> None:
-        """A fresh minibatch, and the noise of both actions."""
-        self._minibatches.draw(source, random)
-        self._noise.draw(random)
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`."""
-        return self.programs
 
 
 class Temperature:

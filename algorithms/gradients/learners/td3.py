@@ -8,80 +8,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from erlbench.algorithms.critic import CriticSpec
-from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatch, Minibatches, Noise, Source, load
+from erlbench.algorithms.gradients.learners.joint import JointLearner
+from erlbench.algorithms.gradients.learners.minibatches import CriticInputs
+from erlbench.algorithms.gradients.programs.adam import Adam, clipped
 from erlbench.algorithms.gradients.programs.cuts import cut, second_part
-from erlbench.algorithms.gradients.programs.networks import Adam, Network, polyak_update
-from erlbench.algorithms.gradients.programs.operations import on_cpu
+from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
 from erlbench.algorithms.update_settings import TD3Update
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 
 class Critics:
-    """The critics Q_k, their targets Q'_k and Adam; given the next state's value they have nothing to do with another.
-
-    So each is a lane. `next_values` `(batch, 1)` is what the fit's caller sets, `loss` what it gives.
-    """
+    """The critics Q_k, a lane each, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
 
     def __init__(
-        self,
-        critic: CriticSpec,
-        batch_size: int,
-        state: Tensor,
-        learning_rate: float,
-        discount: float,
-        weight: float = 1.0,
-        weight_decay: float = 0.0,
-        gradient_clip: float | None = None,
-    ) -> None:
+        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: float, discount: float,
+        weight: float = 1.0, weight_decay: float = 0.0, gradient_clip: float | None = None,
+    ) -> None:  # fmt: skip
         """`state`: `critic.shape` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
-        self.state, self._discount, self._clip = state, discount, gradient_clip
-        self.inputs = state.new_zeros(batch_size, critic.sizes[0])  # s, a
-        self.next_inputs = torch.zeros_like(self.inputs)  # s', a'
-        self.rewards, self.continues, self.next_values = state.new_zeros(3, batch_size, 1).unbind()
+        self.state, self._discount, self._clip, self._rows = state, discount, gradient_clip, batch_size / weight
+        self.inputs = CriticInputs(batch_size, critic.sizes[0], state)
+        self.next_values = state.new_zeros(batch_size, 1)
         self._gradient = torch.zeros_like(state[0])
         online, target, *_ = state.view(4, critic.count, critic.size)
-        gradient = self._gradient.view(critic.count, -1)
-        self.online = Network(critic.sizes, critic.activation, "linear", online, self.inputs, gradient)
-        self.target = Network(critic.sizes, critic.activation, "linear", target, self.next_inputs)
+        gradient, shape = self._gradient.view(critic.count, -1), (critic.sizes, critic.activation, "linear")
+        self.online = Network(*shape, online, self.inputs.pairs, gradient)
+        self.target = Network(*shape, target, self.inputs.next_pairs)
         cuts = [critic.size * lane for lane in range(1, len(self.online.lanes))]
         self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, cuts, weight_decay)
-        self._losses = state.new_zeros(len(self.online.lanes))
-        self.loss, self._norm = state.new_zeros(2).unbind()
-        self._rows = batch_size / weight
+        self._losses, self.loss = state.new_zeros(len(self.online.lanes)), state.new_zeros(())
 
-    def read(self, batch: Minibatch, next_actions: Tensor | None = None) -> Lane:
-        """Take over a minibatch: (s, a), r, whether the episode went on, and s' with a' where that is given."""
-        split = batch.observations.shape[1]
-        pairs = [
-            (self.inputs[:, :split], batch.observations),
-            (self.inputs[:, split:], batch.actions),
-            (self.rewards, batch.rewards),
-            (self.continues, batch.continues),
-            (self.next_inputs[:, :split], batch.next_observations),
-        ]
-        if next_actions is not None:
-            pairs.append((self.next_inputs[:, split:], next_actions))
-        return [partial(to.copy_, source) for to, source in pairs]
-
-    def target_values(self) -> Stage:
-        """Q'_k(s', a')."""
-        return [self.target.forward(lane) for lane in self.target.lanes]
-
-    def smallest(self) -> Stage:
+    def target_values(self) -> list[Stage]:
         """`next_values` = min_k Q'_k(s', a'): clipped double Q-learning; with one critic DDPG's value."""
-        return alone(partial(torch.amin, self.target.outputs, 0, out=self.next_values))
+        smallest = partial(torch.amin, self.target.outputs, 0, out=self.next_values)
+        return [[self.target.forward(lane) for lane in self.target.lanes], alone(smallest)]
 
     def fit(self) -> list[Stage]:
         """One Adam step on `weight` * sum_k mean (Q_k(s, a) - y)^2, y = r + discount * continues * `next_values`."""
-        y = self.next_values
+        y, data = self.next_values, self.inputs
         return [
-            alone(partial(y.mul_, self.continues), partial(y.mul_, self._discount), partial(y.add_, self.rewards)),
+            alone(partial(y.mul_, data.continues), partial(y.mul_, self._discount), partial(y.add_, data.rewards)),
             [self._descend(k, y) for k in range(len(self.online.lanes))],
             alone(partial(torch.sum, self._losses, 0, out=self.loss), partial(self.loss.div_, self._rows)),
         ]
@@ -91,21 +61,8 @@ class Critics:
         error = q.output_gradient[lane]
         squared = partial(torch.dot, error.view(-1), error.view(-1), out=self._losses[k])
         slope = [partial(torch.sub, q.outputs[lane], y, out=error), squared, partial(error.mul_, 2.0 / self._rows)]
-        return [*q.forward(lane), *slope, *q.backward(lane), *q.gradients(lane), *self._bounded(), *self.adam.step(k)]
-
-    def _bounded(self) -> Lane:
-        """Scale the gradient so that its norm is at most the bound, as `torch.nn.utils.clip_grad_norm_` does."""
-        if self._clip is None:
-            return []
-        norm, gradient = self._norm, self._gradient
-        return [
-            partial(torch.linalg.vector_norm, gradient, out=norm),
-            partial(norm.add_, 1e-6),
-            norm.reciprocal_,
-            partial(norm.mul_, self._clip),
-            partial(norm.clamp_, max=1.0),
-            partial(gradient.mul_, norm),
-        ]
+        passes: Lane = [*q.forward(lane), *slope, *q.backward(lane), *q.gradients(lane)]
+        return [*passes, *clipped(self._gradient, self._clip), *self.adam.step(k)]
 
     def polyak_update(self, tau: float) -> Stage:
         """The targets follow."""
@@ -116,18 +73,17 @@ class Actor:
     """The actor pi and Adam: the deterministic policy gradient up Q_1, which is only read."""
 
     def __init__(
-        self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], q1: Tensor,
+        self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], critics: Tensor,
         learning_rate: float,
     ) -> None:  # fmt: skip
-        """`state`: rows of parameters and Adam's two moments, `q1` `(critic.size,)`; all are used in place."""
+        """`state`: rows of parameters and Adam's two moments; `critics` begin with Q_1; all are used in place."""
         parameters, *moments = state
-        gradient = torch.zeros_like(parameters)
+        gradient, q1 = torch.zeros_like(parameters), critics[None, : critic.size]
         self._split, columns = policy.sizes[0], slice(policy.sizes[0], None)
         self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
         self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
-        self._q1 = Network(critic.sizes, critic.activation, "linear", q1[None], self._inputs, input_columns=columns)
-        cuts = second_part(policy.sizes) if on_cpu(parameters) else []
-        self.adam = Adam(parameters, gradient, moments, learning_rate, cuts)
+        self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
+        self.adam = Adam(parameters, gradient, moments, learning_rate, second_part(policy.sizes, parameters))
 
     def step(self, cores: int) -> list[Stage]:
         """One Adam step on -mean Q_1(s, pi(s)), by rows of the minibatch and then by parts of the parameters."""
@@ -158,26 +114,20 @@ def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Lane:
     ]  # fmt: skip
 
 
-class TD3:
+class TD3(JointLearner):
     """TD3's networks and its update on one minibatch; `state` is the flat vector of `td3.initial_learner`."""
 
-    block = 1  # minibatches drawn at once
-
     def __init__(self, settings: TD3Update, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
+        policy, critic, rate = settings.policy, settings.critic, settings.learning_rate
+        super().__init__(settings, 4 * policy.size + 8 * critic.size, policy.size, 1, device)
         self._settings = settings
-        self.state = torch.zeros(4 * policy.size + 8 * critic.size, device=device)
         self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
-        self._minibatches = Minibatches(policy, batch_size, 1, device)
-        self._batch = batch = self._minibatches[0]
-        self._noise = Noise((batch_size, policy.sizes[-1]), device)
-        critics = self.state[4 * policy.size :].view(critic.shape)
-        self.critics = Critics(critic, batch_size, critics, settings.learning_rate, settings.discount)
         online, target, *moments = self._actors
-        q1 = critics[0, : critic.size]
-        self.actor = Actor(policy, critic, batch.observations, [online, *moments], q1, settings.learning_rate)
-        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], batch.next_observations)
-        self._host = HostCopy(online)
+        critics = self.state[4 * policy.size :].view(critic.shape)
+        self.critics = Critics(critic, settings.batch_size, critics, rate, settings.discount)
+        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], critics[0], rate)
+        self.adams = self.critics.adam, self.actor.adam
+        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
         self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
         plain = Program.build(lambda cores: self._critic_step())
@@ -189,10 +139,9 @@ class TD3:
         settings, actions = self._settings, self._target.outputs[0]
         return [
             alone(*self._target.forward()),
-            alone(*smoothed(actions, self._noise.values, settings.target_noise, settings.noise_clip)),
-            alone(*self.critics.read(self._batch, actions)),
-            self.critics.target_values(),
-            self.critics.smallest(),
+            alone(*smoothed(actions, self._noise.values[0], settings.target_noise, settings.noise_clip)),
+            alone(*self.critics.inputs.read(self._batch, actions)),
+            *self.critics.target_values(),
             *self.critics.fit(),
         ]
 
@@ -201,18 +150,6 @@ class TD3:
         online, target, tau = self._actors[0], self._actors[1], self._settings.tau
         follow = alone(polyak_update(target, online, tau), *self._host.copy())
         return [*self.actor.step(cores), self.critics.polyak_update(tau), follow]
-
-    def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
-        """Take over a learner that has made so many updates."""
-        load(self.state, array)
-        self.critics.adam.reset(critic_updates)
-        self.actor.adam.reset(actor_updates)
-        self._host.renew()
-
-    def draw(self, source: Source, random: np.random.Generator) -> None:
-        """A fresh minibatch, and the noise of the target actions."""
-        self._minibatches.draw(source, random)
-        self._noise.draw(random)
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`; every `policy_delay`th also moves the actor and the targets."""

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.networks import ALL, Network, Part
+from erlbench.algorithms.gradients.programs.networks import ALL, Network
 from erlbench.algorithms.gradients.programs.operations import on_cpu
+from erlbench.algorithms.gradients.programs.parts import Part
 from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.policy import layer_slices, parameter_count
 
@@ -49,10 +50,10 @@ def cut(cores: int, *networks: Network) -> Cut:
     return Cut(list(rows), [Part(*place, first) for first in (True, False)])
 
 
-def second_part(sizes: Sequence[int]) -> list[int]:
-    """Where the second part of the flat parameters begins, for `Adam`; nothing where they cannot be cut."""
+def second_part(sizes: Sequence[int], parameters: Tensor) -> list[int]:
+    """Where the second part of the flat `parameters` begins, for `Adam`; nothing where they cannot be cut."""
     place = _place(tuple(sizes))
-    if place is None:
+    if place is None or not on_cpu(parameters):
         return []
     layer, outputs = place
     return [layer_slices(sizes)[layer][0].start + outputs * sizes[layer]]

@@ -7,8 +7,10 @@ import torch
 
 from erlbench.algorithms.gradients.programs import cuts as module
 from erlbench.algorithms.gradients.programs import operations
+from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.cuts import WHOLE, Cut, cut, second_part
-from erlbench.algorithms.gradients.programs.networks import Adam, Network, Part
+from erlbench.algorithms.gradients.programs.networks import Network
+from erlbench.algorithms.gradients.programs.parts import Part
 from erlbench.policy import parameter_count
 
 
@@ -54,7 +56,7 @@ def test_a_network_is_cut_exactly_where_they_have_the_bits_of_the_whole(sizes, b
 def test_a_half_touches_nothing_of_the_other():
     sizes = (5, 64, 2)
     net, found = network(sizes, 64)
-    lanes, (place,) = cut(2, net), second_part(sizes)
+    lanes, (place,) = cut(2, net), second_part(sizes, torch.zeros(0))
     first, second = lanes.rows
     run(net.forward(rows=second))
     assert not net.outputs[0, first].any()
@@ -123,7 +125,7 @@ def test_no_cut_of_twins_or_off_the_cpu(monkeypatch):
 
 @pytest.mark.parametrize("sizes", [(17, 256, 256, 6), (11, 400, 300, 3), (376, 256, 256, 17), (376, 64, 64, 17)])
 def test_the_cut_is_near_the_middle_and_changes_no_bit_of_a_step(sizes):
-    (place,), size = second_part(sizes), parameter_count(sizes)
+    (place,), size = second_part(sizes, torch.zeros(0)), parameter_count(sizes)
     assert 0.35 < place / size < 0.65
     random = torch.Generator().manual_seed(3)
     start, gradients = torch.randn(size, generator=random), torch.randn(size, generator=random)

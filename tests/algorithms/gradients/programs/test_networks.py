@@ -9,7 +9,9 @@ from torch import nn
 
 from erlbench.algorithms.gradients.programs import networks as passes
 from erlbench.algorithms.gradients.programs import operations
-from erlbench.algorithms.gradients.programs.networks import Adam, Network, Part, polyak_update
+from erlbench.algorithms.gradients.programs.adam import Adam
+from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
+from erlbench.algorithms.gradients.programs.parts import Part
 from erlbench.policy import ACTIVATIONS, parameter_count
 from tests.algorithms import oracle
 
