@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.forecast_figure import PUBLISHED, humanoid, uniform_lengths
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import Costs
@@ -81,3 +82,12 @@ def test_forecasts_of_others_are_refused_and_the_command_prints_a_table(tmp_path
     assert [line[1] for line in lines] == ["1", "8"]
     assert float(lines[0][2]) > float(lines[1][2])
     assert "Errors of such forecasts beside measured times" in result.output
+
+
+def test_the_model_gives_openai_es_published_minutes_on_1440_cores():
+    """657 minutes on 18 cores and 10 on 1,440 (Salimans et al. 2017, figure 1); a linear speed-up would give 8.2."""
+    published = PUBLISHED[1440]
+    full, any_length = humanoid([1440], [1000])[1440], humanoid([1440], uniform_lengths())[1440]
+    assert 657 * 18 / 1440 < full < any_length < published
+    assert full == pytest.approx(657 * 18 / 1440 * 7 * 1440 / 10_000, rel=0.02)  # seven rounds of 1,440
+    assert any_length == pytest.approx(published, rel=0.12)

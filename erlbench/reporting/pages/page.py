@@ -26,6 +26,7 @@ from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
+from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
 
 MOST_PANELS = 8  # timelines in a figure
@@ -126,6 +127,7 @@ class Maker:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
         if kind in ("scores", "all"):
             tables += [pairs_table(comparison), aggregate_table(comparison), metrics_table(comparison)]
+            tables.append(tuning_table(comparison))
         if kind in ("time", "all"):
             tables.append(times_table(comparison, published, self.warn, self._timeline))
         return [table for table in tables if table is not None]

@@ -1,0 +1,31 @@
+"""Every default that depends on the task has its tuning budget on record."""
+
+from dataclasses import fields
+
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.tables.tuning import budgets, tuning_table
+from tests.reporting.make_runs import make_run
+
+
+@pytest.mark.parametrize("algo", list(registry.ALGORITHMS))
+def test_every_setting_with_values_by_task_has_a_row(algo):
+    rows = [budget for budget in budgets() if budget.algorithm == algo]
+    named = {name for budget in rows for name in budget.settings.split() if not budget.settings.startswith("all")}
+    known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
+    assert rows
+    assert named <= known.keys()
+    assert {name for name, metadata in known.items() if metadata.get("by_env")} <= named
+
+
+def test_the_report_prints_the_rows_of_its_algorithms(tmp_path):
+    for name in ("aes-rl", "td3"):
+        make_run(tmp_path, "Hopper-v5", name, 0, [0, 1])
+    table = tuning_table(everything(find_runs([tmp_path], pytest.fail)))
+    assert table is not None
+    printed = [[cell.text for cell in row] for row in table.cells]
+    assert {row[0] for row in printed} == {"aes-rl", "td3"}
+    assert ["aes-rl", "p_desired", "Swimmer", "AES-RL's authors (public code)", "not published"] in printed
