@@ -146,6 +146,26 @@ def test_a_cell_that_begins_a_formula_is_shown_as_text():
     ]  # fmt: skip
 
 
+IN_FIGURES = ("a$b_{c$", "$\\frac{$", "\x1b[2J\x00", "-->", "<b>&", "a" * 3000)
+
+
+def test_texts_in_figures_are_text(tmp_path):
+    """Kinds of tasks, which legends name: no mathematics, no controls, no endless words."""
+    tasks = [(kind, 0, float(i), i + 1.0, 0) for i, kind in enumerate(IN_FIGURES)]
+    run = make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0], tasks=tasks)
+    assert (run / "tasks.csv").is_file()
+    warnings: list[str] = []
+    page = build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
+    assert page.is_file()
+    assert warnings == []
+    drawn = sorted((tmp_path / "report").rglob("*.svg"))
+    assert [path for path in drawn if "timeline" in path.name or "utilisation" in path.name]
+    for path in drawn:
+        text = path.read_text()
+        assert "\x1b" not in text
+        assert "a" * 200 not in text
+
+
 @pytest.mark.slow
 @pytest.mark.needs("chromium")
 def test_the_page_runs_no_script_of_the_results(hostile):

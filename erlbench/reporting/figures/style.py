@@ -26,6 +26,7 @@ RC: tuple[tuple[Any, Any], ...] = (
     ("axes.grid", True), ("grid.color", "#E3E3E3"), ("grid.linewidth", 0.6), ("axes.axisbelow", True),
     ("legend.frameon", False), ("legend.title_fontsize", 8.0), ("lines.linewidth", 1.5), ("savefig.dpi", 200),
     ("svg.fonttype", "path"), ("svg.hashsalt", "erlbench"), ("pdf.fonttype", 42), ("axes.unicode_minus", True),
+    ("text.parse_math", False),  # texts of files are drawn as they are
 )  # fmt: skip
 
 

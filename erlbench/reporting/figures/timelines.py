@@ -11,6 +11,7 @@ from erlbench.reporting.data.timeline import Bar, Timeline, bars, windows
 from erlbench.reporting.figures import style
 
 BARS = 800  # that can be told apart in a window
+LONGEST = 40  # characters of a kind in the legend
 KINDS = (  # of tasks: what the legend calls them, and their colour
     ("es", "episode of a sampled actor", 0), ("rl", "episode of a trained actor", 1), ("critic", "critic updates", 2),
     ("actor", "actor updates", 4), ("mean", "episodes of the mean", 3), ("random", "random actions", 5),
@@ -88,7 +89,8 @@ def kind_order(kind: str) -> tuple[int, str]:
 
 def kind_name(kind: str) -> str:
     """What legends call a kind of task."""
-    return next((text for name, text, _ in KINDS if name == kind), kind)
+    short = kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}..."
+    return next((text for name, text, _ in KINDS if name == kind), short)
 
 
 def kind_colour(kind: str, index: int) -> str:
