@@ -31,8 +31,11 @@ class Unusable(ValueError):
     """A file that no run writes, not even a damaged one: no regular file, or beyond all bounds."""
 
 
-def read_bytes(path: Path, limit: int = LARGE) -> bytes:
-    """The content of a regular file; OSError, or ValueError for anything else and for one with more than `limit`."""
+def read_bytes(path: Path, limit: int = LARGE, first: int | None = None) -> bytes:
+    """The content of a regular file, or its `first` bytes.
+
+    OSError, or ValueError for anything else and for a file with more than `limit` bytes.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO would have us wait for a writer
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
@@ -40,7 +43,9 @@ def read_bytes(path: Path, limit: int = LARGE) -> bytes:
             raise Unusable("not a regular file")
         if status.st_size > limit:
             raise Unusable(f"larger than {limit >> 20} MiB")
-        return file.read(status.st_size)  # what a run appends meanwhile is for the next reader
+        return file.read(
+            status.st_size if first is None else first
+        )  # what a run appends meanwhile is for the next reader
 
 
 def read_text(path: Path, limit: int = SMALL) -> str:

@@ -1,9 +1,12 @@
 """Environments that misbehave, registered as a user would: `tests.environments:Broken-reward-v0`."""
 
+import os
 import time
 import typing
+from pathlib import Path
 
 import gymnasium
+import multiprocess
 import numpy as np
 from gymnasium.envs.registration import register
 from gymnasium.spaces import Box, Dict, Discrete
@@ -50,6 +53,29 @@ class Broken(gymnasium.Env):
         if self.how == "list":
             observation = list(observation)
         return observation, reward, False, False, {}
+
+
+class Stuck(Broken):
+    """Sleeps for half a minute in its twelfth step, if STUCK names a file to make before.
+
+    With STUCK_IN=making it does so when a worker makes it.
+    """
+
+    def __init__(self):
+        super().__init__("none")
+        self.count = 0
+        if os.environ.get("STUCK_IN") == "making" and multiprocess.parent_process() is not None:
+            self._sleep()
+
+    def step(self, action):
+        self.count += 1
+        if self.count == 12 and os.environ.get("STUCK_IN") == "step":
+            self._sleep()
+        return super().step(action)
+
+    def _sleep(self):
+        Path(os.environ["STUCK"]).touch()
+        time.sleep(30.0)
 
 
 class Leaking(Broken):
@@ -118,5 +144,5 @@ for how in (
 ):  # fmt: skip
     limit = 1_000_000 if how == "endless" else 20
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=limit, kwargs={"how": how})
-for cls in (Leaking, Matrix, Drifting, DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
+for cls in (Stuck, Leaking, Matrix, Drifting, DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

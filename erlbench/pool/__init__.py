@@ -6,7 +6,17 @@ from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.pool.registry import create, make
-from erlbench.pool.serial import SerialPool
+from erlbench.pool.serial import Abandoned, SerialPool
 from erlbench.pool.simulated import SimulatedPool
 
-__all__ = ["Pool", "PoolEvent", "PoolOptions", "ProcessPool", "SerialPool", "SimulatedPool", "create", "make"]
+__all__ = [
+    "Abandoned",
+    "Pool",
+    "PoolEvent",
+    "PoolOptions",
+    "ProcessPool",
+    "SerialPool",
+    "SimulatedPool",
+    "create",
+    "make",
+]

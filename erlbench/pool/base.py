@@ -72,9 +72,9 @@ class Pool(Protocol):
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
 
     def interrupt(self) -> None:
-        """Have a task that runs in this process end without a result; may be called from another thread.
+        """Have a task that runs in this process end without a result, and `prepare` by `Interrupted`.
 
-        Where processes run the tasks there is none: `reset` ends them.
+        May be called from another thread, and again. Tasks in other processes are ended by `reset`.
         """
 
     def close(self) -> None:

@@ -22,7 +22,10 @@ from erlbench.pool.failures import Failure
 from erlbench.threads import limit_threads
 from erlbench.work.tasks import Task
 
-PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout"]
+PRELOAD = [
+    "erlbench.pool.server", "numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker",
+    "erlbench.work.rollout",
+]  # fmt: skip
 
 OVER_MEMORY = "using more memory than --worker-memory allows"
 SERVER_DIED = "with the fork server"

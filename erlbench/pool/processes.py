@@ -18,7 +18,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Self
 
-from erlbench.errors import ErlbenchError, TaskError
+from erlbench.errors import ErlbenchError, Interrupted, TaskError
 from erlbench.pool.base import PoolEvent, Queue, name
 from erlbench.pool.chunks import GRAIN, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
@@ -28,6 +28,7 @@ from erlbench.pool.worker import Ready
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
+LOOK_EVERY = 0.2  # seconds between two looks whether the run is to stop, while workers are prepared
 LOST_SERVERS = 20  # fork servers that may die before tasks are blamed for it
 KILLS = 3  # workers that a task may kill, and gradient workers that may die while they start
 
@@ -88,6 +89,7 @@ class ProcessPool:
         self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
         self._failed_starts = 0  # of gradient workers
         self._next_check = 0.0
+        self._stopping = False
         self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
     # -- the pool's face ------------------------------------------------------------------------------------------
@@ -99,14 +101,20 @@ class ProcessPool:
             if self._broken is not None:
                 raise self._broken
             self._start_gradient_workers(len(slots), slots)
-            self._wait(inf)
+            self._wait(time.monotonic() + LOOK_EVERY)
+            self._heed()
         for slot in slots:
             if not task.gradient and slot.rollout is None:
                 slot.rollout = self._new_worker(slot, None)
             self._queue.add([replace(task, id=-1 - slot.index)])
             self._assign(slot, slot.gradient if task.gradient else slot.rollout)
         for _ in slots:
-            self.next_result()
+            while self.next_result(LOOK_EVERY) is None and len(self._queue):
+                self._heed()
+
+    def _heed(self) -> None:
+        if self._stopping:
+            raise Interrupted("interrupted while workers were prepared; the same command continues")
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._queue.add(tasks)
@@ -147,10 +155,10 @@ class ProcessPool:
         self._queue.clear()
         self._finished.clear()
         self._kills.clear()
-        self._failed_starts, self._broken = 0, None
+        self._failed_starts, self._broken, self._stopping = 0, None, False
 
     def interrupt(self) -> None:
-        pass
+        self._stopping = True
 
     def close(self) -> None:
         self.reset()

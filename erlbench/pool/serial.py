@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from erlbench.pool.base import PoolEvent, Queue, name
@@ -15,9 +15,15 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
+GRACE = 0.4  # seconds in which a task gives way to `interrupt`, unless it is C code
+
 
 class GivenUp(BaseException):
     """The run is to stop; the task runs again when it goes on."""
+
+
+class Abandoned(BaseException):
+    """The run has been saved without its thread, which was in a task; it must not write any more."""
 
 
 class SerialPool:
@@ -34,7 +40,9 @@ class SerialPool:
         self._has_torch = False
         self._guard = threading.Lock()
         self._thread: int | None = None  # that runs a task now
-        self._given_up = False
+        self._importing = False  # torch, for the first gradient task
+        self._given_up = self._abandoned = False
+        self._asked: float | None = None  # when it was first asked to give way
 
     def prepare(self, task: Task, workers: int) -> None:
         self.submit([task])
@@ -46,17 +54,40 @@ class SerialPool:
     def interrupt(self) -> None:
         """Raise `GivenUp` in the thread that runs a task; C code is not interrupted before it returns."""
         with self._guard:
+            self._asked = self._asked or time.monotonic()
             if self._thread is not None and not self._given_up:
                 self._given_up = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(GivenUp))
 
+    def abandon(self, save: Callable[[], None]) -> bool:
+        """Where a task does not give way: call `save`, after which its thread gets no further than `Abandoned`.
+
+        For another thread than that of the run. False when there is nothing to abandon.
+        """
+        with self._guard:
+            in_time = self._asked is None or time.monotonic() - self._asked < GRACE
+            if self._abandoned or in_time or (self._thread is None and not self._importing):
+                return self._abandoned
+            save()
+            self._abandoned = True
+            return True
+
     def next_result(self, timeout: float | None = None) -> Result | None:
+        try:
+            return self._next_result()
+        finally:
+            with self._guard:  # which `abandon` holds while it saves
+                if self._abandoned:
+                    raise Abandoned
+
+    def _next_result(self) -> Result | None:
         if not self._queue.ready(None):
             return None
         task = self._queue.pop(None)
         if task.gradient and not self._has_torch:
+            self._importing = True
             self.device = prepare_torch(self.device, 0)
-            self._has_torch = True
+            self._has_torch, self._importing = True, False
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device)
         try:
@@ -79,6 +110,8 @@ class SerialPool:
         try:
             result = workspace.run(task)
         except GivenUp:
+            with self._guard:
+                self._thread = None
             raise
         except BaseException:
             self._end_task()
@@ -111,6 +144,7 @@ class SerialPool:
 
     def reset(self) -> None:
         self._queue.clear()
+        self._asked = None
 
     def close(self) -> None:
         if self._workspace is not None:

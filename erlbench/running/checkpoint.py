@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from erlbench.files import read_bytes
+from erlbench.files import LARGE, read_bytes
 from erlbench.running.durable import sync_folder, write_durably
 from erlbench.work.tasks import ArrayRef
 
@@ -144,8 +144,8 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
     try:
-        checksum, newline, text = read_bytes(path / "state.json", LARGEST).partition(b"\n")
-        data = read_bytes(path / "arrays.safetensors", LARGEST)
+        checksum, newline, text = read_bytes(path / "state.json").partition(b"\n")
+        data = _arrays(path / "arrays.safetensors")
         if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)
@@ -153,8 +153,18 @@ def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
             raise DamagedCheckpoint(f"another version of erlbench wrote it (format {stored['format']}, here {FORMAT})")
         arrays = load(data)
         return decode(stored["payload"], arrays), arrays
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedCheckpoint(str(error)) from error
+
+
+def _arrays(path: Path) -> bytes:
+    """A file of safetensors; one of another size than its header says is not read, as it may fill the memory."""
+    length = int.from_bytes(read_bytes(path, LARGEST, 8), "little")
+    if length > LARGE:
+        raise DamagedCheckpoint("its arrays have no header")
+    header = json.loads(read_bytes(path, LARGEST, 8 + length)[8:])
+    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+    return read_bytes(path, 8 + length + max(ends, default=0))
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError, Interrupted
 from erlbench.policy import serialise_policy
-from erlbench.pool import Pool
+from erlbench.pool import Abandoned, Pool
 from erlbench.running.checkpoint import (
     KEEP,
     DamagedCheckpoint,
@@ -36,6 +36,8 @@ from erlbench.work.tasks import ArrayRef, Output, Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
+# What a driver does. Another thread may call `save` while it waits, and leave it alone while it begins.
+BEGINS, WAITS, WORKS = "begins", "waits", "works"
 NODES = ("node joined", "node lost", "node refused")  # events that the user is told at once
 SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 
@@ -91,6 +93,7 @@ class Driver:
         self._aside = aside
         self._evaluating: int | None = None  # the task that `aside` has
         self._saved = self._flushed = time.monotonic()
+        self.phase = BEGINS
         self.warnings: list[str] = []
         self.sums: dict[str, str] = {}  # of the files of a finished run
 
@@ -102,7 +105,7 @@ class Driver:
             self._begin()
             self._train()
             self._finish()
-        except LostLease:
+        except (LostLease, Abandoned):
             self.pool.reset()
             raise
         except BaseException:
@@ -167,7 +170,9 @@ class Driver:
     def _step(self) -> None:
         """Wait for one result and take it in; save from time to time."""
         try:
+            self.phase = WAITS
             result = self._next_result()
+            self.phase = WORKS
         except CellError:
             self._take_events()  # they tell how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+import signal
+import sys
 import threading
 import time
 import traceback
@@ -12,7 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
@@ -21,10 +24,10 @@ from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskE
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.experiment.plan import plan_hash
 from erlbench.experiment.pool_kind import LOCAL
-from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool, make
+from erlbench.pool import Pool, PoolOptions, ProcessPool, SerialPool, SimulatedPool, make
 from erlbench.pool.registry import connected
 from erlbench.running import extension, machine, progress, signals
-from erlbench.running.driver import Driver, Options
+from erlbench.running.driver import BEGINS, WAITS, Driver, Options
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
@@ -36,7 +39,9 @@ from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
 from erlbench.work.store import Store
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
+JOB = "erlbench-job"  # how the threads of cells are called
 REFRESH = 0.25  # seconds between two readings of a cell
+GRACE = 0.4  # seconds that a run that begins has to come to its end
 STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
 
 
@@ -53,12 +58,13 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     display = progress.create(options.verbosity, jobs, options.jobs)
     runner = Runner(options, display, stop)
     try:
-        with ThreadPoolExecutor(options.jobs, thread_name_prefix="job") as executor:
-            futures = [executor.submit(runner.run, cell) for cell in cells]
-            while wait(futures, timeout=0.2).not_done:  # wakes up for signals
-                if stop.is_set():
-                    runner.interrupt()
-        outcomes = Counter(future.result() for future in futures)
+        executor = ThreadPoolExecutor(options.jobs, thread_name_prefix=JOB)
+        futures = [executor.submit(runner.run, cell) for cell in cells]
+        while (waiting := wait(futures, timeout=0.2).not_done) and not runner.abandoned():  # wakes up for signals
+            if stop.is_set():
+                runner.interrupt()
+        executor.shutdown(wait=not waiting, cancel_futures=True)
+        outcomes = Counter(INTERRUPTED if future in waiting else future.result() for future in futures)
     finally:
         runner.close()
         display.close()
@@ -128,6 +134,9 @@ class Runner:
         self.stop = stop
         self._machine = machine.describe()
         self._pools: dict[int, tuple[tuple[int | None, bool], Pool]] = {}  # by thread: processes asked for, one core
+        self._runs: dict[int, Run | None] = {}  # by thread, what it runs; None: it makes a run
+        self._abandoned: set[int] = set()  # threads
+        self._interrupted: float | None = None
 
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
@@ -139,15 +148,34 @@ class Runner:
         except UsageError as error:
             self.display.failed(cell.label, str(error))
             return FAILED
+        thread = threading.get_ident()
+        self._runs[thread] = None
         try:
             return self._run_held(cell, directory)
         finally:
+            del self._runs[thread]
             directory.release()
 
     def interrupt(self) -> None:
-        """Have tasks that run in this very process give way; the drivers then see that they are to stop."""
+        """Have tasks that run in this very process give way; the drivers then see that they are to stop.
+
+        A run that cannot see it is saved here, and its thread is abandoned: one whose task is C code, such as a long
+        step of an environment. So is one that only begins, as it has nothing to save.
+        """
+        self._interrupted = self._interrupted or time.monotonic()
         for _, pool in [*self._pools.values()]:
             pool.interrupt()
+        for thread, run in [*self._runs.items()]:
+            if run is not None and run.driver.phase == WAITS:
+                pool = self._pools[thread][1]
+                if isinstance(pool, SerialPool) and pool.abandon(run.save_for):
+                    self._abandoned.add(thread)
+            elif (run is None or run.driver.phase == BEGINS) and time.monotonic() - self._interrupted > GRACE:
+                self._abandoned.add(thread)
+
+    def abandoned(self) -> bool:
+        """Whether no thread is left but abandoned ones."""
+        return bool(self._abandoned) and self._abandoned >= self._runs.keys()
 
     def close(self) -> None:
         """End all workers."""
@@ -174,7 +202,7 @@ class Runner:
             return FAILED
         run: Run | None = None
         try:
-            run = Run(cell, directory, self.pool(cell), self)
+            run = self._runs[threading.get_ident()] = Run(cell, directory, self.pool(cell), self)
             run.driver.run()
             run.finish()
         except Interrupted:
@@ -247,6 +275,20 @@ class Runner:
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool
+
+
+def leave(code: int) -> NoReturn:
+    """End the process, at once where threads were abandoned: Python would wait for them.
+
+    A signal that comes from here on changes nothing: all is saved.
+    """
+    for number in signals.STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+    if any(thread.name.startswith(JOB) for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def processes_for(cell: Cell, options: RunOptions) -> int | None:
@@ -368,6 +410,11 @@ class Run:
             self.directory.amend_meta(device=self.pool.device)
             self._write_status(status, message)
         return status
+
+    def save_for(self) -> None:
+        """Save in place of the run's own thread, which waits for a task."""
+        self.driver.save()
+        self.end(INTERRUPTED, "")
 
     def close(self) -> None:
         """Close the files."""

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 @contextlib.contextmanager
 def heeded(stop: threading.Event) -> Iterator[None]:
@@ -21,7 +23,7 @@ def heeded(stop: threading.Event) -> Iterator[None]:
             signal.signal(known, handler)
 
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in STOPPING:
             if signal.getsignal(number) != signal.SIG_IGN:  # as nohup and shells without job control set it
                 before[number] = signal.signal(number, handle)
     try:

@@ -87,18 +87,21 @@ class Replay:
         return {"length": self.length, "rows": self.rows, "crcs": dict(self._crcs)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved length; what was appended later is overwritten.
+        """Go back to a saved length; what was appended later is cut off, as readers take a file's size for its length.
 
         Raises `CellError` for a file that is shorter than it was, or no longer what it was up to that length.
         """
         expected = state.get("crcs", {})  # which checkpoints of older versions lack
-        for name, width in self._widths.items():
-            size = width * (state["rows"] if name == OBSERVATIONS else state["length"])
+        counts = {OBSERVATIONS: state["rows"], TRANSITIONS: state["length"], ROWS: state["length"]}
+        sizes = {name: width * counts[name] for name, width in self._widths.items()}
+        for name, size in sizes.items():
             crc = _crc(self._descriptors[name], size)
             if crc is None or crc != expected.get(name, crc):
                 what = "was truncated" if crc is None else "was damaged or edited"
                 raise CellError(f"{self.folder / name} {what} since the checkpoint was written")
             self._crcs[name] = crc
+        for name, size in sizes.items():
+            os.ftruncate(self._descriptors[name], size)
         self.length, self.rows = state["length"], state["rows"]
 
     def flush(self) -> None:

@@ -12,13 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from erlbench.threads import cores, limit_threads
 
 limit_threads()
 
-from tests.campaign.attempt import Outcome, attempt  # noqa: E402
+from tests.campaign.attempt import NOW, Outcome, attempt  # noqa: E402
 from tests.campaign.parts import PARTS  # noqa: E402
 from tests.campaign.trials import Part  # noqa: E402
 
@@ -49,7 +50,12 @@ def main() -> int:
             for name, part in PARTS.items()
             if name in asked.only.split(",")
         }
-        failures = sum(_collect(PARTS[name], futures, asked) for name, futures in submitted.items())
+        try:
+            failures = sum(_collect(PARTS[name], futures, asked) for name, futures in submitted.items())
+        except BrokenProcessPool:
+            running = sorted(path.read_text() for path in Path(shared).glob(f"{NOW}*"))
+            print(f"FAILED one of {'; '.join(running)}: a process of the campaign was ended by it", flush=True)
+            return 1
     return int(failures > 0)
 
 

@@ -50,8 +50,9 @@ def trial(trial: Trial) -> None:
     stores: list[Path] = []
     hits = trial.counts["kills"]
     for attack in range(draw.randint(1, KILLS)):
+        known = {path.name for path in cell.directory.glob("lease-*")}  # one that was killed leaves its own
         process = start(*words) if cold else WarmRun(words, trial.folder / f"{attack}.txt")
-        _wait_for(process, lambda: list(cell.directory.glob("lease-*")))
+        _wait_for(process, lambda known=known: {path.name for path in cell.directory.glob("lease-*")} - known)
         known = {path.name for path in cell.directory.glob("checkpoint/*")}
         if victim == SECOND:
             _wait_for(process, lambda process=process: _roles(process.pid)[SECOND])

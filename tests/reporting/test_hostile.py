@@ -71,6 +71,8 @@ BAD = {
     "a FIFO for a configuration": lambda run: fifo(run / "config.toml"),
     "a FIFO for evaluations": lambda run: fifo(run / "eval.csv"),
     "a device for a status": lambda run: link(run / "status.json", "/dev/zero"),
+    "a device for generations": lambda run: (run / "train.csv").symlink_to("/dev/zero"),
+    "a folder for tasks": lambda run: (run / "tasks.csv").mkdir(),
     "a sparse file of gigabytes": lambda run: sparse(run / "eval.csv"),
     "a long field": lambda run: (run / "eval.csv").open("a").write(f'9,9,9,9,9,9,9,9,9,9,9,9,"{"1" * 200_000}","1"\n'),
 }

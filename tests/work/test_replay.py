@@ -63,6 +63,17 @@ def test_going_back_overwrites_what_came_later(filled):
     np.testing.assert_array_equal(transitions[:, 2], [3, 50, 54])
 
 
+def test_what_is_beyond_the_saved_length_is_cut_off(filled):
+    """Readers take the size of a file for its length; a file that somebody made longer must not hide new rows."""
+    replay, (_first, *_) = filled
+    for path in replay.folder.iterdir():
+        with open(path, "r+b") as file:
+            file.truncate(1 << 20)
+    replay.restore({"length": 4, "rows": 5})
+    reader = ReplayReader(replay.view(), replay.folder)
+    assert (len(reader.rows), len(reader.transitions), len(reader.observations)) == (4, 4, 5)
+
+
 def test_a_replay_shorter_than_the_checkpoint_is_refused(filled):
     replay, _ = filled
     with pytest.raises(CellError, match=r"was truncated since the checkpoint"):

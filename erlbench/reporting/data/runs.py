@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -147,6 +148,9 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     if not any((path / name).exists() for name in FILES):
         warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
         return None
+    for name in (*FILES, *LATER):  # of which some are read when there is no leaving out any more
+        with contextlib.suppress(OSError):
+            files.read_bytes(path / name, first=0)
     config = _read(path / "config.toml", warn)
     run_config = _mapping(config.get("run"))
     state = _read(path / "status.json", warn)
@@ -277,5 +281,6 @@ def _int(value: Any) -> int:
         return 0
 
 
+LATER = ("episodes.csv", "tasks.csv", "train.csv")  # files that a report may read, too
 _NAME = re.compile(r"[\w .:/@+()=,-]{1,200}")
 _SEED = re.compile(r"seed-(\d+)")
