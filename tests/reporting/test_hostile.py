@@ -51,7 +51,7 @@ def fifo(path: Path) -> None:
 
 
 def link(path: Path, target: str) -> None:
-    path.unlink()
+    path.unlink(missing_ok=True)
     path.symlink_to(target)
 
 
@@ -71,8 +71,8 @@ BAD = {
     "a FIFO for a configuration": lambda run: fifo(run / "config.toml"),
     "a FIFO for evaluations": lambda run: fifo(run / "eval.csv"),
     "a device for a status": lambda run: link(run / "status.json", "/dev/zero"),
-    "a device for generations": lambda run: (run / "train.csv").symlink_to("/dev/zero"),
-    "a folder for tasks": lambda run: (run / "tasks.csv").mkdir(),
+    "a device for generations": lambda run: link(run / "train.csv", "/dev/zero"),
+    "a folder for tasks": lambda run: (run / "tasks.csv").unlink(missing_ok=True) or (run / "tasks.csv").mkdir(),
     "a sparse file of gigabytes": lambda run: sparse(run / "eval.csv"),
     "a long field": lambda run: (run / "eval.csv").open("a").write(f'9,9,9,9,9,9,9,9,9,9,9,9,"{"1" * 200_000}","1"\n'),
 }

@@ -95,3 +95,17 @@ def test_a_file_cannot_name_what_is_no_dataclass_or_not_loaded(tmp_path):
     for name in ("subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", ""):
         with pytest.raises(DamagedCheckpoint, match="there is no dataclass"):
             decode({"$type": name, "fields": {}}, {})
+
+
+def test_a_file_that_somebody_made_gigabytes_long_is_damaged_and_not_read(tmp_path):
+    path = save_checkpoint(tmp_path, {"a": 1}, {"x": np.ones(3, np.float32)})
+    for name in ("arrays.safetensors", "state.json"):
+        whole = (path / name).read_bytes()
+        with open(path / name, "r+b") as file:
+            file.truncate(200 << 30)
+        with pytest.raises(DamagedCheckpoint, match="larger than"):
+            load_checkpoint(path)
+        (path / name).write_bytes(whole)
+    payload, arrays = load_checkpoint(path)
+    assert payload == {"a": 1}
+    assert arrays["x"].tolist() == [1.0, 1.0, 1.0]
