@@ -1,0 +1,73 @@
+"""The package of docs/plugins.md: its steps against the formula of ARS's public code, and the conformance test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.base import Context
+from erlbench.envs.registry import problem
+from erlbench.pool import create
+from erlbench.testing import check_algorithm
+from erlbench.work.replay import Replay
+from erlbench.work.tasks import Result
+
+PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """The module on the page, as Python finds it."""
+    [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    (tmp_path / "erlbench_ars.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    import erlbench_ars
+
+    return erlbench_ars
+
+
+def public_step(returns, deltas, step_size, top):
+    """`aggregate_rollouts` of github.com/modestyachts/ARS, in our words; no two directions are equally good."""
+    best = np.max(returns, axis=1) >= np.percentile(np.max(returns, axis=1), 100 * (1 - top / len(returns)))
+    scaled = returns[best] / np.std(returns[best])
+    return step_size * (scaled[:, 0] - scaled[:, 1]) @ deltas[best] / best.sum()
+
+
+@pytest.mark.parametrize(("directions", "top"), [(1, 1), (5, 5), (9, 4)])
+def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, top):
+    task, random = problem("Swimmer-v5"), np.random.default_rng(0)
+    settings = module.ArsSettings(directions=directions, top=top, nu=0.1, step_size=0.3)
+    with create(0) as pool:
+        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
+        algorithm = module.Ars(settings, Context(task, 0, 10**6, 1, pool.store, replay))
+        assert algorithm.policy_spec.size == 16  # two actions, eight observations, no bias
+        mean = np.zeros(16)
+        for generation in range(4):
+            tasks = algorithm.ask()
+            played = np.array([pool.store.load(one.inputs["parameters"]) for one in tasks], np.float64)
+            deltas = (played[::2] - played[1::2]) / 0.2
+            np.testing.assert_allclose((played[::2] + played[1::2]) / 2, np.tile(mean, (directions, 1)), atol=1e-6)
+            returns = random.normal(50, 20, (directions, 2))
+            for one, value in zip(tasks, returns.ravel(), strict=True):
+                algorithm.tell(one, Result(one.id, {"returns": [value], "lengths": [10]}, {}, 0, 0.0, 0.0))
+            mean = mean + public_step(returns, deltas, 0.3, top)
+            np.testing.assert_allclose(pool.store.load(algorithm.policy()), mean, atol=2e-5)
+            assert algorithm.counters.generation == generation + 1
+
+
+def test_equal_returns_move_nothing(module, tmp_path):
+    task = problem("Swimmer-v5")
+    with create(0) as pool:
+        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
+        algorithm = module.Ars(module.ArsSettings(), Context(task, 0, 10**6, 1, pool.store, replay))
+        for one in algorithm.ask():
+            algorithm.tell(one, Result(one.id, {"returns": [7.0], "lengths": [10]}, {}, 0, 0.0, 0.0))
+        assert not np.any(pool.store.load(algorithm.policy()))
+
+
+@pytest.mark.slow
+def test_it_is_what_every_algorithm_must_be(module, tmp_path):
+    check_algorithm("erlbench_ars:Ars", tmp_path / "runs")
