@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-ENV, SEEDS, STEPS = "Swimmer-v5", 2, 200_000
+ENV, SEEDS, STEPS = "Swimmer-v5", 2, 150_000
 ALGOS = ("cem", "openai-es")
 FILM_STEPS = 300  # twelve seconds
 

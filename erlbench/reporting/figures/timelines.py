@@ -15,7 +15,8 @@ LONGEST = 40  # characters of a kind in the legend
 KINDS = (  # of tasks: what the legend calls them, and their colour
     ("es", "episode of a sampled actor", 0), ("rl", "episode of a trained actor", 1), ("critic", "critic updates", 2),
     ("actor", "actor updates", 4), ("mean", "episodes of the mean", 3), ("random", "random actions", 5),
-    ("evaluation", "evaluation", 7),
+    ("unperturbed", "episodes of the mean", 3), ("validation", "validation episodes", 3),
+    ("gradient", "gradient of the search", 6), ("evaluation", "evaluation", 7),
 )  # fmt: skip
 
 
@@ -95,7 +96,7 @@ def kind_name(kind: str) -> str:
 
 def kind_colour(kind: str, index: int) -> str:
     """The colour of a kind of task; `index` chooses one for a kind that is not listed."""
-    return style.PALETTE[next((colour for name, _, colour in KINDS if name == kind), (6 + index) % len(style.PALETTE))]
+    return style.PALETTE[next((colour for name, _, colour in KINDS if name == kind), (2 + index) % len(style.PALETTE))]
 
 
 def _timeline_caption(

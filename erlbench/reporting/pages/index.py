@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from erlbench.reporting.data.comparison import run_status
@@ -63,8 +64,16 @@ def _summary(runs: Sequence[Run]) -> Text:
     counts = Counter(run.status for run in runs)
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
-    when = f" Started and updated between {times[0]} and {times[-1]}." if times else ""
+    when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
     return Text((f"{_runs(len(runs))}: {states}.{when} All of them, one a line: ", Link("cells.csv", "cells.csv"), "."))
+
+
+def _moment(time: str) -> str:
+    """A time of meta.json to the minute, such as `2026-01-31 18:05 UTC`; another text as it is."""
+    try:
+        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return time
 
 
 def _contents(pages: Sequence[Page]) -> Table[Page]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class Maker:
                 caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 figures += _figure(f"timeline-{name}", title, caption, timeline_chart(timelines, labels))
-        content: list[Table[Any] | Figure] = [*tables, *figures]
+        content = _in_order(tables, figures)
         document = Document([*_head(comparison), *(_noted(block, comparison.note) for block in content)])
         write_document(document, folder)
         cells = [cell for cell in comparison.cells if cell.exists]
@@ -140,6 +140,12 @@ def _head(comparison: Comparison) -> Iterator[Block]:
         yield Text((SMOKE_BANNER,), banner=True)
     if comparison.source:
         yield Text((f"After {comparison.table} of the {comparison.source}, profile {comparison.profile}.",))
+
+
+def _in_order(tables: Sequence[Table[Any]], figures: Sequence[Figure]) -> list[Table[Any] | Figure]:
+    """The first table (the scores, if there are any), the learning curves, and then all others."""
+    curves = [figure for figure in figures if figure.name.startswith("curves-")]
+    return [*tables[:1], *curves, *tables[1:], *(figure for figure in figures if figure not in curves)]
 
 
 def _noted(block: Table[Any] | Figure, note: str) -> Table[Any] | Figure:

@@ -106,8 +106,9 @@ document.addEventListener("keydown", (event) => {
 
 // ---- one section at a time
 function go() {
-    const target =
-        document.getElementById(decodeURIComponent(location.hash.slice(1))) || document.querySelector("main > section");
+    const sections = all("main > section"),
+        first = sections[sections.length === 2 ? 1 : 0], // with one page beside it the overview says little
+        target = document.getElementById(decodeURIComponent(location.hash.slice(1))) || first;
     const section = target.closest("main > section") || document.querySelector("main > section");
     all("main > section").forEach((one) => one.classList.toggle("shown", one === section));
     all("nav a").forEach((link) =>

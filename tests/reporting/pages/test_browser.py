@@ -55,7 +55,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def page(browser: Any, report: Path) -> Iterator[Any]:
     """The page at its overview; whatever a test does, nothing may fail in it and nothing be fetched."""
     browser.get("about:blank")
-    browser.get(report.as_uri())
+    browser.get(report.as_uri() + "#overview")
     yield browser
     assert browser.get_log("browser") == []
     assert browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)") == []
