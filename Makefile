@@ -42,7 +42,7 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
 	@touch $@
 
-demo: $(STAMP) ## see something learn: figure, film and report in a few minutes
+demo: $(STAMP) ## see something learn: figure, film and report in under two minutes
 	$(BIN)/erlbench demo
 
 reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper

@@ -18,7 +18,7 @@ from erlbench.files import printable
 # Every command, by what a user wants to do, in the order of their use.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Run": {
-        "demo": "See something learn: figure, film and report in a few minutes.",
+        "demo": "See something learn: figure, film and report in under two minutes.",
         "run": "Train algorithms on environments, or run the cells of a study.",
         "tune": "Search settings of an algorithm with Optuna.",
     },

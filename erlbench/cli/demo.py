@@ -1,4 +1,4 @@
-"""`erlbench demo`: in a few minutes from nothing to a figure, a film and a page."""
+"""`erlbench demo`: in under two minutes from nothing to a figure, a film and a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILM_STEPS = 300  # twelve seconds
               help="folder of the results, the report and the film")  # fmt: skip
 @click.option("--total-timesteps", default=STEPS, metavar="N", type=click.IntRange(min=1), hidden=True)
 def command(out: Path, total_timesteps: int) -> None:
-    """Teach a simulated snake to swim, with two algorithms and two seeds each; a few minutes on two cores.
+    """Teach a simulated snake to swim, with two algorithms and two seeds each: under two minutes on two cores.
 
     It ends with a report (tables and learning curves) and a film of the best policy.
 
