@@ -129,7 +129,9 @@ def test_axis_band_and_single_runs(page, report):
         last * 0.01 / 60, rel=1e-3
     )
     Select(find(page, '#all-runs select[name="x"]')[0]).select_by_visible_text("All simulator steps")
-    assert page.execute_script("return arguments[0].data[2].x.at(-1)", place) == 55000 + 24000  # training and evaluations
+    assert (
+        page.execute_script("return arguments[0].data[2].x.at(-1)", place) == 55000 + 24000
+    )  # training and evaluations
     Select(find(page, '#all-runs select[name="band"]')[0]).select_by_value("none")
     assert page.execute_script("return arguments[0].data.length", place) == 3
     find(page, '#all-runs input[name="single"]')[0].click()
