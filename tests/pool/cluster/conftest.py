@@ -24,8 +24,8 @@ class Nodes:
         """What --pool takes."""
         return f"ray://{self.cluster.address}"
 
-    def add(self, cores: int = 1):
-        return self.cluster.add_node(num_cpus=cores, object_store_memory=MEMORY)
+    def add(self, cores: int = 1, **more):
+        return self.cluster.add_node(num_cpus=cores, object_store_memory=MEMORY, **more)
 
     def kill(self, node) -> None:
         """End a node's raylet by SIGKILL; its processes follow."""

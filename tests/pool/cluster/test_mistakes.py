@@ -23,6 +23,18 @@ from tests.runs import heed_interrupts
 RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5"]
 
 
+WITHOUT = """
+import sys
+
+class Nowhere:
+    def find_spec(name, path=None, target=None):
+        if name == "erlbench":
+            raise ModuleNotFoundError("No module named 'erlbench'")
+
+sys.meta_path.insert(0, Nowhere)
+"""
+
+
 def test_no_cluster_at_the_address(tmp_path):
     command = [*RUN, "--out", str(tmp_path / "out"), "--pool", "ray://127.0.0.1:1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -52,6 +64,19 @@ def test_nodes_with_another_version_are_named(nodes, monkeypatch):
     monkeypatch.setattr("erlbench.__version__", "9.9.9")  # of the driver
     with pytest.raises(UsageError, match=r"node .* is not used: it has erlbench .*, the driver 9\.9\.9"):
         RayPool(PoolOptions())
+
+
+@pytest.mark.slow
+def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    without = nodes.add(env_vars={"PYTHONPATH": str(tmp_path)})
+    try:
+        with RayPool(PoolOptions()) as pool:
+            assert pool.processes == 2
+            (refused,) = [event.message for event in pool.events() if event.event == "node refused"]
+    finally:
+        nodes.kill(without)
+    assert re.search(r"^node .* is not used: its agent did not start: .*No module named 'erlbench'$", refused)
 
 
 @pytest.mark.slow
