@@ -42,7 +42,7 @@ from erlbench.algorithms.search.variance_updates import (
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose, generator
-from erlbench.work.tasks import ArrayRef, Counts, Input, Output, Perturbed, Result, Task
+from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 
 __all__ = ["AESRL", "PRESETS", "AESRLSettings", "AESRLState", "Individual", "Ranked"]
 
@@ -154,7 +154,7 @@ class AESRL(Algorithm):
             return [self._evaluation(z, place)]
         view = self.context.replay.view(self.settings.replay_size)
         training = actor_task(self, z, state.critic.parameters, sum(state.lengths), view, place)
-        trained = Output(training.id, "parameters")
+        trained = training.output("parameters")
         return [training, self._evaluation(trained, place)]
 
     def _evaluation(self, parameters: Input, place: int) -> Task:

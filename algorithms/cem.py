@@ -1,14 +1,15 @@
 """CEM: the cross-entropy method with a diagonal Gaussian over policy parameters.
 
 Pourchot and Sigaud, "CEM-RL", ICLR 2019, section 2.2, with the constants of its public code
-(github.com/apourchot/CEM-RL). CEM-RL and P-CEM-RL are this class with part of each generation trained by gradients.
+(github.com/apourchot/CEM-RL). CEM-RL and P-CEM-RL have the same search, `CEMState`, and
+train part of each generation by gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,8 +39,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"
 
 
 @dataclass(frozen=True)
-class CEMSearchSettings(FitnessSettings):
-    """Hyper-parameters of CEM's search distribution and of its evaluations."""
+class CEMSearchSettings:
+    """Hyper-parameters of CEM's search distribution."""
 
     population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
     elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
@@ -65,7 +66,7 @@ class CEMSearchSettings(FitnessSettings):
 
 
 @dataclass(frozen=True)
-class CEMSettings(PolicySettings, CEMSearchSettings):
+class CEMSettings(PolicySettings, CEMSearchSettings, FitnessSettings):
     """Hyper-parameters of CEM."""
 
     hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
@@ -74,12 +75,67 @@ class CEMSettings(PolicySettings, CEMSearchSettings):
 
 @dataclass
 class CEMState(Generation):
-    """Everything CEM needs to go on."""
+    """The search of CEM and its kin, and everything it needs to go on."""
 
     distribution: SearchDistribution
     epsilon: float
     individuals: list[Perturbed | ArrayRef] = field(default_factory=list)  # of this generation, trained or not
     elites: list[int] = field(default_factory=list)  # of the generation before, best first
+
+    @classmethod
+    def begin(cls, algorithm: Algorithm) -> Self:
+        """The state before the first generation of an algorithm with `CEMSearchSettings`."""
+        settings = algorithm.settings
+        mean = initial_mean(algorithm.policy_spec, settings, algorithm.key(Purpose.PARAMETERS))
+        distribution = SearchDistribution.create(mean, settings.initial_variance, algorithm.share)
+        return cls(distribution, settings.initial_variance)
+
+    def sample(self, algorithm: Algorithm) -> None:
+        """The individuals of the next generation."""
+        settings, generation = algorithm.settings, algorithm.counters.generation
+        self.individuals = list(
+            self.distribution.population(
+                settings.population,
+                settings.antithetic and settings.population % 2 == 0,
+                lambda index: algorithm.key(Purpose.NOISE, generation, index),
+            )
+        )
+
+    def evaluated(self, algorithm: Algorithm, individual: int, result: Result) -> bool:
+        """Take one individual's fitness; the last one of the generation updates the distribution. Whether it did."""
+        self.take(individual, result)
+        if len(self.fitness) < len(self.individuals):
+            return False
+        self._refit(algorithm)
+        algorithm.counters.generation += 1
+        return True
+
+    def _refit(self, algorithm: Algorithm) -> None:
+        """Eq. 1 to 3; the variance is taken around the old mean."""
+        settings, load = algorithm.settings, algorithm.context.store.load
+        fitness = self.in_order
+        ranked = ranking(fitness)
+        self.elites = ranked[: settings.elites]
+        elites = (np.asarray(load(self.individuals[index])) for index in self.elites)
+        self.epsilon = decayed(self.epsilon, settings.tau_cem, settings.epsilon_end)
+        weights = recombination_weights(settings.recombination, settings.elites)
+        mean, spread = weighted_moments(self.distribution.mean, elites, weights)
+        if settings.recombination == RANKS:
+            everyone = (np.asarray(load(self.individuals[index])) for index in ranked)
+            mean = rank_move(self.distribution.mean, everyone, len(ranked))
+        variance = cem_variance(spread, self.epsilon, settings.elites, settings.extra_ke_division)
+        self.distribution = SearchDistribution.create(mean, variance, algorithm.share)
+        self.end(fitness)
+        self.individuals = []
+
+    def columns(self) -> dict[str, float]:
+        """The columns of train.csv."""
+        return {
+            **self.extremes(),
+            "epsilon": self.epsilon,
+            "variance_mean": float(self.distribution.variance.mean()),
+            "steps": self.previous_steps,
+        }
 
 
 class CEM(Algorithm):
@@ -87,81 +143,37 @@ class CEM(Algorithm):
 
     settings_type: ClassVar[type] = CEMSettings
     default_workers: ClassVar[int | None] = None
-    settings: Any
+    settings: CEMSettings
+    state: CEMState
 
-    def __init__(self, settings: Any, context: Context) -> None:
+    def __init__(self, settings: CEMSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._weights = recombination_weights(settings.recombination, settings.elites)
-        mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
-        self.state = self.initial_state(SearchDistribution.create(mean, settings.initial_variance, self.share))
-
-    def initial_state(self, distribution: SearchDistribution) -> CEMState:
-        """The state before the first generation."""
-        return CEMState(distribution, self.settings.initial_variance)
+        self.state = CEMState.begin(self)
 
     @classmethod
-    def depends_on_budget(cls, settings: Any) -> str:
+    def depends_on_budget(cls, settings: CEMSettings) -> str:
         return ""
 
     @classmethod
-    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
+    def policy_for(cls, settings: CEMSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
-        mean: ArrayRef = self.state.distribution.mean_ref
-        return mean
+        return self.state.distribution.mean_ref
 
     def _ask(self) -> list[Task]:
         """A whole generation when none is under way."""
         if self.state.individuals or self.exhausted:
             return []
-        settings, generation = self.settings, self.counters.generation
-        population = self.state.distribution.population(
-            settings.population,
-            settings.antithetic and settings.population % 2 == 0,
-            lambda index: self.key(Purpose.NOISE, generation, index),
-        )
-        self.state.individuals = list(population)
-        return self.generation(population)
-
-    def generation(self, population: list[Perturbed]) -> list[Task]:
-        """The tasks that evaluate `population`."""
+        self.state.sample(self)
         episodes, seeds = self.settings.episodes, start_states(self, self.counters.generation)
         return [
             self.rollout(z, kind="es", episodes=episodes, individual=index, seeds=seeds)
-            for index, z in enumerate(population)
+            for index, z in enumerate(self.state.individuals)
         ]
 
     def _tell(self, task: Task, result: Result) -> None:
-        """Take one individual's fitness; the last one of the generation updates the distribution."""
-        state = self.state
-        state.take(task.individual, result)
-        if len(state.fitness) == len(state.individuals):
-            self.update()
-
-    def update(self) -> None:
-        """Eq. 1 to 3; the variance is taken around the old mean."""
-        state, settings, load = self.state, self.settings, self.context.store.load
-        fitness = state.in_order
-        ranked = ranking(fitness)
-        state.elites = ranked[: settings.elites]
-        elites = (np.asarray(load(state.individuals[index])) for index in state.elites)
-        state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
-        mean, spread = weighted_moments(state.distribution.mean, elites, self._weights)
-        if settings.recombination == RANKS:
-            everyone = (np.asarray(load(state.individuals[index])) for index in ranked)
-            mean = rank_move(state.distribution.mean, everyone, len(ranked))
-        variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
-        state.distribution = SearchDistribution.create(mean, variance, self.share)
-        state.end(fitness)
-        state.individuals = []
-        self.counters.generation += 1
+        self.state.evaluated(self, task.individual, result)
 
     def metrics(self) -> dict[str, float]:
-        state = self.state
-        return {
-            **state.extremes(),
-            "epsilon": state.epsilon,
-            "variance_mean": float(state.distribution.variance.mean()),
-            "steps": state.previous_steps,
-        }
+        return self.state.columns()

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from erlbench.algorithms.cem import CEM, CEM_RL, CEMSearchSettings, CEMState
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
-from erlbench.algorithms.individuals import start_states
-from erlbench.algorithms.search.search_distribution import SearchDistribution
+from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
+from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
-from erlbench.work.tasks import Input, Output, Perturbed, Result, Task
+from erlbench.policy import PolicySpec
+from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 AES_CODE = "AES-RL, public code"
 MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
@@ -30,7 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class CEMRLSettings(ActorCriticSettings, CEMSearchSettings):
+class CEMRLSettings(ActorCriticSettings, CEMSearchSettings, FitnessSettings):
     """Hyper-parameters of CEM-RL."""
 
     n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
@@ -63,14 +65,29 @@ class CEMRLState(CEMState):
     rl_elites: int = 0  # how many of the generation before were among its elites
 
 
-class CEMRL(CEM):
+class CEMRL(Algorithm):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
+    settings: Any
+    state: CEMRLState
 
-    def initial_state(self, distribution: SearchDistribution) -> CEMRLState:
-        critic = new_critic(self) if self.settings.n_grad else None
-        return CEMRLState(distribution, self.settings.initial_variance, critic=critic)
+    def __init__(self, settings: CEMRLSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        self.state = CEMRLState.begin(self)
+        if settings.n_grad:
+            self.state.critic = new_critic(self)
+
+    @classmethod
+    def depends_on_budget(cls, settings: CEMRLSettings) -> str:
+        return ""
+
+    @classmethod
+    def policy_for(cls, settings: CEMRLSettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings)
+
+    def policy(self) -> ArrayRef:
+        return self.state.distribution.mean_ref
 
     @property
     def warm(self) -> bool:
@@ -81,15 +98,14 @@ class CEMRL(CEM):
 
     def _ask(self) -> list[Task]:
         """A whole generation when none is under way; with the gate `individual` one individual after the other."""
-        state = self.state
-        if self.settings.warmup_gate != INDIVIDUAL or not state.individuals:
-            return super()._ask()
-        return self.tasks_of(state.asked, state.asked + 1) if len(state.fitness) == state.asked else []
-
-    def generation(self, population: list[Perturbed]) -> list[Task]:
-        """Train the first individuals, then evaluate all."""
-        self.state.asked, self.state.trained = 0, []
-        return self.tasks_of(0, 1 if self.settings.warmup_gate == INDIVIDUAL else len(population))
+        state, alone = self.state, self.settings.warmup_gate == INDIVIDUAL
+        if state.individuals:
+            return self.tasks_of(state.asked, state.asked + 1) if alone and len(state.fitness) == state.asked else []
+        if self.exhausted:
+            return []
+        state.sample(self)
+        state.asked, state.trained = 0, []
+        return self.tasks_of(0, 1 if alone else len(state.individuals))
 
     def tasks_of(self, first: int, stop: int) -> list[Task]:
         """The training, if it is time for it, and the episodes of the individuals from `first` to before `stop`."""
@@ -106,9 +122,9 @@ class CEMRL(CEM):
         Actor i learns from the critic after i + 1 blocks, whose target actor is individual i before its training.
         So it can train while the chain goes on, and the individuals beyond `n_grad` can be evaluated at once.
         """
-        if not trained:
-            return []
         settings, critic, steps = self.settings, self.state.critic, self.state.previous_steps
+        if not trained or critic is None:
+            return []
         view = self.context.replay.view(settings.replay_size)
         latest: Input = critic.parameters
         block = steps // settings.n_grad
@@ -117,10 +133,10 @@ class CEMRL(CEM):
             z = parameters[index]
             if block:
                 tasks.append(critic_task(self, latest, z, block, critic.step, view, individual=index))
-                latest = Output(tasks[-1].id, "critic")
+                latest = tasks[-1].output("critic")
                 critic.step += block
             tasks.append(actor_task(self, z, latest, steps, view, individual=index))
-            parameters[index] = Output(tasks[-1].id, "parameters")
+            parameters[index] = tasks[-1].output("parameters")
         return tasks
 
     def evaluations(self, parameters: Sequence[Input], individuals: range) -> list[Task]:
@@ -142,16 +158,14 @@ class CEMRL(CEM):
         ]
 
     def _tell(self, task: Task, result: Result) -> None:
+        state = self.state
         if task.kind == "critic":
-            self.state.critic.parameters = result.arrays["critic"]
+            assert state.critic is not None
+            state.critic.parameters = result.arrays["critic"]
         elif task.kind == "actor":
-            self.state.individuals[task.individual] = result.arrays["parameters"]
-        else:
-            super()._tell(task, result)
-
-    def update(self) -> None:
-        super().update()
-        self.state.rl_elites = sum(index in self.state.trained for index in self.state.elites)
+            state.individuals[task.individual] = result.arrays["parameters"]
+        elif state.evaluated(self, task.individual, result):
+            state.rl_elites = sum(index in state.trained for index in state.elites)
 
     def metrics(self) -> dict[str, float]:
-        return {**super().metrics(), "n_rl": len(self.state.trained), "rl_elites": self.state.rl_elites}
+        return {**self.state.columns(), "n_rl": len(self.state.trained), "rl_elites": self.state.rl_elites}

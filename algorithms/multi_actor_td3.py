@@ -25,7 +25,7 @@ from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
+from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 CODE = "CEM-RL, public code"
 # one-update: as many critic updates as environment steps, CEM-RL's ratio
@@ -153,7 +153,7 @@ class MultiActorTD3(Algorithm):
         tasks = []
         for index, actor in enumerate(self.state.actors):
             tasks.append(self._block(index, actor, critic, updates))
-            critic = Output(tasks[-1].id, "critic")
+            critic = tasks[-1].output("critic")
         return tasks
 
     def _block(self, index: int, actor: Actor, critic: Input, updates: int) -> Task:

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings, CEMRLState
-from erlbench.algorithms.gradient_tasks import actor_task, critic_task, new_critic
-from erlbench.algorithms.search.search_distribution import SearchDistribution
+from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings
+from erlbench.algorithms.gradient_tasks import actor_task, critic_task
 from erlbench.experiment.settings import setting
-from erlbench.work.tasks import Input, Output, Perturbed, Priority, Result, Task
+from erlbench.work.tasks import Input, Priority, Result, Task, in_phases
 
 AES_CODE = "AES-RL, public code"
 CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True, "warmup_gate": AT_LEAST}
@@ -45,14 +44,6 @@ class PCEMRLSettings(CEMRLSettings):
             raise ValueError(f"warmup_gate '{INDIVIDUAL}' is cem-rl's, whose individuals follow each other")
 
 
-@dataclass
-class PCEMRLState(CEMRLState):
-    """CEM-RL's state and, with barriers, where the generation is."""
-
-    phase: str = ""  # the phase to start next: actors, evaluations, or none
-    out: int = 0  # tasks of the present phase that are not told yet
-
-
 class PCEMRL(CEMRL):
     """P-CEM-RL: CEM-RL whose RL individuals all train on the generation's final critic, in parallel."""
 
@@ -63,71 +54,37 @@ class PCEMRL(CEMRL):
     def is_synchronous(cls, settings: PCEMRLSettings) -> bool:
         return not settings.parallel_critic
 
-    def initial_state(self, distribution: SearchDistribution) -> PCEMRLState:
-        critic = new_critic(self) if self.settings.n_grad else None
-        return PCEMRLState(distribution, self.settings.initial_variance, critic=critic)
-
     def _ask(self) -> list[Task]:
-        tasks = self._next_phase() if self.settings.barriers else super()._ask()
-        return tasks + self._critic_stream()
+        return super()._ask() + self._critic_stream()
 
-    def _next_phase(self) -> list[Task]:
-        """With barriers: the tasks of the next phase when those of the last are all told."""
-        state = self.state
-        if state.out:
-            return []
-        if state.phase == "actors":
-            tasks, state.phase = self._actors(state.individuals, state.trained, state.critic.parameters), "evaluations"
-        elif state.phase == "evaluations":
-            tasks, state.phase = self.evaluations(state.individuals, range(len(state.individuals))), ""
-        else:
-            tasks = super()._ask()
-        state.out = len(tasks)
-        return tasks
-
-    def generation(self, population: list[Perturbed]) -> list[Task]:
-        """All phases at once, or with barriers the first one."""
+    def tasks_of(self, first: int, stop: int) -> list[Task]:
+        """A generation; with barriers the critic comes first, then the actors, then the episodes."""
+        tasks = super().tasks_of(first, stop)
         if not self.settings.barriers:
-            return super().generation(population)
-        trained = list(range(self.settings.n_grad)) if self.warm else []
-        self.state.trained = trained
-        if not trained:
-            return self.evaluations(population, range(len(population)))
-        blocks = self._critic_phase(population, trained)
-        if blocks:
-            self.state.phase = "actors"
-            return blocks
-        self.state.phase = "evaluations"
-        return self._actors(population, trained, self.state.critic.parameters)
+            return tasks
+        critic, actors = ([task for task in tasks if task.kind == kind] for kind in ("critic", "actor"))
+        return in_phases(critic, actors, tasks[len(critic) + len(actors) :])
 
     def training(self, parameters: list[Input], trained: Sequence[int]) -> list[Task]:
-        """The chain of all critic blocks, then every actor on the last one's critic."""
-        if not trained:
-            return []
-        blocks = self._critic_phase(parameters, trained)
-        critic = Output(blocks[-1].id, "critic") if blocks else self.state.critic.parameters
-        actors = self._actors(parameters, trained, critic)
-        parameters[: len(actors)] = [Output(task.id, "parameters") for task in actors]
-        return blocks + actors
+        """One critic block per RL individual, towards the targets of that one; then every actor on the last critic.
 
-    def _critic_phase(self, parameters: list[Any], trained: Sequence[int]) -> list[Task]:
-        """One block per RL individual, each towards the targets of its individual; none with a parallel critic."""
-        settings, critic = self.settings, self.state.critic
-        updates = self.state.previous_steps // settings.n_grad
-        if settings.parallel_critic or not updates:
+        An actor makes as many updates as the last generation had steps, and so do the blocks together. With a parallel
+        critic there are no blocks.
+        """
+        settings, critic, steps = self.settings, self.state.critic, self.state.previous_steps
+        if not trained or critic is None:
             return []
-        view, latest, blocks = self.context.replay.view(settings.replay_size), critic.parameters, []
-        for index in trained:
-            blocks.append(critic_task(self, latest, parameters[index], updates, critic.step, view))
-            latest = Output(blocks[-1].id, "critic")
+        view, tasks = self.context.replay.view(settings.replay_size), []
+        latest: Input = critic.parameters
+        updates = 0 if settings.parallel_critic else steps // settings.n_grad
+        for index in trained if updates else ():
+            tasks.append(critic_task(self, latest, parameters[index], updates, critic.step, view))
+            latest = tasks[-1].output("critic")
             critic.step += updates
-        return blocks
-
-    def _actors(self, parameters: list[Any], trained: Sequence[int], critic: Input) -> list[Task]:
-        """The training of the individuals `trained`, as many updates as the last generation had steps."""
-        settings, updates = self.settings, self.state.previous_steps
-        view = self.context.replay.view(settings.replay_size)
-        return [actor_task(self, parameters[index], critic, updates, view, individual=index) for index in trained]
+        for index in trained:
+            tasks.append(actor_task(self, parameters[index], latest, steps, view, index))
+            parameters[index] = tasks[-1].output("parameters")
+        return tasks
 
     def _critic_stream(self) -> list[Task]:
         """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""
@@ -143,8 +100,6 @@ class PCEMRL(CEMRL):
         return [replace(task, priority=Priority.ACTOR)]
 
     def _tell(self, task: Task, result: Result) -> None:
-        if task.kind == "critic" and self.settings.parallel_critic:
+        if task.kind == "critic" and self.state.critic is not None:
             self.state.critic.in_flight = False
-        else:
-            self.state.out = max(0, self.state.out - 1)
         super()._tell(task, result)

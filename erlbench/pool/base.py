@@ -1,4 +1,4 @@
-"""What all pools share: their face, and the bookkeeping of tasks that wait for others' outputs."""
+"""What all pools share: their interface, and the bookkeeping of tasks that wait for others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from erlbench.errors import TaskError
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task, dependencies
+from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task, dependencies, needed
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Pool(Protocol):
         """
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        """Take tasks in; their inputs may be `Output`s of tasks submitted now, earlier, or finished."""
+        """Take tasks in; those that they wait for are submitted with them, or earlier, or finished."""
 
     def next_result(self, timeout: float | None = None) -> Result | None:
         """The next finished task, or None after `timeout` seconds or when there is no task left.
@@ -86,7 +86,7 @@ class Pool(Protocol):
 
 
 class Queue:
-    """Tasks that wait for outputs, and the ready ones by (priority, id), in as many lanes as `lane` tells apart."""
+    """Tasks that wait for others, and the ready ones by (priority, id), in as many lanes as `lane` tells apart."""
 
     def __init__(self, lane: Callable[[Task], Hashable]) -> None:
         self._lane = lane
@@ -110,10 +110,10 @@ class Queue:
             self._unfinished[task.id] = task
             self._lanes[self._lane(task)] += 1
         for task in tasks:
-            missing = [other for other in dependencies(task) if other not in self._outputs]
+            for other in needed(task) - self._outputs.keys() - self._unfinished.keys():
+                raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
+            missing = [other for other in dependencies(task) if other in self._unfinished]  # others are finished
             for other in missing:
-                if other not in self._unfinished:
-                    raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
                 self._dependents.setdefault(other, []).append(task.id)
             if missing:
                 self._waiting[task.id] = len(missing)

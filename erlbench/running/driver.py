@@ -32,7 +32,7 @@ from erlbench.running.lease import LostLease
 from erlbench.running.recorder import Asked, Recorder
 from erlbench.running.results import CHECKPOINTS, POLICY, TRAINING_END, RunDirectory, checksum
 from erlbench.work.preparation import Preparation
-from erlbench.work.tasks import ArrayRef, Output, Result, Task, arrays_of
+from erlbench.work.tasks import ArrayRef, Output, Result, Task, arrays_of, dependencies
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
@@ -222,9 +222,9 @@ class Driver:
         tasks = list(tasks)
         for task in tasks:
             self._outstanding[task.id] = task
+            for other in dependencies(task):
+                self._dependents.setdefault(other, []).append(task.id)
             for value in task.inputs.values():
-                if isinstance(value, Output):
-                    self._dependents.setdefault(value.task, []).append(task.id)
                 for ref in arrays_of(value):
                     self._known[ref.name] = ref
         counters, now = self.algorithm.counters, self.pool.now()
@@ -256,15 +256,20 @@ class Driver:
     def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result and write its rows."""
         task = self._outstanding.pop(result.task)
-        for dependent in self._dependents.pop(result.task, ()):
-            if dependent in self._outstanding:
-                self._outstanding[dependent] = _filled(self._outstanding[dependent], result)
+        waiting = [other for other in self._dependents.pop(result.task, ()) if other in self._outstanding]
+        held_back = [other for other in waiting if result.task in self._outstanding[other].after]
+        for other in waiting:
+            self._outstanding[other] = _filled(self._outstanding[other], result)
         for ref in result.arrays.values():
             self._known[ref.name] = ref
         counters = self.algorithm.counters
         generation = counters.generation
         self.recorder.task(result, task.kind, task.individual, self.clock, self._asked.pop(task.id), counters)
         self.algorithm.tell(task, result)
+        for other in held_back:  # by a barrier: as if asked for when it opens, so that it is not stale for that
+            self._asked[other] = replace(
+                self._asked[other], generation=counters.generation, critic_updates=counters.critic_updates
+            )
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
             self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
@@ -382,9 +387,9 @@ class Driver:
 
 
 def _filled(task: Task, result: Result) -> Task:
-    """`task` with the outputs of `result` as plain references."""
+    """`task` after `result`: its outputs as plain references, and no longer to be waited for."""
     inputs = {
         name: result.arrays[value.name] if isinstance(value, Output) and value.task == result.task else value
         for name, value in task.inputs.items()
     }
-    return replace(task, inputs=inputs)
+    return replace(task, inputs=inputs, after=tuple(other for other in task.after if other != result.task))

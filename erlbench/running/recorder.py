@@ -59,7 +59,7 @@ EVENT_COLUMNS = ("time_s", "event", "message")
 class Asked:
     """The moment when a task was asked for, and what the algorithm had counted then."""
 
-    ready: float  # seconds of the pool's clock; later where it had to wait for the outputs of others
+    ready: float  # seconds of the pool's clock; later where it had to wait for other tasks
     generation: int
     critic_updates: int
 

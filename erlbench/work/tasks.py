@@ -6,8 +6,8 @@ a worker has died, run in any process, and be written to a checkpoint. Messages 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -82,7 +82,7 @@ class Counts(IntEnum):
 
 @dataclass(frozen=True)
 class Task:
-    """One unit of work.
+    """One unit of work. It starts when the tasks whose outputs are its inputs are finished, and those of `after`.
 
     `function` names a module-level function as `module:name`; it is called as
     `function(settings, inputs, key, context)` where `inputs` are loaded arrays (a ReplayView stays as it is)
@@ -99,6 +99,11 @@ class Task:
     counts: Counts = Counts.NOTHING
     gradient: bool = False  # runs in a process with torch and, if asked for, a GPU
     individual: int = 0  # its number among those in flight, for the algorithm and the files
+    after: tuple[int, ...] = ()  # ids of tasks to wait for, besides those whose outputs are inputs
+
+    def output(self, name: str) -> Output:
+        """A handle of the array `name` that this task will return, as an input of other tasks."""
+        return Output(self.id, name)
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,23 @@ def steps(values: Mapping[str, Any]) -> int:
 
 
 def dependencies(task: Task) -> set[int]:
-    """Ids of the tasks whose outputs `task` needs."""
+    """Ids of the tasks that `task` waits for."""
+    return needed(task).union(task.after)
+
+
+def needed(task: Task) -> set[int]:
+    """Ids of the tasks whose outputs are inputs of `task`."""
     return {value.task for value in task.inputs.values() if isinstance(value, Output)}
+
+
+def in_phases(*phases: Sequence[Task]) -> list[Task]:
+    """All tasks; those of a phase wait for all of the phase before it that has any."""
+    tasks: list[Task] = []
+    before: tuple[int, ...] = ()
+    for phase in filter(None, phases):
+        tasks += [replace(task, after=(*task.after, *before)) for task in phase]
+        before = tuple(task.id for task in phase)
+    return tasks
 
 
 def arrays_of(value: Input) -> list[ArrayRef]:

@@ -116,6 +116,31 @@ def test_a_resumed_run_equals_an_uninterrupted_one(algo, whole, tmp_path, monkey
     assert all_rows(parts.directory) == expected
 
 
+@pytest.mark.parametrize("processes", [0, 2])
+def test_barriers_change_no_row_and_can_be_interrupted(processes, whole, tmp_path, monkeypatch):
+    """All columns but those of time and the critic's lag; a resumed run waits for no task that was finished before."""
+    cell, uninterrupted = (make_cell("p-cem-rl", tmp_path / name, settings={"barriers": True}) for name in "ab")
+    assert run(uninterrupted, processes=processes) == 0
+    expected = all_rows(uninterrupted.directory)
+    assert without_lag(expected) == without_lag(all_rows(whole("p-cem-rl").directory))
+    for results in (13, 38, 45, 51):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, results)
+            assert run(cell, processes=processes) == 130
+    assert run(cell, processes=processes) == 0
+    assert all_rows(cell.directory) == expected
+    lag = {row["critic_lag"] for row in expected["tasks.csv"] if row["kind"] in ("actor", "rl", "es")}
+    assert lag == {"0"}  # the critic is done before these begin
+
+
+def without_lag(found):
+    """Rows without the columns of the critic's lag, which overlapping phases have."""
+    return {
+        file: [{column: row[column] for column in row if not column.startswith("critic_lag")} for row in rows]
+        for file, rows in found.items()
+    }
+
+
 @pytest.mark.parametrize(("algo", "settings"), ASYNCHRONOUS)
 @pytest.mark.parametrize("simulated", [False, True])
 def test_an_interrupted_asynchronous_run_goes_on(algo, settings, simulated, tmp_path, monkeypatch):

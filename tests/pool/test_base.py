@@ -4,7 +4,7 @@ import pytest
 
 from erlbench.errors import TaskError
 from erlbench.pool.base import Queue
-from erlbench.work.tasks import ArrayRef, Output, Priority, Result, Task
+from erlbench.work.tasks import ArrayRef, Output, Priority, Result, Task, in_phases
 
 
 def task(task_id, *needs, priority=Priority.ROLLOUT, gradient=False):
@@ -42,6 +42,42 @@ def test_a_task_waits_for_all_its_inputs_and_gets_their_references():
     q.finish(result(2, "array", "other"))
     popped = q.pop(False)
     assert popped.inputs == {"x1": ArrayRef("1.array", (1,)), "x2": ArrayRef("2.array", (1,))}
+
+
+def after(task_id, *others):
+    return Task(task_id, "test", "m:f", (0,), after=others)
+
+
+def test_a_task_waits_for_those_that_it_is_after_whether_they_give_outputs_or_not():
+    q = queue()
+    q.add([after(3, 1, 2), task(1), task(2), task(4, 3)])
+    assert drain(q) == [1, 2]
+    q.finish(result(1))
+    assert not q.ready(False)
+    q.finish(result(2, "array"))
+    assert drain(q) == [3]
+    q.finish(result(3, "array"))
+    assert q.pop(False).inputs == {"x3": ArrayRef("3.array", (1,))}
+
+
+def test_what_is_finished_is_not_waited_for_whether_it_gave_outputs_or_not():
+    q = queue()
+    q.add([task(1), task(2)])
+    drain(q)
+    q.finish(result(1))
+    q.finish(result(2, "array"))
+    q.add([after(3, 1, 2)])
+    assert drain(q) == [3]
+    resumed = queue()  # of a resumed run: it has not seen task 1, which was told before
+    resumed.add([after(5, 1, 4), task(4)])
+    assert drain(resumed) == [4]
+    resumed.finish(result(4))
+    assert drain(resumed) == [5]
+
+
+def test_phases_wait_for_the_phase_before_that_has_tasks():
+    phases = in_phases([task(1), task(2)], [], [after(3, 9)], [task(4)])
+    assert [(each.id, each.after) for each in phases] == [(1, ()), (2, ()), (3, (9, 1, 2)), (4, (3,))]
 
 
 def test_outputs_of_finished_tasks_stay_known_until_cleared():

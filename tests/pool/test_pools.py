@@ -46,6 +46,16 @@ def test_a_graph_of_tasks_gives_the_same_numbers_everywhere(pool):
     assert pool.next_result() is None  # nothing left: no waiting
 
 
+def test_a_task_starts_after_those_that_it_names(pool):
+    first = [task(1, "sleep", {"seconds": 0.2}), task(2, "sleep", {"seconds": 0.05})]
+    pool.submit([task(3, after=(1, 2)), *first, task(4, inputs={"a": Output(3, "array")}, after=(2,))])
+    found = results(pool, 4)
+    assert found[3].start >= max(found[1].end, found[2].end)
+    assert found[4].start >= found[3].end
+    pool.submit([task(5, after=(1, 3))])  # both finished long ago
+    assert set(results(pool, 1)) == {5}
+
+
 def test_a_rollout_is_the_same_everywhere(pool):
     found = problem("InvertedPendulum-v5")
     spec = PolicySpec((found.observation_size, 8, found.action_size), "tanh", found.action_low, found.action_high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 import pytest
@@ -45,6 +46,16 @@ def test_the_critic_has_its_own_processor_and_evaluations_need_none():
         ])  # fmt: skip
         first, last = [(6, 0, 1, 2), (1, 0, 4, 0), (2, 0, 10, 1)], [(4, 10, 15, 0), (3, 10, 20, 1), (5, 0, 100, 2)]
         assert times(pool) == first + last
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
+    with SimulatedPool(create(processes), 2, COSTS) as pool:
+        first = [work(1, [3]), work(2, critic=1, priority=Priority.CRITIC)]
+        pool.submit([*first, dataclasses.replace(work(3, [1]), after=(1, 2)), work(4, [4])])
+        assert times(pool) == [(1, 0, 3, 0), (4, 0, 4, 1), (2, 0, 10, 2), (3, 10, 11, 0)]
+        pool.submit([dataclasses.replace(work(5, [1]), after=(1, 3))])
+        assert times(pool) == [(5, 11, 12, 0)]
 
 
 def test_the_overhead_and_the_other_costs_add_up():

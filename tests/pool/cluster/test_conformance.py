@@ -44,3 +44,10 @@ def test_two_nodes_give_the_rows_of_one_process(algo, serial, runner, tmp_path):
     cell = make_cell(algo, tmp_path)
     assert runner.run(cell) == "done"
     assert all_rows(cell.directory) == serial(algo)
+
+
+def test_tasks_wait_for_others_on_two_nodes_too(runner, tmp_path):
+    here, there = (make_cell("p-cem-rl", tmp_path / name, settings={"barriers": True}) for name in ("here", "there"))
+    assert run(here) == 0
+    assert runner.run(there) == "done"
+    assert all_rows(there.directory) == all_rows(here.directory)
