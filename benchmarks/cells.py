@@ -43,12 +43,9 @@ class Tasks:
 
     @property
     def warm(self) -> float:
-        """When every process had loaded torch and done its first gradient task; 0 where there are none."""
-        if not self.gradient.any():
-            return 0.0
-        return max(
-            float(self.end[self.gradient & (self.process == process)].min()) for process in range(self.processes)
-        )
+        """When every process that has gradient tasks had loaded torch and done the first; 0 where there are none."""
+        of_each = (self.gradient & (self.process == process) for process in range(self.processes))
+        return float(max((self.end[mine].min() for mine in of_each if mine.any()), default=0.0))
 
     @property
     def seconds_per_step(self) -> float:
