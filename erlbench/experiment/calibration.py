@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import tomli_w
 
+from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
@@ -32,7 +33,7 @@ from erlbench.work.tasks import Task
 # What makes tasks short, so that there are some of each kind; costs per step and update are the same.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
 BLOCK = 100  # critic updates of a task
-LONGEST = 200  # steps of an episode
+LONGEST = 100  # steps of an episode
 TRIPS = 200  # empty tasks
 ROUNDS = 30  # of the reweighted fit
 Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
@@ -75,7 +76,15 @@ def _tasks_of(cell: Cell, seconds: float, count: int, device: str) -> list[Count
         ready = threading.Barrier(count)
         for _ in threads.map(lambda one: _run_for(one, seconds, device, ready), cells):
             pass
-        return [task for one in cells for task in _read(one.directory)]
+        tasks = [task for one in cells for task in _read(one.directory)]
+    listed = registry.entry(cell.algo)
+    for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
+        if expected and not any(task[place] for task in tasks):
+            raise UsageError(
+                f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
+                "actor; take more --seconds"
+            )
+    return tasks
 
 
 def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) -> None:
@@ -95,7 +104,9 @@ def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) 
         pass  # the time is over
     finally:
         timer.cancel()
-        if run is not None:
+        if run is None:
+            ready.abort()  # the others need not wait
+        else:
             run.close()
         runner.close()
         directory.release()

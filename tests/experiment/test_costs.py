@@ -104,3 +104,10 @@ def test_a_calibration_finds_what_a_step_sleeps_and_no_crowding_where_nobody_com
     assert 20 * found.timestep + found.overhead >= 20 * 2e-3
     assert 1.0 <= found.crowding < 2.0
     assert found.cores >= 1
+
+
+@pytest.mark.slow
+def test_a_calibration_without_gradient_steps_is_refused(tmp_path):
+    """Such costs would make every update free."""
+    with pytest.raises(UsageError, match="take more --seconds"):
+        calibrate(make_cell("cem-rl", tmp_path, env="HalfCheetah-v5", steps=10**6), 0.1)
