@@ -76,7 +76,7 @@ def _collect(part: Part, futures: list[Future[Outcome]], asked: argparse.Namespa
         if outcome.failure:
             failures += 1
             again = f"--only {part.name} --seed {asked.seed} --trial {outcome.number}"
-            text = outcome.failure if asked.trial is not None else outcome.failure.strip().splitlines()[-1]
+            text = outcome.failure if asked.trial is not None else outcome.failure[-1500:]
             print(f"FAILED {again}: {text}", flush=True)
     seconds = counts.pop("seconds", 0)
     facts = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
