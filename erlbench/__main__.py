@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
+from typing import NoReturn
 
 from erlbench.threads import limit_threads
 
@@ -19,7 +21,10 @@ def main() -> None:
     _find_modules_here()
     from erlbench.cli import cli
 
-    cli(prog_name="erlbench")
+    try:
+        cli(prog_name="erlbench")
+    except SystemExit as end:
+        _end(end.code)
 
 
 def _leave(number: int, frame: object) -> None:
@@ -30,6 +35,20 @@ def _leave(number: int, frame: object) -> None:
     with suppress(OSError):
         os.write(2, b"erlbench: interrupted\n")
     os._exit(130)
+
+
+def _end(code: str | int | None) -> NoReturn:
+    """Exit; a signal that comes from here on changes nothing, as all is saved.
+
+    Where the thread of a cell is left, in a step of an environment that does not end, Python would wait for it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if any(thread.name.startswith("erlbench-job") for thread in threading.enumerate()):
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code if isinstance(code, int) else 1)
+    sys.exit(code)
 
 
 def _find_modules_here() -> None:

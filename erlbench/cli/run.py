@@ -153,7 +153,7 @@ def run(**given: Any) -> None:
         return
     if asked.launcher is not None:
         click.get_current_context().exit(_launch(cells, options, asked))
-    from erlbench.running.runner import leave, run_cells
+    from erlbench.running.runner import run_cells
 
     if len(cells) > 1 and not asked.quiet:
         estimates = _estimates(cells, options)
@@ -161,7 +161,7 @@ def run(**given: Any) -> None:
         _tell(
             f"{len(cells)} runs, about {wall} on a machine with nothing else to do (right within a factor of two or so)"
         )
-    leave(run_cells(cells, options))
+    click.get_current_context().exit(run_cells(cells, options))
 
 
 def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:

@@ -26,7 +26,8 @@ from erlbench.files import reason
 from erlbench.pool import create
 from erlbench.running import progress
 from erlbench.running.results import RunDirectory
-from erlbench.running.runner import Run, Runner
+from erlbench.running.run import Run
+from erlbench.running.runner import Runner
 from erlbench.threads import cores
 from erlbench.work.tasks import Task
 

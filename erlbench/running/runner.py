@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
-import signal
-import sys
 import threading
 import time
 import traceback
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
-from erlbench.envs.registry import Problem, problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
-from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
-from erlbench.experiment.plan import plan_hash
+from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.experiment.pool_kind import LOCAL
-from erlbench.pool import Pool, PoolOptions, ProcessPool, SerialPool, SimulatedPool, make
+from erlbench.pool import Pool, PoolOptions, SerialPool, make
 from erlbench.pool.registry import connected
 from erlbench.running import extension, machine, progress, signals
-from erlbench.running.driver import BEGINS, WAITS, Driver, Options
+from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
-from erlbench.running.recorder import Recorder
-from erlbench.running.remaining import Job, Reading
+from erlbench.running.remaining import Job
 from erlbench.running.results import RunDirectory
+from erlbench.running.run import DONE, FAILED, INTERRUPTED, Run
 from erlbench.work import kernel
-from erlbench.work.replay import Replay
-from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
-from erlbench.work.store import Store
 
-DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 JOB = "erlbench-job"  # how the threads of cells are called
-REFRESH = 0.25  # seconds between two readings of a cell
 GRACE = 0.4  # seconds that a run that begins has to come to its end
-STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
 
 
 def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event | None = None) -> int:
@@ -277,20 +263,6 @@ class Runner:
         return pool
 
 
-def leave(code: int) -> NoReturn:
-    """End the process, at once where threads were abandoned: Python would wait for them.
-
-    A signal that comes from here on changes nothing: all is saved.
-    """
-    for number in signals.STOPPING:
-        signal.signal(number, signal.SIG_IGN)
-    if any(thread.name.startswith(JOB) for thread in threading.enumerate()):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
-
-
 def processes_for(cell: Cell, options: RunOptions) -> int | None:
     """The processes that a cell gets: its job's share, and no more than a synchronous algorithm has work for.
 
@@ -306,140 +278,3 @@ def processes_for(cell: Cell, options: RunOptions) -> int | None:
     if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
         wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
     return wanted
-
-
-def _gradient_workers(cell: Cell, processes: int) -> int:
-    """The gradient workers that a cell will need: one for each of its individuals, and one for the critic.
-
-    None where the run ends before its gradient steps begin.
-    """
-    warmup = getattr(cell.settings, "start_timesteps", 0) or 0
-    if not registry.entry(cell.algo).critic_updates or warmup >= cell.total_timesteps:
-        return 0
-    return min(max(1, processes), cell.workers + 1)
-
-
-def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
-    """The pool for evaluations beside the training; none in simulated time or without processes."""
-    if cell.evaluate != "during" or cell.simulated_time or not pool.processes:
-        return None
-    return ProcessPool(
-        1, "cpu", options.task_timeout, pool.store, one_core=True, idle=True, worker_memory=options.worker_memory
-    )
-
-
-class Run:
-    """One cell while it runs: its algorithm, driver and files."""
-
-    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, runner: Runner) -> None:
-        self.cell = cell
-        self.directory = directory
-        self.runner = runner
-        task = problem(cell.env, cell.env_settings)
-        self.replay = _replay(directory.path / "replay", task, pool.store)
-        context = Context(
-            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
-        )
-        algorithm = registry.find(cell.algo)(cell.settings, context)
-        self.pool: Pool = pool
-        if cell.simulated_time:
-            self.pool = SimulatedPool(
-                pool, cell.processors, cell.costs.on(cell.processors), cell.simulated_critic == SHARED
-            )
-        directory.write_config(cell.config())
-        self.recorder = Recorder(directory.path, cell.env)
-        options = Options(
-            cell.eval_freq,
-            cell.eval_episodes,
-            cell.final_episodes,
-            runner.options.checkpoint_every,
-            _gradient_workers(cell, pool.processes),
-            registry.entry(cell.algo).modules,
-            extension.keeps_end(cell, directory, runner.options.save_replay),
-        )
-        self.aside = _aside(cell, pool, runner.options)
-        self.driver = Driver(
-            algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch, self.aside
-        )
-        self._read = self._written = 0.0
-        start = {
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "pool": runner.options.pool,
-            "processes": pool.processes,
-            "jobs": runner.options.jobs,
-            "one_core": runner.options.one_core or self.cell.one_core,
-            "device": runner.options.device,
-            "threads_per_process": 1,
-            "arithmetic": kernel.name(runner._machine, registry.learns(self.cell.algo)),
-            **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
-            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
-        }
-        directory.add_start(runner._machine, start)
-        self._write_status("running", "")
-
-    def _watch(self, driver: Driver) -> None:
-        now = time.monotonic()
-        if now - self._read < REFRESH:
-            return
-        self._read = now
-        for warning in driver.warnings:
-            self.runner.display.message(f"{self.cell.label}: {warning}")
-        driver.warnings.clear()
-        counters = driver.algorithm.counters
-        reading = Reading(
-            counters.timesteps,
-            self.cell.total_timesteps,
-            driver.last_return,
-            len(self.pool.running()),
-            max(1, self.pool.processes),
-            counters.generation,
-            self.cell.total_generations,
-        )
-        self.runner.display.update(self.cell.label, reading)
-        if now - self._written >= STATUS_EVERY:
-            self._write_status("running", "")
-
-    def finish(self) -> None:
-        """Say that the run is done, for good once this returns."""
-        self.directory.amend_meta(device=self.pool.device)
-        self._write_status(DONE, "", files=self.driver.sums)
-
-    def end(self, status: str, message: str) -> str:
-        """Write how the run ended; that even this cannot be written must not hide the reason."""
-        with contextlib.suppress(OSError, CellError):
-            self.directory.amend_meta(device=self.pool.device)
-            self._write_status(status, message)
-        return status
-
-    def save_for(self) -> None:
-        """Save in place of the run's own thread, which waits for a task."""
-        self.driver.save()
-        self.end(INTERRUPTED, "")
-
-    def close(self) -> None:
-        """Close the files."""
-        if self.aside is not None:
-            self.aside.close()
-        self.recorder.close()
-        self.replay.close()
-
-    def _write_status(self, status: str, message: str, **more: Any) -> None:
-        driver = self.driver
-        self._written = time.monotonic()
-        self.directory.write_status(
-            status=status,
-            message=message,
-            timesteps=driver.algorithm.counters.timesteps,
-            total_timesteps=self.cell.total_timesteps,
-            train_time_s=driver.clock.train,
-            total_time_s=driver.clock.total,
-            return_mean=driver.last_return,
-            **more,
-        )
-
-
-def _replay(home: Path, problem: Problem, store: Store) -> Replay:
-    """The replay in the run directory, or on the node's own disk where there is one."""
-    sizes = problem.observation_size, problem.action_size
-    scratch = scratch_folder()
-    return ScratchReplay(home, scratch, *sizes, store) if scratch else Replay(home, *sizes, store)

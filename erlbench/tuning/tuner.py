@@ -20,7 +20,8 @@ from erlbench.experiment.settings import plain, resolve
 from erlbench.running.progress import Quiet
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
-from erlbench.running.runner import DONE, INTERRUPTED, Runner
+from erlbench.running.run import DONE, INTERRUPTED
+from erlbench.running.runner import Runner
 from erlbench.tuning.space import Range
 
 STORAGE, BEST = "optuna.db", "best.toml"
