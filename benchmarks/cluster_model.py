@@ -67,6 +67,8 @@ def main(figure: Path | None) -> None:
 
 
 def _draw(path: Path, grid: np.ndarray, per_task: float, per_call: float, found: list[tuple[int, int, Slept]]) -> None:
+    from matplotlib.ticker import FuncFormatter
+
     with style.new_figure(style.WIDTH, 3.0) as drawing:
         axes = drawing.subplots()
         for index, seconds in enumerate(EPISODES):
@@ -74,10 +76,18 @@ def _draw(path: Path, grid: np.ndarray, per_task: float, per_call: float, found:
             axes.plot(grid, share(grid, seconds, per_task, per_call), label=f"episodes of {seconds:g} s", **look)
         for nodes, marker in zip(NODES, "ovs"):
             points = [(workers, one.cpu / one.seconds) for number, workers, one in found if number == nodes]
-            axes.plot(*zip(*points), marker, color=style.GREY, markersize=4, label=f"{MEAN:g} s on {nodes}, measured")
+            axes.plot(
+                *zip(*points),
+                marker,
+                color=style.GREY,
+                markersize=4,
+                label=f"{MEAN:g} s on {nodes} node{'s' * (nodes > 1)}, measured",
+            )
         axes.axhline(1.0, color=style.GREY, linestyle="--", linewidth=1.0)
         axes.set(xscale="log", yscale="log", xlabel=f"workers ({CORES} a node)", ylabel="driver: share of one core")
         axes.set(ylim=(1e-3, 10), xlim=(10, 1e5))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.15g}"))
         axes.legend(fontsize=7)
         style.save(drawing, path.with_suffix(""), (path.suffix[1:],))
 
