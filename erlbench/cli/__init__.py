@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import sys
 import tempfile
+import textwrap
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -33,8 +35,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "compare": "Set folders of results side by side, cell by cell.",
         "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
-    },
-    "Time": {
         "calibrate": "Measure what the tasks of a cell cost on this machine.",
         "forecast": "Minutes per million steps of a cell on any number of processes.",
     },
@@ -44,6 +44,14 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+
+
+def tell(text: str) -> None:
+    """Print a message to standard error; a terminal gets lines that end between words."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(text, err=True)
 
 
 class Commands(click.Group):
@@ -72,7 +80,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ErlbenchError as error:
-            click.echo(f"erlbench: {printable(str(error))}", err=True)
+            tell(f"erlbench: {printable(str(error))}")
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)

@@ -222,8 +222,10 @@ def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
 
 def _tell(line: str) -> None:
     """Print to standard error; nobody may be reading it any more, and that fails no training."""
+    from erlbench.cli import tell
+
     with contextlib.suppress(OSError):
-        click.echo(line, err=True)
+        tell(line)
 
 
 def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:

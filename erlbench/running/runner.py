@@ -177,7 +177,8 @@ class Runner:
             if not extension.pending(status, cell):
                 self.display.finished(cell.label, f"already done in {directory.path}")
                 return DONE
-            self.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
+            if self.options.verbosity >= 0:
+                self.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
         begun = directory.has_checkpoint() or (status and directory.has_training_end())
         if directory.has_rows() and not begun:
             self.display.failed(
