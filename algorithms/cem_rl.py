@@ -19,7 +19,6 @@ from erlbench.experiment.settings import setting
 from erlbench.policy import PolicySpec
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
-AES_CODE = "AES-RL, public code"
 MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},

@@ -16,7 +16,7 @@ from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 CEM_RL = "CEM-RL, public code"
-TD3 = "TD3"
+TD3_PAPER = "TD3"
 NOISE = (
     "TD3; CEM-RL's and AES-RL's public codes add it to the action as it is, without scaling it by the action's bound"
 )
@@ -44,8 +44,8 @@ class ActorCriticSettings:
     critic_learning_rate: float = setting(1e-3, "Adam's step size for the critics", CEM_RL, minimum=0)
     batch_size: int = setting(100, "transitions per gradient step", CEM_RL, minimum=1)
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CEM_RL, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", TD3, minimum=0, maximum=1)
-    tau: float = setting(0.005, "step of the target critics towards the critics", TD3, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor gamma", TD3_PAPER, minimum=0, maximum=1)
+    tau: float = setting(0.005, "step of the target critics towards the critics", TD3_PAPER, minimum=0, maximum=1)
     target_noise: float = setting(
         0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2), minimum=0
     )

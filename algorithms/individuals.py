@@ -20,7 +20,7 @@ OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"
 START_STATES = ("fresh", "generation", "fixed")
 
 
-class Actor(Protocol):
+class NetworkSettings(Protocol):
     """Settings of a network."""
 
     @property
@@ -58,7 +58,7 @@ class FitnessSettings:
     )
 
 
-def policy_of(problem: Problem, settings: Actor, normalisation: bool = False) -> PolicySpec:
+def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool = False) -> PolicySpec:
     """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say, or what SAC can train.
 
     Discrete actions are the argmax of as many outputs, which are squashed for gradients only. Where nothing is
@@ -85,7 +85,7 @@ def policy_of(problem: Problem, settings: Actor, normalisation: bool = False) ->
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
 
 
-def initial_mean(policy: PolicySpec, settings: Actor, key: Key) -> np.ndarray:
+def initial_mean(policy: PolicySpec, settings: NetworkSettings, key: Key) -> np.ndarray:
     """Where a search starts, float32 `(policy.size,)`."""
     return initial_policy(policy, key, settings.initialisation if isinstance(settings, PolicySettings) else "pytorch")
 

@@ -64,7 +64,7 @@ class MultiActorTD3Settings:
 
 
 @dataclass
-class Actor:
+class ActorState:
     """One actor of the group."""
 
     learner: ArrayRef  # `(4, policy.size)`: online, target, Adam's moments
@@ -77,7 +77,7 @@ class Actor:
 class MultiActorTD3State:
     """Everything multi-actor TD3 needs to go on."""
 
-    actors: list[Actor]
+    actors: list[ActorState]
     critic: ArrayRef  # see algorithms.critic
     critic_updates: int = 0  # those in flight included
     best: int = 0  # the actor with the best episode of the last complete round
@@ -101,10 +101,10 @@ class MultiActorTD3(Algorithm):
         critic = initial_critic(self._critic, self.key(Purpose.PARAMETERS, 1))
         self.state = MultiActorTD3State([self._actor(index) for index in range(settings.actors)], self.share(critic))
 
-    def _actor(self, index: int) -> Actor:
+    def _actor(self, index: int) -> ActorState:
         learner = np.zeros((4, self._policy.size), np.float32)
         learner[:2] = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS, 0, index))
-        return Actor(self.share(learner), self.share(learner[0]))
+        return ActorState(self.share(learner), self.share(learner[0]))
 
     @classmethod
     def depends_on_budget(cls, settings: MultiActorTD3Settings) -> str:
@@ -156,7 +156,7 @@ class MultiActorTD3(Algorithm):
             critic = tasks[-1].output("critic")
         return tasks
 
-    def _block(self, index: int, actor: Actor, critic: Input, updates: int) -> Task:
+    def _block(self, index: int, actor: ActorState, critic: Input, updates: int) -> Task:
         """`updates` TD3 updates of one actor and the critic."""
         settings, made = self.settings, self.state.critic_updates
         values = Updates(update_of(settings, self._policy, self._critic), updates, made, actor.updates)

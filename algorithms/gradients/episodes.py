@@ -16,7 +16,7 @@ from erlbench.algorithms.gradients.learners.td3 import TD3
 from erlbench.algorithms.gradients.programs.program import Executor
 from erlbench.algorithms.gradients.updates import check, learner_of, make_updates
 from erlbench.algorithms.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
-from erlbench.work.exploration import Noise
+from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import transitions
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
@@ -42,7 +42,7 @@ def train_td3(settings: Episodes[TD3Update], inputs: Mapping[str, Any], key: Key
 def train_ddpg(settings: Episodes[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: episodes with updates of DDPG; inputs and outcome as `_train` has them."""
     learner, executor = learner_of(workspace, DDPG, settings.update)
-    noise = Noise(settings.update.policy.sizes[-1], settings.noise_decay, settings.exploration_noise)
+    noise = ExplorationNoise(settings.update.policy.sizes[-1], settings.noise_decay, settings.exploration_noise)
 
     def act(observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
         action[:] = learner.acting.normalised(observation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-class Noise:
+class ExplorationNoise:
     """Exploration noise, zero before an episode: x <- (1 - theta) x + sigma N(0, I).
 
     An Ornstein-Uhlenbeck process with mean 0 in steps of time 1 (Lillicrap et al. 2016, section 7); white noise for

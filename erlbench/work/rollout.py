@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.exploration import Noise
+from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
@@ -36,7 +36,7 @@ class RolloutSettings:
     episodes: int = 1
     record: bool = False  # give the transitions, for the replay
     random_actions: bool = False  # uniform, in place of the policy's
-    action_noise: float = 0.0  # sigma of `erlbench.work.exploration.Noise`
+    action_noise: float = 0.0  # sigma of `erlbench.work.exploration.ExplorationNoise`
     noise_decay: float = 1.0  # its theta; 1: white noise
     seeds: tuple[int, ...] = ()  # of the start states, one per episode; by default they come from the task's key
     limit: int | None = None  # steps of an episode, fewer than the environment's; a truncation
@@ -106,7 +106,7 @@ def play(
     limit: int,
     seed: int,
     random: np.random.Generator | None = None,
-    noise: Noise | None = None,
+    noise: ExplorationNoise | None = None,
     random_actions: bool = False,
     mode: bool = False,
     spare: Episode | None = None,
@@ -179,7 +179,7 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
     recorded, observed = [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
-        noise = Noise(spec.sizes[-1], settings.noise_decay, sigma) if sigma else None
+        noise = ExplorationNoise(spec.sizes[-1], settings.noise_decay, sigma) if sigma else None
         over = None if contributes or settings.record else spare
         episode = play(env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over)
         values["returns"].append(episode.total)

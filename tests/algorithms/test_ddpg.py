@@ -21,7 +21,7 @@ from erlbench.algorithms.update_settings import DDPGUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, layer_slices
-from erlbench.work.exploration import Noise
+from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
@@ -142,7 +142,7 @@ def test_episodes_are_pure_and_their_noise_is_the_one_asked_for(noise, context):
 def test_noise_by_hand():
     random = generator(5)
     drawn = random.standard_normal((3, 2), dtype=np.float32)
-    noise, random = Noise(2, 0.15, 0.2), generator(5)
+    noise, random = ExplorationNoise(2, 0.15, 0.2), generator(5)
     x = np.zeros(2)
     for row in drawn:
         x = 0.85 * x + 0.2 * row

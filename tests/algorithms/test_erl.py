@@ -8,7 +8,7 @@ from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
 from erlbench.policy import layer_slices
-from erlbench.work.exploration import Noise
+from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Output
@@ -75,7 +75,7 @@ def test_the_learner_starts_and_explores_as_the_public_code_does(algorithm):
     assert np.array_equal(learner[: policy.size], learner[policy.size : 2 * policy.size])  # the target's, too
     assert np.array_equal(q[: critic.size], q[critic.size : 2 * critic.size])
     settings = ERLSettings()
-    process, random = Noise(1, settings.ou_theta, settings.exploration_noise), np.random.default_rng(0)
+    process, random = ExplorationNoise(1, settings.ou_theta, settings.exploration_noise), np.random.default_rng(0)
     noise = np.array([process.step(random)[0] for _ in range(100_000)])
     assert noise.std() == pytest.approx(0.3 * 0.2 / np.sqrt(1 - 0.85**2), rel=0.02)
     (*_, update) = [task for _ in range(2) for task in generation(algorithm, Workspace(algorithm.context.store))[0][:1]]

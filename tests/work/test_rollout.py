@@ -8,7 +8,7 @@ from erlbench.envs.catalogue import preset_of
 from erlbench.envs.registry import MUJOCO, make, problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
-from erlbench.work.exploration import Noise
+from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
 from erlbench.work.store import Store
@@ -150,7 +150,7 @@ def test_random_actions_are_uniform_and_noise_is_clipped(workspace):
     uniform = play(env, policy, 1000, 0, generator(1), random_actions=True).actions
     assert abs(uniform.mean()) < 0.03
     assert abs(uniform.std() - 1 / np.sqrt(3)) < 0.01
-    noisy = play(env, policy, 1000, 0, generator(1), noise=Noise(6, 1.0, 0.1))
+    noisy = play(env, policy, 1000, 0, generator(1), noise=ExplorationNoise(6, 1.0, 0.1))
     deterministic = np.array([policy.normalised(o).copy() for o in noisy.observations[:1000]])
     inside = np.abs(noisy.actions) < 1
     assert np.abs(noisy.actions).max() <= 1
@@ -161,7 +161,7 @@ def test_noise_of_a_linear_policy_is_in_the_environments_units_and_not_clipped(w
     task = problem("Pendulum-v1")
     spec = PolicySpec((3, 1), "tanh", task.action_low, task.action_high, squashing="linear", bias=False)
     policy = NumpyPolicy(spec, np.zeros(3, np.float32))
-    noisy = play(workspace.environment(task.env), policy, 200, 0, generator(1), noise=Noise(1, 1.0, 5.0))
+    noisy = play(workspace.environment(task.env), policy, 200, 0, generator(1), noise=ExplorationNoise(1, 1.0, 5.0))
     assert 4 < noisy.actions.std() < 6
 
 
