@@ -53,7 +53,7 @@ def measure() -> Iterator[Claim]:
             where = f"{workers} timed workers on {nodes} nodes, the same"
             yield Claim(f"{where}: busy", found.busy, 0.97)
             yield Claim(f"{where}: driver's processor time per task", 1e6 * found.cpu / found.tasks, 500.0, False, "µs")
-            yield Claim(f"{where}: tasks per call of Ray's", found.tasks / found.calls, 10.0)
+            yield Claim(f"{where}: tasks per call of Ray's", found.tasks / found.calls, 5.0)
         yield _generation(raylets, lengths, WIDE, WIDE // 10, Agent)
         yield _generation(raylets, lengths, 10 * WIDE, WIDE, Timekeeper)
 
