@@ -109,6 +109,7 @@ class Driver:
             self.pool.reset()
             raise
         except BaseException:
+            self.phase = WORKS  # so that it is waited for
             for pool in self._pools:
                 pool.reset()
             with suppress(OSError):

@@ -164,9 +164,10 @@ class Runner:
         return bool(self._abandoned) and self._abandoned >= self._runs.keys()
 
     def close(self) -> None:
-        """End all workers."""
-        for _, pool in self._pools.values():
-            pool.close()
+        """End all workers but those of abandoned threads, which still use their pool: they end with this process."""
+        for thread, (_, pool) in self._pools.items():
+            if thread not in self._abandoned:
+                pool.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()

@@ -12,6 +12,7 @@ PARTS = {
         Part("toml", "a wrong file gets one message", words.toml, 1000),
         Part("environments", "an environment that misbehaves is named", surroundings.environment, 40),
         Part("limits", "a limit of the shell is named, and the run goes on without it", surroundings.limits, 20),
+        Part("disk", "a full disk is named, and the run goes on once there is room", surroundings.disk, 10),
         Part("power", "a loss of power costs what came after the last checkpoint", power.trial, 40),
         Part("memory", "memory and open files stay as they are", memory.trial, 1),
         Part("folders", "damage to a run's folder is named and no row is computed over", damage.trial, 1000),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.campaign.trials import Trial, check, finish, start, write_config
 from tests.runs import all_rows, make_cell, run
@@ -65,3 +68,38 @@ def limits(trial: Trial) -> None:
     whole = make_cell(algo, trial.folder / "whole", steps=400, workers=10 if algo == "cem" else 0)
     check(run(whole) == 0, "the run without limits")
     check(all_rows(cell.directory) == all_rows(whole.directory), f"{what}: other rows")
+
+
+def disk(trial: Trial) -> None:
+    """A disk that is full, as root may make one: a message, exit code 1, and the same rows once there is room."""
+    size, algo = trial.random.randrange(30, 400), trial.random.choice(("cem", "td3"))
+    place = trial.folder / "results"
+    place.mkdir()
+    if os.geteuid() or _mount(f"size={size}k", place):
+        trial.counts["disks that nobody could make"] += 1
+        return
+    try:
+        cell = make_cell(algo, place, steps=400, workers=10 if algo == "cem" else 0)
+        config = write_config(cell, trial.folder / "config.toml")
+        options = ("--config", config, "--out", place, "--processes", 1, "--checkpoint-every", 0.3)
+        process = start(*options)
+        output, what = finish(process), f"{algo} on a disk of {size} KiB"
+        trial.counts[f"starts on a small disk that end with {process.returncode}"] += 1
+        check("Traceback" not in output, f"{what}: {output[-1500:]}")
+        check(
+            process.returncode == 0 or (process.returncode == 1 and "the disk is full" in output), f"{what}: {output}"
+        )
+        check(_mount("remount,size=64m", place) == 0, "the disk cannot be made larger")
+        process = start(*options)
+        output = finish(process)
+        check(process.returncode == 0, f"{what}, then on a larger one: {output[-800:]}")
+        whole = make_cell(algo, trial.folder / "whole", steps=400, workers=10 if algo == "cem" else 0)
+        check(run(whole) == 0, "the run on another disk")
+        check(all_rows(cell.directory) == all_rows(whole.directory), f"{what}: other rows")
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=False)
+
+
+def _mount(options: str, place: Path) -> int:
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode

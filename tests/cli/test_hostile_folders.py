@@ -20,7 +20,7 @@ from erlbench.running.results import POLICY
 from tests.runs import make_cell, run
 
 SECONDS = 60  # for one command: a FIFO or a device would have it wait for ever
-EVERY = 7  # attacks that a reader meets: one of so many
+EVERY = 13  # attacks that a reader meets: one of so many
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv", "episodes.csv", "tasks.csv", "train.csv", POLICY)
 CONTENTS = {
     "empty": b"",
