@@ -21,7 +21,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.work.rollout import rollout
+from erlbench.work.rollout import RolloutSettings, rollout
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
 
@@ -218,11 +218,7 @@ def test_a_linear_policy_plays(fake):
     x = np.array([0.1, 0.2, 0.3, -0.4], np.float32)
     observation = np.array([1.0, 2.0, -1.0])
     assert NumpyPolicy(spec, x).normalised(observation)[0] == pytest.approx(math.tanh(0.1 + 0.4 - 0.3 - 0.4))
-    settings = {
-        "env": env.env, "policy": spec, "episodes": 1, "record": False, "random_actions": False, "action_noise": 0.0,
-        "seeds": (),
-    }  # fmt: skip
-    outcome = rollout(settings, {"parameters": x}, (1, 2), Workspace(ours.store))
+    outcome = rollout(RolloutSettings(env.env, spec), {"parameters": x}, (1, 2), Workspace(ours.store))
     assert outcome.values["lengths"] == [200]
 
 
