@@ -206,8 +206,8 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         if driver.recorder.tasks.state()["length"] // 256 > len(saved):
             driver.save()
 
-    def checked(folder, payload, arrays):
-        path = save_checkpoint(folder, payload, arrays)
+    def checked(folder, payload, arrays, keep):
+        path = save_checkpoint(folder, payload, arrays, keep)
         collected, again = dict(arrays), dict(arrays)
         text = encode(payload, collected)
         found, loaded = load_checkpoint(path)
