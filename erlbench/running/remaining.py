@@ -17,6 +17,7 @@ class Job:
     label: str
     kind: tuple[str, str]  # cells of one kind, such as the seeds of one algorithm on one environment, go equally fast
     timesteps: int
+    estimate: float = 1.0  # seconds that the cell may take, right up to a factor that all cells share
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,15 @@ class Remaining:
     def all(self) -> float | None:
         """Seconds until all cells have ended; None while no cell's rate is known.
 
-        A kind that has not run yet is taken to be as fast as the average of those that have.
+        A kind that has not run yet takes its estimate, times the mean factor by which the others missed theirs.
         """
         if not self._rates:
             return None
-        average = sum(self._rates.values()) / len(self._rates)
+        kinds = {job.kind: job for job in self.jobs.values()}
+        known = {kind: kinds[kind].timesteps / rate for kind, rate in self._rates.items()}
+        factor = sum(seconds / kinds[kind].estimate for kind, seconds in known.items()) / len(known)
         waiting = (job for label, job in self.jobs.items() if label not in self._ended and label not in self._running)
-        seconds = [_seconds(job.timesteps, self._rates.get(job.kind, average)) or 0.0 for job in waiting]
+        seconds = [known.get(job.kind, factor * job.estimate) for job in waiting]
         running = [self.of(cell)[1] or 0.0 for cell in self._running]
         everything = list(chain(running, seconds))
         return max(sum(everything) / self._at_once, max(everything, default=0.0))

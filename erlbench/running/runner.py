@@ -13,8 +13,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from erlbench.algorithms import registry
+from erlbench.envs.registry import problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
+from erlbench.experiment.estimate import estimate
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make
 from erlbench.pool.registry import connected
@@ -40,7 +42,7 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
     prepare(cells, options)
-    jobs = [Job(cell.label, (cell.name, cell.env), cell.total_timesteps) for cell in cells]
+    jobs = [_job(cell, options) for cell in cells]
     display = progress.create(options.verbosity, jobs, options.jobs)
     runner = Runner(options, display, stop)
     try:
@@ -59,6 +61,11 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
+
+
+def _job(cell: Cell, options: RunOptions) -> Job:
+    needs = estimate(cell, problem(cell.env, cell.env_settings), processes_for(cell, options) or 1)
+    return Job(cell.label, (cell.name, cell.env), cell.total_timesteps, needs.seconds)
 
 
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:

@@ -57,6 +57,14 @@ def test_cells_that_wait_take_the_rate_of_their_kind():
     assert remaining.all() == pytest.approx(max((10 + 20 + 20 + 1000) / 2, 1000))
 
 
+def test_a_kind_that_has_not_run_takes_its_estimate_as_far_as_estimates_hold():
+    """What ran took twice its estimate, so the other will; its budget in steps says nothing."""
+    remaining = Remaining([Job("cem, 0", ("cem", "H"), 1000, 50.0), Job("esac, 0", ("esac", "H"), 300_000, 20.0)])
+    for time, steps in [(0.0, 0), (10.0, 100)]:
+        remaining.update("cem, 0", reading(steps), time)
+    assert remaining.all() == pytest.approx(90 + 2 * 20)
+
+
 def test_no_line_is_wider_than_the_terminal():
     label = "cem@no-extra-division on LunarLanderContinuous-v3 with a very long name, seed 10"
     screen = Console(file=io.StringIO(), width=80, force_terminal=True)
