@@ -149,6 +149,8 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
         return None
     for name in (*FILES, *LATER):  # of which some are read when there is no leaving out any more
+        if (path / name).is_dir():
+            raise files.Unusable(f"{name} is a folder")
         with contextlib.suppress(OSError):
             files.read_bytes(path / name, first=0)
     config = _read(path / "config.toml", warn)
