@@ -107,7 +107,7 @@ class _Report:
                 f"the report cannot be written to {self.out}: {reason}; choose another folder by --out"
             ) from error
         if left_out := sum(isinstance(warning, LeftOut) for warning in self._warnings):
-            raise ErlbenchError(f"{index} is written, but {left_out} folders are left out of it; see the lines above")
+            raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
         return index
 
 

@@ -84,7 +84,7 @@ def test_a_folder_that_no_run_wrote_is_left_out_by_name(tmp_path, bad):
     hostile = make_run(tmp_path / "results", "Hopper-v5", "td3", 3, [1.0, 2.0])
     bad(hostile)
     warnings: list[str] = []
-    with pytest.raises(ErlbenchError, match="is written, but 1 folders are left out of it") as caught:
+    with pytest.raises(ErlbenchError, match="is written; folders left out of it: 1;") as caught:
         build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
     assert caught.value.exit_code == 1
     (line,) = [warning for warning in warnings if "left out: " in warning]
