@@ -23,7 +23,7 @@ def command(
     """Measure what the tasks of a cell cost on this machine: step, critic update, actor update, and a task's overhead.
 
     The machine should be quiet. The costs are those of one process that uses one core, alone; `crowding` is the factor
-    by which they grow while all cores work.
+    by which they grow while all cores work, `update` the driver's work between two generations.
 
     \b
     Examples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tempfile
 import threading
 import time
@@ -56,13 +57,14 @@ def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
         eval_freq=10**12,
         simulated_time=False,
     )
-    alone, count = _tasks_of(short, seconds, 1, device), cores()
+    (alone, pauses), count, trip = _tasks_of(short, seconds, 1, device), cores(), dispatch_seconds()
     costs = fit(alone, f"erlbench calibrate, {cell.name} on {cell.env}")
     crowding = 1.0
     if count > 1:
-        crowded = fit(_tasks_of(short, seconds, count, device), costs.source)
+        crowded = fit(_tasks_of(short, seconds, count, device)[0], costs.source)
         crowding = max(1.0, _total(crowded, alone) / _total(costs, alone))
-    return dataclasses.replace(costs, overhead=costs.overhead + dispatch_seconds(), crowding=crowding, cores=count)
+    update = max(0.0, _usual(pauses) - trip)
+    return dataclasses.replace(costs, overhead=costs.overhead + trip, crowding=crowding, cores=count, update=update)
 
 
 def _total(costs: Costs, tasks: list[Counted]) -> float:
@@ -70,14 +72,20 @@ def _total(costs: Costs, tasks: list[Counted]) -> float:
     return sum(costs.seconds(*counts) for _, *counts in tasks)
 
 
-def _tasks_of(cell: Cell, seconds: float, count: int, device: str) -> list[Counted]:
-    """The tasks of so many seeds of `cell` that run at the same time, in a process each."""
+def _usual(pauses: Sequence[float]) -> float:
+    """The mean without the longest tenth, in which something else ran; 0 without any."""
+    return float(np.mean(sorted(pauses)[: math.ceil(0.9 * len(pauses))])) if pauses else 0.0
+
+
+def _tasks_of(cell: Cell, seconds: float, count: int, device: str) -> tuple[list[Counted], list[float]]:
+    """The tasks of so many seeds of `cell` that run at the same time, in a process each, and the driver's pauses."""
     with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder, ThreadPoolExecutor(count) as threads:
         cells = [dataclasses.replace(cell, seed=seed, out=Path(folder)) for seed in range(count)]
         ready = threading.Barrier(count)
         for _ in threads.map(lambda one: _run_for(one, seconds, device, ready), cells):
             pass
         tasks = [task for one in cells for task in _read(one.directory)]
+        pauses = [pause for one in cells for pause in _pauses(one.directory)]
     listed = registry.entry(cell.algo)
     for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
         if expected and not any(task[place] for task in tasks):
@@ -85,7 +93,7 @@ def _tasks_of(cell: Cell, seconds: float, count: int, device: str) -> list[Count
                 f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
                 "actor; take more --seconds"
             )
-    return tasks
+    return tasks, pauses
 
 
 def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) -> None:
@@ -133,6 +141,19 @@ def _read(folder: Path) -> list[Counted]:
     if not np.isfinite(tasks).all():
         raise UsageError(f"{path} cannot be read as the tasks of a run: it holds numbers that are not finite")
     return tasks
+
+
+def _pauses(folder: Path) -> list[float]:
+    """Seconds from the end of all tasks to the start of one that was asked for after it, in a run with one process."""
+    names = ("start_s", "end_s", "ready_s")
+    rows = [tuple(float(row[name]) for name in names) for row in read_rows(folder / "tasks.csv")
+            if row["kind"] != "evaluation"]  # fmt: skip
+    found, ended = [], math.inf
+    for start, end, ready in sorted(rows):
+        if ready > ended:  # a task that only waited for another one became ready when that one ended
+            found.append(start - ended)
+        ended = end if ended == math.inf else max(ended, end)
+    return found
 
 
 def dispatch_seconds() -> float:

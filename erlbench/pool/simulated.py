@@ -32,7 +32,11 @@ class Start:
 
 
 class Costs(Protocol):
-    """How long tasks take."""
+    """How long tasks take, and the driver between two generations."""
+
+    @property
+    def update(self) -> float:
+        """Seconds of the driver from the last result of all tasks to the next ones."""
 
     def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
         """A task that did so much."""
@@ -58,6 +62,7 @@ class SimulatedPool:
         self._running: dict[int, Start] = {}
         self._done: dict[int, Result] = {}  # physically finished, not yet delivered
         self._resumed: dict[int, tuple[float, int]] = {}  # task -> its start before an interruption
+        self._again = False  # whether the tasks that come next were submitted before an interruption
 
     @property
     def device(self) -> str:
@@ -69,6 +74,9 @@ class SimulatedPool:
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
+        if self._idle() and not self._again and any(lane(task) != EVALUATION for task in tasks):
+            self._now += self.costs.update
+        self._again = False
         self._queue.add(tasks)
         self.inner.submit(tasks)
         self._start(EVALUATION)
@@ -93,8 +101,7 @@ class SimulatedPool:
 
     def running(self) -> Mapping[int, Task]:
         """Virtual processor -> task; evaluations are named only when there is nothing else to do."""
-        training = len(self._queue) > self._queue.unfinished(EVALUATION)
-        starts = [start for start in self._running.values() if (lane(start.task) == EVALUATION) != training]
+        starts = [start for start in self._running.values() if (lane(start.task) == EVALUATION) == self._idle()]
         return {start.processor: start.task for start in starts}
 
     def events(self) -> list[PoolEvent]:
@@ -108,12 +115,13 @@ class SimulatedPool:
         """The virtual moment, and the tasks under way: `[task, start, processor]` each."""
         running = [[start.task.id, start.time, start.processor] for start in self._running.values()]
         running += [[task_id, *start] for task_id, start in self._resumed.items()]
-        return {"now": self._now, "running": running}
+        return {"now": self._now, "running": running, "idle": self._idle()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`; the tasks that were under way are to be submitted next and then finish as they had."""
         self.reset()
         self._now = state["now"]
+        self._again = not state["idle"]
         self._resumed = {int(task_id): (start, processor) for task_id, start, processor in state["running"]}
         taken = {processor for _, processor in self._resumed.values()}
         for processors in self._free.values():
@@ -126,6 +134,7 @@ class SimulatedPool:
         self._running.clear()
         self._done.clear()
         self._resumed.clear()
+        self._again = False
         self._now = 0.0
         self._free = {ACTORS: list(range(self.workers)), CRITIC: [self.workers]}
 
@@ -140,6 +149,10 @@ class SimulatedPool:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _idle(self) -> bool:
+        """Whether no task of the training is under way or waits."""
+        return len(self._queue) == self._queue.unfinished(EVALUATION)
 
     def _start(self, waiting: str) -> None:
         """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors."""

@@ -10,7 +10,7 @@ from erlbench.experiment.calibration import calibrate, dispatch_seconds, fit, fr
 from erlbench.experiment.costs import Costs, built_in_costs, load_costs
 from tests.runs import make_cell, run
 
-TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", 1.6, 4)
+TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", 1.6, 4, 0.02)
 
 
 def tasks(rng, count=200):
@@ -34,7 +34,7 @@ def test_the_fit_finds_the_costs_although_some_tasks_were_disturbed():
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():
-    assert TRUE.on(1) == Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here")
+    assert TRUE.on(1) == Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", update=0.02)
     assert TRUE.on(3).critic_update == pytest.approx(5e-3 * 1.4)
     assert TRUE.on(4).timestep == TRUE.on(64).timestep == pytest.approx(2e-4 * 1.6)
     assert TRUE.on(4).on(4) == TRUE.on(4)

@@ -48,6 +48,26 @@ def test_the_critic_has_its_own_processor_and_evaluations_need_none():
         assert times(pool) == first + last
 
 
+def test_the_drivers_work_between_two_generations_takes_its_time():
+    """It delays what comes when all is told, and nothing else; an interruption changes nothing."""
+    with SimulatedPool(create(0), 2, replace(COSTS, update=0.5)) as pool, \
+         SimulatedPool(create(0), 2, replace(COSTS, update=0.5)) as again:  # fmt: skip
+        pool.submit([work(1, [3])])
+        pool.submit([work(2, [1])])  # beside the first: the driver's work is hidden
+        assert times(pool) == [(2, 0.5, 1.5, 1), (1, 0.5, 3.5, 0)]
+        between = pool.state()
+        pool.submit([work(3, [100], priority=Priority.EVALUATION)])  # no generation
+        pool.submit([work(4, [2])])
+        under_way = pool.state()
+        assert times(pool) == [(4, 4.0, 6.0, 0), (3, 3.5, 103.5, 3)]
+        again.restore(between)
+        again.submit([work(4, [2])])
+        assert times(again) == [(4, 4.0, 6.0, 0)]
+        again.restore(under_way)
+        again.submit([work(4, [2])])
+        assert times(again) == [(4, 4.0, 6.0, 0)]
+
+
 @pytest.mark.parametrize("processes", [0, 2])
 def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
     with SimulatedPool(create(processes), 2, COSTS) as pool:
