@@ -22,10 +22,10 @@ class Entry:
 
 
 def overview_table(comparison: Comparison) -> Table[Entry]:
-    """One row per algorithm, one column per environment and budget."""
+    """One row per algorithm, one column per environment and budget; those with the most finished runs first."""
     names = dict.fromkeys(cell.name for cell in comparison.cells if cell.exists)
     columns: list[Column[Entry]] = [Column("Algorithm", lambda row: row.name)]
-    for group in comparison.groups:
+    for group in sorted(comparison.groups, key=_finished, reverse=True):  # stable: else in the order of the page
         columns.append(
             Column(
                 comparison.group_name(group), partial(_mean, group=group),
@@ -38,6 +38,10 @@ def overview_table(comparison: Comparison) -> Table[Entry]:
         "red: one failed. A cell leads to its learning curves.",
     )
     return Table("", "All cells", columns, [Entry(name) for name in sorted(names)], remarks)
+
+
+def _finished(group: Group) -> int:
+    return sum(len(cell.done) for cell in group.cells)
 
 
 def _found(row: Entry, group: Group) -> Cell | None:
