@@ -128,7 +128,9 @@ def cell_times(cell: Cell, warn: Warn) -> Times:
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
-    columns = read_columns(run.path / "train.csv", COLUMNS, warn)
+    path = run.path / "train.csv"
+    began = not path.is_file() or path.stat().st_size > 0  # an empty file: no generation has ended, nothing is wrong
+    columns = read_columns(path, COLUMNS, warn) if began else None
     if columns is None:  # the evaluations are coarser, but hold the same
         e = run.evaluations
         return minutes_per_million_after(e.timesteps, e.train_time_s, e.critic_updates)

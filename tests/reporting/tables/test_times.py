@@ -100,3 +100,6 @@ def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
     table = times_table(comparison, load_published(), warnings.append)
     assert table.records[0]["after_warmup_min_per_million"] == pytest.approx(1000)
     assert "train.csv" in warnings[0]
+    (path / "train.csv").write_text("")  # no generation has ended: nothing is wrong
+    table = times_table(comparison, load_published(), pytest.fail)
+    assert table.records[0]["after_warmup_min_per_million"] == pytest.approx(1000)
