@@ -51,9 +51,12 @@ def build(
     runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
     comparisons = [page for study in studies.values() for page in compare(study, runs, profile, report.collect)]
+    whole = everything(runs)
+    if comparisons and all(page.profile == SMOKE for page in comparisons):
+        whole = without_judgement(whole)
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
     plans = [table for folder in results if (table := plan_table(folder, runs)) is not None]
-    return report.write([*comparisons, everything(runs)], runs, *plans, reference=reference)
+    return report.write([*comparisons, whole], runs, *plans, reference=reference)
 
 
 def build_comparison(

@@ -35,6 +35,7 @@ class Cell:
     nominal: bool = False  # its budget counts one episode per generation
     own_timesteps: int = 0  # its budget where it has another one than its group
     metric: str = "final"  # of `METRICS`
+    judged: bool = True  # False: its scores mean nothing, so nothing stands beside them
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -299,9 +300,9 @@ def judged(comparison: Comparison, options: Options) -> Comparison:
 
 
 def without_judgement(comparison: Comparison) -> Comparison:
-    """The comparison without baseline and published numbers, for runs whose scores mean nothing."""
+    """The comparison without baseline, published numbers and reference runs, for runs whose scores mean nothing."""
     groups = tuple(
-        replace(group, cells=tuple(replace(cell, published="") for cell in group.cells if cell.exists))
+        replace(group, cells=tuple(replace(cell, published="", judged=False) for cell in group.cells if cell.exists))
         for group in comparison.groups
     )
     return replace(comparison, groups=groups, baseline="")

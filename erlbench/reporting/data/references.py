@@ -69,8 +69,10 @@ class References:
     def of(self, cell: Cell) -> list[ReferenceRuns]:
         """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
 
-        One entry for each source, the one that tells most first.
+        One entry for each source, the one that tells most first; none for a cell that is not judged.
         """
+        if not cell.judged:
+            return []
         names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
         return [one for one in self.sets if one.algorithm in names and same_task(cell.env, one.env)]
 

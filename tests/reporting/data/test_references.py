@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
 from erlbench.reporting.data.runs import find_runs
@@ -118,4 +118,12 @@ def test_other_algorithms_and_tasks_have_none(tmp_path, references):
     page = everything(find_runs([tmp_path], pytest.fail))
     assert references_table(page, references) is None
     caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", Options()))
+    assert "reference runs" not in caption
+
+
+def test_nothing_stands_beside_scores_that_mean_nothing(td3, references, tmp_path):
+    smoke = without_judgement(td3)
+    assert references_table(smoke, references) is None
+    assert "Reference runs" not in scores_table(smoke, load_published()).header
+    caption = " ".join(draw_curves(smoke, smoke.groups[0], load_published(), tmp_path / "curves", Options()))
     assert "reference runs" not in caption
