@@ -110,8 +110,9 @@ class Queue:
             self._unfinished[task.id] = task
             self._lanes[self._lane(task)] += 1
         for task in tasks:
-            for other in needed(task) - self._outputs.keys() - self._unfinished.keys():
-                raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
+            for other in needed(task):
+                if other not in self._outputs and other not in self._unfinished:
+                    raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
             missing = [other for other in dependencies(task) if other in self._unfinished]  # others are finished
             for other in missing:
                 self._dependents.setdefault(other, []).append(task.id)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from erlbench.errors import TaskError
@@ -111,6 +113,17 @@ def test_lanes_are_apart_and_counted():
     assert q.unfinished(True) == 1
     assert drain(q, lane=True) == [3]
     assert drain(q) == [1]
+
+
+def test_the_time_of_a_task_does_not_grow_with_the_number_of_tasks():
+    def seconds(count: int) -> float:
+        empty, tasks = queue(), [task(number) for number in range(count)]
+        began = time.process_time()
+        empty.add(tasks)
+        return time.process_time() - began
+
+    few, many = (min(seconds(count) for _ in range(3)) for count in (500, 16_000))
+    assert many < 32 * 8 * few
 
 
 def test_an_id_cannot_be_used_twice_at_a_time():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from erlbench.pool.cluster.agent import Agent, Facts, installed
 from erlbench.pool.options import PoolOptions
 
 PATIENCE = 10.0  # seconds to wait for the head
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
+SETTINGS = 4  # the type of the frame with which a server begins; the fourth byte of a frame
 SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB unless told
 
 
@@ -37,14 +40,13 @@ def connect(address: str) -> bool:
         return False
     try:
         head = head_address(address)
-        host, _, port = head.rpartition(":")
-        socket.create_connection((host, int(port)), PATIENCE).close()  # Ray itself tries for minutes, then exits
+        greet(head)
         ray.init(address=head, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:
         where = "on this machine" if address == "auto" else f"at {address}"
         raise UsageError(
             f"there is no Ray cluster {where} ({cause(error)}); start one by `ray start --head`, or name the head's "
-            "address: --pool ray://HOST:6379"
+            "address: --pool ray://HOST:6379 (the port of `ray start`, not that of Ray Client or of the dashboard)"
         ) from error
     return True
 
@@ -62,6 +64,22 @@ def head_address(address: str) -> str:
     if found is None:
         raise ConnectionError("none was started")
     return found
+
+
+def greet(address: str) -> None:
+    """Say hello to the head at HOST:PORT as a client of HTTP/2, on which Ray's servers are built.
+
+    Raises `OSError` or `ValueError` when nothing listens there or something else does. Ray itself would try for a
+    minute and then end this process.
+    """
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), PATIENCE) as link:
+        if os.environ.get("RAY_USE_TLS", "0") not in ("0", "false"):
+            return  # the head waits for an encrypted hello
+        link.sendall(PREFACE)
+        answer = link.recv(9)
+    if answer[3:4] != bytes([SETTINGS]):
+        raise ConnectionError("what listens there is not Ray")
 
 
 def disconnect() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -49,6 +51,47 @@ def test_a_cluster_that_was_here_and_is_gone(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(UsageError, match=r"there is no Ray cluster on this machine \(.*refused\); start one by"):
         connection.connect("auto")
+
+
+@pytest.fixture
+def listener(request):
+    """The address of something that is not Ray: it says `request.param` to all who come."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(request.param)
+            self.request.recv(1000)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+OTHERS = [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b""]
+
+
+@pytest.mark.parametrize("listener", OTHERS, ids=["ssh", "http", "nothing"], indirect=True)
+def test_something_else_listens_at_the_address(listener, monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(UsageError, match=rf"there is no Ray cluster at {listener} \(what listens there is not Ray\)"):
+        connection.connect(listener)
+
+
+@pytest.mark.parametrize("listener", OTHERS[:1], ids=["ssh"], indirect=True)
+def test_a_run_ends_at_once_where_something_else_listens(listener, tmp_path):
+    """Ray would try for a minute and then end the process with exit code 1."""
+    command = [*RUN, "--out", str(tmp_path / "out"), "--pool", f"ray://{listener}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"erlbench: there is no Ray cluster at {listener} \(what listens .*\); .*\n", done.stderr)
+
+
+@pytest.mark.slow
+def test_ray_itself_is_taken_for_ray(nodes):
+    connection.greet(nodes.cluster.address)
 
 
 @pytest.mark.slow
