@@ -105,7 +105,7 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), profile:
 
     known = known_studies()
     studies = {name: find(known, name) for name in _tuple(study) or known}
-    return build([Path(folder) for folder in folders or ("results",)], Path(out), studies, profile)
+    return build([Path(folder) for folder in folders or ("results",)], Path(out), studies, profile, named=bool(study))
 
 
 def _tuple(names: Names) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ def command(
     def warn(message: str) -> None:
         click.echo(f"erlbench: {message}", err=True)
 
-    click.echo(build(folders, out, chosen, profile, warn, options, reference))
+    click.echo(build(folders, out, chosen, profile, warn, options, reference, named=bool(study)))
 
 
 def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:

@@ -181,6 +181,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         force_kernel=asked.force_kernel,
         shard=str(asked.shard or ""),
         plan=part,
+        studies=asked.study,
         verbosity=-1 if asked.quiet else int(asked.verbose),
         command_line=tuple(command_line),
     )

@@ -16,6 +16,7 @@ from erlbench.reporting.data.comparison import (
     compare,
     everything,
     judged,
+    was_run,
     with_nominal_steps,
     without_judgement,
 )
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
 def build(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
     warn: Callable[[str], None] | None = None, options: Options | None = None, reference: Path | None = None,
+    named: bool = False,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
 
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. All runs
-    together stand on the page `all-runs`. `options` add to what is shown; the runs below `reference` come first,
+    together stand on the page `all-runs`. A study has a page if it was run (`was_run`); `named`, where the user chose the
+    studies, gives one to each that shares a cell with the runs. `options` add to what is shown; the runs below `reference` come first,
     on a page of their own.
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
@@ -50,7 +53,7 @@ def build(
     check_profile(studies, profile)
     runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
-    comparisons = [page for study in studies.values() for page in compare(study, runs, profile, report.collect)]
+    comparisons = [page for study in studies.values() for page in report.pages_of(study, runs, profile, named)]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
@@ -88,6 +91,15 @@ class _Report:
         if message not in self._warnings:
             self._warnings.append(message)
             self._warn(message)
+
+    def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
+        """The study's pages, and the warnings about its runs; neither for a study that was not run."""
+        warnings: list[str] = []
+        pages = [page for page in compare(study, runs, profile, warnings.append) if named or was_run(page)]
+        if pages or named or any(study.name in run.machine.studies for run in runs):
+            for warning in warnings:
+                self.collect(warning)
+        return pages
 
     def write(
         self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any], reference: Path | None = None

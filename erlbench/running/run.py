@@ -97,6 +97,7 @@ class Run:
             "threads_per_process": 1,
             "arithmetic": kernel.name(runner._machine, registry.learns(self.cell.algo)),
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
+            **({"studies": list(runner.options.studies)} if runner.options.studies else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
         }
         directory.add_start(runner._machine, start)

@@ -153,6 +153,14 @@ def test_cells_and_options_reach_the_runner(monkeypatch):
     assert (options.checkpoint_every, options.task_timeout, options.one_core) == (5.0, 60.0, True)
 
 
+def test_the_runner_knows_the_studies_of_the_command(monkeypatch):
+    seen: list[RunOptions] = []
+    monkeypatch.setattr(runner, "run_cells", lambda cells, options: seen.append(options) or 0)
+    assert invoke("--study", "aes-rl-table-1,aes-rl-figure-3", "-q").exit_code == 0
+    assert invoke("--algo", "cem", "--env", "Hopper-v5", "-q").exit_code == 0
+    assert [options.studies for options in seen] == [("aes-rl-table-1", "aes-rl-figure-3"), ()]
+
+
 def test_a_preset_holds_for_the_algorithms_without_their_own():
     names = [cell.name for cell in cells_of(algo=("cem", "cem@paper"), env=("Hopper-v5",), preset="no-extra-division")]
     assert names == ["cem@no-extra-division", "cem"]

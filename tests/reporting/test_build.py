@@ -92,8 +92,26 @@ def test_smoke_runs_stand_below_the_reference_results_and_are_not_judged(tmp_pat
     assert "Swimmer-v5" in read(out / "reference" / "scores.md")
 
 
+def test_a_study_that_was_not_run_is_not_listed(tmp_path):
+    def pages(folder: Path, **options: bool) -> list[str]:
+        out, warnings = tmp_path / f"{folder.name}-{len(options)}", []
+        build([folder], out, {"study": make_study()}, None, warnings.append, **options)
+        return [path.parent.name for path in sorted(out.glob("*/index.md"))]
+
+    half, whole, begun = (tmp_path / name for name in ("half", "whole", "begun"))
+    for seed in range(3):  # one of the study's four cells, run for itself
+        make_run(half, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2])
+    assert pages(half) == ["all-runs"]
+    assert pages(half, named=True) == ["all-runs", "study"]
+    for name in ("cem-rl", "aes-rl"):  # all that one environment's row compares
+        make_run(whole, "HalfCheetah-v5", name, 0, [0, 1, 2])
+    assert pages(whole) == ["all-runs", "study"]
+    make_run(begun, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2], studies=["study", "other"])
+    assert pages(begun) == ["all-runs", "study"]
+
+
 def test_figures_with_published_lines_and_a_single_point(tmp_path):
-    make_run(tmp_path / "results", "HalfCheetah-v5", "cem-rl", 0, [5000], steps=[1_000_000])
+    make_run(tmp_path / "results", "HalfCheetah-v5", "cem-rl", 0, [5000], steps=[1_000_000], studies=["study"])
     out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, lambda warning: None).parent
     page = read(out / "study" / "index.md")
     assert "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2." in page

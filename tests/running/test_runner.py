@@ -13,6 +13,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
+from erlbench.reporting.data.runs import find_runs
 from erlbench.running import runner, signals
 from erlbench.running.csv_file import CsvFile
 from erlbench.running.results import POLICY, RunDirectory
@@ -45,6 +46,13 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how,
     assert status(good)["status"] == "done"
     assert status(bad)["status"] == "failed"
     assert message in status(bad)["message"]
+
+
+def test_a_start_records_the_studies_of_its_command(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=50)
+    assert run(cell, studies=("mine", "yours")) == 0
+    found = find_runs([tmp_path], pytest.fail)
+    assert [one.machine.studies for one in found] == [("mine", "yours")]
 
 
 def test_a_failed_cell_goes_on_when_the_cause_is_gone(tmp_path, monkeypatch):

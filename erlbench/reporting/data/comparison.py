@@ -230,6 +230,16 @@ def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) 
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
 
 
+def was_run(page: Comparison) -> bool:
+    """Whether a study was run, or only shares some cells with what was run.
+
+    It was, if a command that started one of the runs named it, or if one environment has runs of all entries.
+    """
+    if any(page.study in run.machine.studies for run in page.runs):
+        return True
+    return any(all(cell.runs for cell in group.cells if cell.exists) for group in page.groups)
+
+
 def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     plan = study.profiles[profile]
     entry = next((entry for entry in study.entries if entry.name == run.name), None)

@@ -24,6 +24,7 @@ class Machine:
     versions: tuple[tuple[str, str], ...] = ()
     started: tuple[str, ...] = ()  # the time of each start
     kernels: tuple[str, ...] = ()  # BLAS, kernel and instruction sets, each once
+    studies: tuple[str, ...] = ()  # that the commands of its starts named
     plans: tuple[str, ...] = ()  # hashes of the study plans under which it was started; "" without one
     differ: bool = False  # the starts had different processes, jobs or devices
 
@@ -73,6 +74,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
         started=tuple(time for start in (starts or [last]) if (time := _text(start, "started"))),
         kernels=tuple(sorted({kernel for start in (starts or [last]) if (kernel := _text(start, "arithmetic"))})),
+        studies=tuple(dict.fromkeys(str(name) for start in starts for name in _list(start.get("studies")))),
         plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (starts or [last]))),
         differ=len(kinds) > 1,
     )
