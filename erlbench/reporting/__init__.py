@@ -42,10 +42,11 @@ def build(
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
 
-    `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. All runs
-    together stand on the page `all-runs`. A study has a page if it was run (`was_run`); `named`, where the user chose the
-    studies, gives one to each that shares a cell with the runs. `options` add to what is shown; the runs below `reference` come first,
-    on a page of their own.
+    `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. A study has a
+    page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
+    the runs. All runs together stand on the page `all-runs`. `options` add to what is shown. The runs below
+    `reference` come first, on a page of their own.
+
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
     """
