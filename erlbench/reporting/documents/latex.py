@@ -8,39 +8,51 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from erlbench.reporting.documents.model import BOLD, ITALIC, Cell, Table
+from erlbench.reporting.documents.widths import GAP, LONGEST, stacked, width
 
-WIDTH = 236.0  # points: a column of a two-column paper is 3.3 inches wide
-CHARACTER, GAP = 4.6, 6.0  # points: a wide average in 8 point print, and the space between columns
-LONGEST = 24  # characters of a cell that is printed on one line
+WIDTH = 238.0  # points: a column of a two-column paper is 3.3 inches wide
 MOST_ROWS = 38  # of a panel
-PAGE = 48.0  # lines that a float may have
-NOTE_LINE = 78.0  # characters of the notes that are as high as a line
+PAGE = 500.0  # points that a float may have below its caption
+LINE, RULE, NOTE_LINE = 9.5, 5.0, 8.0  # points: the height of a row, of a rule, and of a line of the notes
+NOTE_CHARACTER = 3.1  # points: how wide an average character of the notes is
+NOTHING = "–"
 
 Line = tuple[str, list[Cell]]  # the heading above it, its cells
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What all panels know of a column."""
+
+    left: bool
+    header: list[str]  # its lines
+    width: float  # points
+    folded: bool  # whether its cells have several lines
 
 
 def table(content: Table[Any], label: str) -> str:
     """The `table` environments, the first labelled `tab:<label>`; notes stand below the last."""
     lines, header, left = _lines(content), content.header, [column.left for column in content.shown]
-    if lines and lines[0][0]:
-        header, left = header[1:], left[1:]
-    same = {i: lines[0][1][i].text for i in range(1, len(header)) if len(lines) > 2 and left[i] and _same(lines, i)}
-    notes = [*content.notes, *(f"{header[i]}: {text} in all rows." for i, text in same.items())]
-    panels = list(_panels(header, lines, set(same)))
+    hidden = len(header) - len(lines[0][1]) if lines else 0
+    header, left = header[hidden:], left[hidden:]
+    same = {i: lines[0][1][i].text for i in range(1, len(header)) if len(lines) > 2 and _same(lines, i, left[i])}
+    notes = [*content.notes, *_shared(header, same)]
+    columns = [_column(header[i], left[i], [cells[i] for _, cells in lines]) for i in range(len(header))]
+    panels = list(_panels(columns, set(same)))
     pieces = [
-        (_tabular(header, left, panel, part), _height(header, panel, part))
-        for panel in panels for part in _parts(lines)
-    ]  # fmt: skip
-    pieces += [(_notes(notes), len(" ".join(notes)) / NOTE_LINE)] if notes else []
+        (_tabular(columns, panel, part), _height(columns, panel, part)) for panel in panels for part in _parts(lines)
+    ]
+    pieces += [(_notes(notes), NOTE_LINE * (1 + len(" ".join(notes)) * NOTE_CHARACTER // WIDTH))] if notes else []
     written = [
         "\\begin{table}[tbp]\n\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
         + f"\\caption{{{escape(content.title + ('' if i == 0 else ' (continued)'))}.}}"
         + ("" if i else f"\\label{{tab:{label}}}")
-        + "\n"
+        + "\\smallskip\n"
         + "\n\n\\smallskip\n".join(group)
         + "\n\\end{table}\n"
         for i, group in enumerate(_floats(pieces))
@@ -55,45 +67,64 @@ def escape(text: str) -> str:
 
 
 def _lines(content: Table[Any]) -> list[Line]:
-    """The rows; where several share their first cell, that becomes a heading above them."""
-    cells = content.cells
-    firsts = [row[0].text for row in cells]
-    if len(content.header) < 3 or len(set(firsts)) == len(firsts):
+    """The rows; where several share their first cells, these become a heading above them.
+
+    Under a heading, the first cell that is left names its row, as each panel begins with it.
+    """
+    cells, most = content.cells, len(content.header) - 2
+    if most < 1 or len({row[0].text for row in cells}) == len(cells):
         return [("", row) for row in cells]
-    return [(row[0].text, row[1:]) for row in cells]
+    names = [[tuple(cell.text for cell in row[: taken + 1]) for row in cells] for taken in range(most + 1)]
+    names_all = (taken for taken in range(1, most + 1) if len(set(names[taken])) == len(cells))
+    taken = next(names_all, 1)
+    headings = [": ".join(name[:taken]) for name in names[taken]]
+    if max(map(width, headings)) > WIDTH:
+        taken, headings = 1, [row[0].text for row in cells]
+    return [(heading, row[taken:]) for heading, row in zip(headings, cells, strict=True)]
 
 
-def _same(lines: Sequence[Line], column: int) -> bool:
-    return len({cells[column].text for _, cells in lines}) == 1
+def _same(lines: Sequence[Line], column: int, left: bool) -> bool:
+    """Whether all rows have the same word, or no value."""
+    texts = {cells[column].text for _, cells in lines}
+    return len(texts) == 1 and (left or texts == {NOTHING})
 
 
-def _panels(header: Sequence[str], lines: Sequence[Line], out: set[int]) -> Iterator[list[int]]:
+def _shared(header: Sequence[str], same: dict[int, str]) -> Iterator[str]:
+    """What the columns that are left out have in all rows."""
+    yield from (f"{header[i]}: {text} in all rows." for i, text in same.items() if text != NOTHING)
+    if absent := [header[i] for i, text in same.items() if text == NOTHING]:
+        yield f"No row has a value of: {', '.join(absent)}."
+
+
+def _column(header: str, left: bool, cells: Sequence[Cell]) -> _Column:
+    widest = max((width(cell.text, cell.style == BOLD) for cell in cells), default=0.0)
+    lines = stacked(header, min(widest, LONGEST))
+    return _Column(left, lines, max(min(widest, LONGEST), *map(width, lines)) + GAP, widest > LONGEST)
+
+
+def _panels(columns: Sequence[_Column], out: set[int]) -> Iterator[list[int]]:
     """The columns of each panel; all panels begin with the first column."""
-    widths = [_width(header[i], [cells[i].text for _, cells in lines]) for i in range(len(header))]
-    panel, used = [0], widths[0]
-    for i in (i for i in range(1, len(header)) if i not in out):
-        if used + widths[i] > WIDTH and len(panel) > 1:
+    panel, used = [0], columns[0].width
+    for i in (i for i in range(1, len(columns)) if i not in out):
+        if used + columns[i].width > WIDTH + GAP and len(panel) > 1:
             yield panel
-            panel, used = [0], widths[0]
+            panel, used = [0], columns[0].width
         panel.append(i)
-        used += widths[i]
+        used += columns[i].width
     yield panel
-
-
-def _width(header: str, texts: Sequence[str]) -> float:
-    longest = max((min(len(text), LONGEST) for text in texts), default=0)
-    return CHARACTER * max(longest, *map(len, header.split())) + GAP
 
 
 def _parts(lines: Sequence[Line]) -> list[Sequence[Line]]:
     return [lines[i : i + MOST_ROWS] for i in range(0, len(lines), MOST_ROWS)] or [lines]
 
 
-def _height(header: Sequence[str], panel: Sequence[int], lines: Sequence[Line]) -> float:
-    """Lines of print: header, headings, rows with their folded cells, and the rules."""
-    folded = (max(math.ceil(len(cells[i].text) / LONGEST) for i in panel) for _, cells in lines)
+def _height(columns: Sequence[_Column], panel: Sequence[int], lines: Sequence[Line]) -> float:
+    """Points of print: the rules, the header, the headings, and the rows with their folded cells."""
+    folded = (max(math.ceil(width(cells[i].text) / LONGEST) if columns[i].folded else 1 for i in panel)
+              for _, cells in lines)  # fmt: skip
     headings = len({heading for heading, _ in lines if heading})
-    return 2 + max(len(header[i].split()) for i in panel) + 1.5 * headings + sum(folded)
+    rows = max(len(columns[i].header) for i in panel) + headings + sum(folded)
+    return LINE * rows + RULE * (3 + max(0, headings - 1))
 
 
 def _floats(pieces: Sequence[tuple[str, float]]) -> list[list[str]]:
@@ -109,33 +140,31 @@ def _floats(pieces: Sequence[tuple[str, float]]) -> list[list[str]]:
     return floats
 
 
-def _tabular(header: Sequence[str], left: Sequence[bool], panel: Sequence[int], lines: Sequence[Line]) -> str:
-    kinds = (f"p{{{CHARACTER * LONGEST:.0f}pt}}" if _folded(lines, i) else "l" if left[i] else "r" for i in panel)
+def _tabular(columns: Sequence[_Column], panel: Sequence[int], lines: Sequence[Line]) -> str:
+    shown = [columns[i] for i in panel]
+    kinds = "".join(f"p{{{LONGEST:.0f}pt}}" if one.folded else "l" if one.left else "r" for one in shown)
+    end = " \\tabularnewline" if any(one.folded for one in shown) else " \\\\"  # \\raggedright has another \\\\
     rows = []
     for i, (heading, group) in enumerate(groupby(lines, key=lambda line: line[0])):
         rows += ["\\midrule"] if i == 0 or heading else []
         rows += [f"\\multicolumn{{{len(panel)}}}{{@{{}}l}}{{\\textit{{{escape(heading)}}}}} \\\\"] if heading else []
-        rows += [" & ".join(_cell(cells[k]) for k in panel) + " \\\\" for _, cells in group]
-    heads = " & ".join(_header(header[i], left[i]) for i in panel) + " \\\\"
-    begin = f"\\begin{{tabular}}{{@{{}}{''.join(kinds)}@{{}}}}"
-    return "\n".join([begin, "\\toprule", heads, *rows, "\\bottomrule", "\\end{tabular}"])
+        rows += [" & ".join(_cell(cells[k], columns[k].folded) for k in panel) + end for _, cells in group]
+    heads = " & ".join(_header(one) for one in shown) + end
+    return "\n".join(
+        [f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}", "\\toprule", heads, *rows, "\\bottomrule", "\\end{tabular}"]
+    )
 
 
-def _folded(lines: Sequence[Line], column: int) -> bool:
-    return max((len(cells[column].text) for _, cells in lines), default=0) > LONGEST
+def _header(column: _Column) -> str:
+    """A header of several lines is aligned as its column."""
+    text = " \\\\ ".join(map(escape, column.header))
+    return f"\\shortstack[{'l' if column.left else 'r'}]{{{text}}}" if len(column.header) > 1 else text
 
 
-def _header(text: str, left: bool) -> str:
-    """A header of several words stands on several lines."""
-    words = [escape(word) for word in text.split()]
-    stacked = " \\\\ ".join(words)
-    return stacked if len(words) == 1 else f"\\shortstack[{'l' if left else 'r'}]{{{stacked}}}"
-
-
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell, folded: bool) -> str:
     text = escape(cell.text)
     command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
-    return f"\\{command}{{{text}}}" if command else text
+    return ("\\raggedright " if folded else "") + (f"\\{command}{{{text}}}" if command else text)
 
 
 def _notes(notes: Sequence[str]) -> str:

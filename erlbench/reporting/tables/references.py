@@ -34,10 +34,12 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
     ]  # fmt: skip
     if not rows:
         return None
+    *cell, runs = identity(comparison)
     columns: list[Column[Beside]] = [
-        *identity(comparison),
+        *cell,
+        Column("Source", lambda row: row.pair.theirs.source.name),  # with the cell it names the row
+        runs,
         Column("Ours", lambda row: _spread(row.pair.our_scores), plus_minus, name=("mean", "std")),
-        Column("Source", lambda row: row.pair.theirs.source.name),
         Column("Their environment", lambda row: row.pair.theirs.env),
         Column("Their runs", lambda row: len(row.pair.their_scores), str),
         Column("Theirs", lambda row: _spread(row.pair.their_scores), plus_minus, name=("their_mean", "their_std")),

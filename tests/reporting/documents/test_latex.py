@@ -15,6 +15,7 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.documents import latex
 from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.widths import stacked, width
 from erlbench.reporting.options import Options
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
@@ -67,6 +68,43 @@ def test_every_table_compiles_and_fits_a_column(tmp_path):
     assert (tmp_path / "all.pdf").stat().st_size > 20_000
 
 
+@pytest.mark.slow
+@pytest.mark.needs("pdflatex")
+def test_widths_are_those_of_the_print(tmp_path):
+    """Estimates that are too small overflow the column; those that are too large leave it half empty."""
+    texts = ["aes-rl, fitness steps counted", "cem@no-extra-division", "−4,678 ± 1,087", "[0.10, 0.70]", "Environment",
+             "LQNew: Spinning Up rerun (TF1)", "HalfCheetah-v5, 30k steps", "0.67 + 3.33", "100.0 %"]  # fmt: skip
+    lines = [f"\\sbox0{{{latex.escape(text)}}}\\typeout{{W \\the\\wd0}}" for text in texts]
+    start = "\\documentclass{article}\\usepackage[T1]{fontenc}\\begin{document}\\footnotesize"
+    (tmp_path / "w.tex").write_text("\n".join([start, *lines, "\\end{document}"]))
+    command = ["pdflatex", "-interaction=nonstopmode", "w.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=60)
+    printed = [float(points) for points in re.findall(r"W ([\d.]+)pt", done.stdout)]
+    assert [width(text) / points for text, points in zip(texts, printed, strict=True)] == pytest.approx(
+        [1.03] * len(texts), abs=0.05
+    )
+
+
+def test_a_header_takes_as_few_lines_as_its_column_is_wide():
+    assert stacked("Reference runs", width("2,294 ± 672.0 (8)")) == ["Reference runs"]
+    assert stacked("Steps learnt from", width("1.004M")) == ["Steps", "learnt", "from"]
+
+
+def test_a_row_is_named_in_every_panel():
+    """Where the first column does not tell rows apart, so many columns stand above them as are needed for that."""
+    rows = [(env, algo, source) for env in ("Ant", "Hopper") for algo in ("sac", "td3") for source in ("one", "two")]
+    columns = [Column[tuple[str, str, str]](name, lambda row, i=i: row[i]) for i, name in enumerate(("E", "A", "S"))]
+    numbers = [
+        Column[tuple[str, str, str]](f"N{i}", lambda row: 0, lambda value: "1,234,567.8 ± 1.25") for i in range(4)
+    ]
+    text = latex.table(Table("t", "Numbers", [*columns, *numbers], rows), "label")
+    panels = text.split("\\begin{tabular}")[1:]
+    assert len(panels) == 2
+    for panel in panels:
+        assert re.findall(r"textit\{(.*?)\}", panel) == ["Ant: sac", "Ant: td3", "Hopper: sac", "Hopper: td3"]
+        assert re.findall(r"^(one|two) &", panel, re.M) == ["one", "two"] * 4
+
+
 def test_headings_panels_and_what_all_rows_share():
     columns = [
         Column[int]("Environment", lambda row: f"Env{row // 2}"),
@@ -75,11 +113,13 @@ def test_headings_panels_and_what_all_rows_share():
         Column[int]("Status", lambda row: "done"),
     ]  # fmt: skip
     text = latex.table(Table("t", "Numbers", columns, range(4)), "label")
-    assert text.count("\\begin{tabular}") == 3  # panels of two numbers each
-    assert text.count("\\textit{Env1}") == 3
-    assert text.count("algo-0 & ") == 6
+    assert text.count("\\begin{tabular}") == 2  # panels of three and of two numbers
+    assert text.count("\\textit{Env1}") == 2
+    assert text.count("algo-0 & ") == 4
     assert "done" not in text.replace("Status: done in all rows.", "")
-    assert "\\shortstack[r]{Number \\\\ 4}" in text
+    assert "Algorithm & Number 3 & Number 4 \\\\" in text
+    short = Table("t", "Numbers", [Column[int]("Square of it", lambda row: row, str), columns[1]], range(4))
+    assert "\\shortstack[r]{Square \\\\ of it}" in latex.table(short, "label")
 
 
 def test_a_long_table_becomes_several_floats():

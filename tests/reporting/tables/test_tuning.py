@@ -14,7 +14,7 @@ from tests.reporting.make_runs import make_run
 @pytest.mark.parametrize("algo", list(registry.ALGORITHMS))
 def test_every_setting_with_values_by_task_has_a_row(algo):
     rows = [budget for budget in budgets() if budget.algorithm == algo]
-    named = {name for budget in rows for name in budget.settings.split() if not budget.settings.startswith("all")}
+    named = {name for budget in rows for name in budget.settings.split(", ") if not budget.settings.startswith("all")}
     known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
     assert rows
     assert named <= known.keys()
