@@ -17,23 +17,27 @@ import csv  # noqa: E402
 import json  # noqa: E402
 import re  # noqa: E402
 import tempfile  # noqa: E402
+import time  # noqa: E402
 from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
 from dataclasses import astuple, fields, replace  # noqa: E402
 from pathlib import Path  # noqa: E402
+from statistics import median  # noqa: E402
 from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
 from erlbench.algorithms import registry  # noqa: E402
-from erlbench.experiment.calibration import calibrate, dispatch_seconds  # noqa: E402
+from erlbench.experiment.calibration import calibrate  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.experiment.forecast import forecast, with_workers  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
+from erlbench.pool import create  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.running.runner import run_cells  # noqa: E402
 from erlbench.threads import cores  # noqa: E402
+from erlbench.work.tasks import Task  # noqa: E402
 
 ERRORS, PAGE = Path("erlbench/experiment") / FILE, Path("docs/time.md")
 SECONDS = 5e-3  # a step of the sleeping environment
@@ -44,7 +48,8 @@ NEVER = 10**9
 # AES-RL without its critic: what is left is asleep, and as asynchronous as it is.
 ASYNCHRONOUS = {"start_timesteps": NEVER, "warmup": "own-policies", "tell_in_warmup": True, "mean_episodes": 1,
                 "hidden": (8,)}  # fmt: skip
-CALIBRATION = 20.0  # seconds, alone and beside others
+TRIPS = 200  # empty tasks
+CALIBRATION = 20.0  # seconds of each short run
 SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
 EVOLUTION: tuple[int, Mapping[str, Any]] = (200_000, {})  # steps, settings
 GRADIENTS: tuple[int, Mapping[str, Any]] = (8_000, {"start_timesteps": 2000})
@@ -74,6 +79,20 @@ def compare(kind: str, cell: Cell, processes: int, costs: Costs) -> Validated:
         kind, cell.algo, processes, round(measured, 4), round(expected, 4),
         f"{described['cpu']}, {described['cores']} cores",
     )  # fmt: skip
+
+
+def dispatch_seconds() -> float:
+    """Seconds of an empty task's way to a process and back, the median of many."""
+    trips = []
+    with create(1) as pool:
+        task = Task(0, "nothing", "erlbench.work.preparation:nothing", ())
+        pool.prepare(task, 1)
+        for number in range(TRIPS):
+            begun = time.perf_counter()
+            pool.submit([replace(task, id=number)])
+            pool.next_result()
+            trips.append(time.perf_counter() - begun)
+    return median(trips)
 
 
 def sleeping(folder: Path) -> Iterator[Validated]:

@@ -1,4 +1,4 @@
-"""Measuring what a cell's tasks cost on this machine: by short runs, alone and beside others, and by empty tasks."""
+"""Measuring what a cell's tasks cost on this machine: by short runs, alone and beside others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import dataclasses
 import math
 import tempfile
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import tomli_w
+from scipy.optimize import nnls
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
@@ -24,76 +23,107 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.renamed import read_rows
 from erlbench.files import reason
-from erlbench.pool import create
 from erlbench.running import progress
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import Run
 from erlbench.running.runner import Runner
 from erlbench.threads import cores
-from erlbench.work.tasks import Task
 
-# What makes tasks short, so that there are some of each kind; costs per step and update are the same.
+# Tasks are short, so that there are some of each kind, and of two sizes, so that what a task costs by itself and what
+# each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
-BLOCK = 100  # critic updates of a task
-LONGEST = 100  # steps of an episode
-TRIPS = 200  # empty tasks
+SIZES = (25, 100)  # steps of an episode, and critic updates of a task, of cells with gradient steps
+LONGER = 4  # times as many steps without
 ROUNDS = 30  # of the reweighted fit
+DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
 Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
 
 
-def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
-    """Costs of the tasks of `cell`: from a run of about so many seconds in one process on one core, alone.
+@dataclass
+class Measured:
+    """What was seen in short runs of one process each; all in seconds."""
 
-    A second one beside as many others as there are cores tells by how much they slow each other down.
+    tasks: list[Counted] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)  # between two tasks, of which the second one waited
+    pauses: list[float] = field(default_factory=list)  # between two tasks, of which the second one was asked for there
+
+    def add(self, folder: Path) -> None:
+        """What `tasks.csv` in `folder` says."""
+        self.tasks += _read(folder)
+        names = ("start_s", "end_s", "ready_s")
+        rows = (row for row in read_rows(folder / "tasks.csv") if row["kind"] != "evaluation")
+        ended = math.inf
+        for start, end, ready in sorted(tuple(float(row[name]) for name in names) for row in rows):
+            if ended < math.inf:
+                (self.pauses if ready > ended else self.gaps).append(start - ended)
+            ended = end
+
+
+def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
+    """Costs of the tasks of `cell`: from runs in one process on one core, of about so many seconds each.
+
+    Two runs, alone, have tasks of two sizes. The same beside as many others as there are cores tells by how much they
+    slow each other down.
     """
-    shorter = {"start_timesteps": WARMUP, "critic_block": BLOCK}
-    known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
-    longest = problem(cell.env, cell.env_settings).env.max_episode_steps
-    short = dataclasses.replace(
-        cell,
-        settings=dataclasses.replace(cell.settings, **known),
-        env_settings={**cell.env_settings, "max_episode_steps": min(LONGEST, longest)},
-        evaluate="after",
-        eval_freq=10**12,
-        simulated_time=False,
-    )
-    (alone, pauses), count, trip = _tasks_of(short, seconds, 1, device), cores(), dispatch_seconds()
-    costs = fit(alone, f"erlbench calibrate, {cell.name} on {cell.env}")
+    alone, count = _measure(cell, seconds, 1, device), cores()
+    costs = fit(alone.tasks, f"erlbench calibrate, {cell.name} on {cell.env}")
     crowding = 1.0
     if count > 1:
-        crowded = fit(_tasks_of(short, seconds, count, device)[0], costs.source)
-        crowding = max(1.0, _total(crowded, alone) / _total(costs, alone))
-    update = max(0.0, _usual(pauses) - trip)
-    return dataclasses.replace(costs, overhead=costs.overhead + trip, crowding=crowding, cores=count, update=update)
+        crowded = _measure(cell, seconds, count, device).tasks
+        crowding = max(1.0, sum(task[0] for task in crowded) / _total(costs, crowded))
+    gap = _mean(alone.gaps)
+    update = max(0.0, _mean(alone.pauses) - gap)
+    return dataclasses.replace(costs, overhead=costs.overhead + gap, crowding=crowding, cores=count, update=update)
 
 
-def _total(costs: Costs, tasks: list[Counted]) -> float:
+def _total(costs: Costs, tasks: Sequence[Counted]) -> float:
     """Seconds of all tasks by the costs."""
     return sum(costs.seconds(*counts) for _, *counts in tasks)
 
 
-def _usual(pauses: Sequence[float]) -> float:
-    """The mean without the longest tenth, in which something else ran; 0 without any."""
-    return float(np.mean(sorted(pauses)[: math.ceil(0.9 * len(pauses))])) if pauses else 0.0
+def _mean(seconds: Sequence[float]) -> float:
+    return float(np.mean(seconds)) if seconds else 0.0
 
 
-def _tasks_of(cell: Cell, seconds: float, count: int, device: str) -> tuple[list[Counted], list[float]]:
-    """The tasks of so many seeds of `cell` that run at the same time, in a process each, and the driver's pauses."""
+def _short(cell: Cell, size: int) -> Cell:
+    """The cell with tasks of a size, and without evaluations on the way."""
+    shorter = {"start_timesteps": WARMUP, "critic_block": size}
+    known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
+    steps = size if registry.entry(cell.algo).critic_updates else LONGER * size
+    longest = problem(cell.env, cell.env_settings).env.max_episode_steps
+    return dataclasses.replace(
+        cell,
+        settings=dataclasses.replace(cell.settings, **known),
+        env_settings={**cell.env_settings, "max_episode_steps": min(steps, longest)},
+        evaluate="after",
+        eval_freq=10**12,
+        simulated_time=False,
+    )
+
+
+def _measure(cell: Cell, seconds: float, count: int, device: str) -> Measured:
+    """So many seeds of `cell` at the same time, in a process each; first with short tasks, then with longer ones."""
+    found = Measured()
+    for size in SIZES:
+        _run_all(_short(cell, size), seconds, count, device, found)
+    listed = registry.entry(cell.algo)
+    for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
+        if expected and not any(task[place] for task in found.tasks):
+            raise UsageError(
+                f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
+                "actor; take more --seconds"
+            )
+    return found
+
+
+def _run_all(cell: Cell, seconds: float, count: int, device: str, found: Measured) -> None:
     with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder, ThreadPoolExecutor(count) as threads:
         cells = [dataclasses.replace(cell, seed=seed, out=Path(folder)) for seed in range(count)]
         ready = threading.Barrier(count)
         for _ in threads.map(lambda one: _run_for(one, seconds, device, ready), cells):
             pass
-        tasks = [task for one in cells for task in _read(one.directory)]
-        pauses = [pause for one in cells for pause in _pauses(one.directory)]
-    listed = registry.entry(cell.algo)
-    for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
-        if expected and not any(task[place] for task in tasks):
-            raise UsageError(
-                f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
-                "actor; take more --seconds"
-            )
-    return tasks, pauses
+        for one in cells:
+            found.add(one.directory)
 
 
 def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) -> None:
@@ -143,33 +173,6 @@ def _read(folder: Path) -> list[Counted]:
     return tasks
 
 
-def _pauses(folder: Path) -> list[float]:
-    """Seconds from the end of all tasks to the start of one that was asked for after it, in a run with one process."""
-    names = ("start_s", "end_s", "ready_s")
-    rows = [tuple(float(row[name]) for name in names) for row in read_rows(folder / "tasks.csv")
-            if row["kind"] != "evaluation"]  # fmt: skip
-    found, ended = [], math.inf
-    for start, end, ready in sorted(rows):
-        if ready > ended:  # a task that only waited for another one became ready when that one ended
-            found.append(start - ended)
-        ended = end if ended == math.inf else max(ended, end)
-    return found
-
-
-def dispatch_seconds() -> float:
-    """Seconds of an empty task's way to a process and back, the median of many."""
-    trips = []
-    with create(1) as pool:
-        task = Task(0, "nothing", "erlbench.work.preparation:nothing", ())
-        pool.prepare(task, 1)
-        for number in range(TRIPS):
-            begun = time.perf_counter()
-            pool.submit([dataclasses.replace(task, id=number)])
-            pool.next_result()
-            trips.append(time.perf_counter() - begun)
-    return median(trips)
-
-
 def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
     """Write the costs, the cell that they were measured on (algorithm, environment, network, batch) and the machine."""
     try:
@@ -183,7 +186,8 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, by least absolute deviations.
 
     A few tasks that were disturbed change little of it (iteratively reweighted least squares: Schlossmacher, 1973).
-    What no task did costs 0. Raises `UsageError` without tasks.
+    All other tasks together cost what they took: a median alone would be too low. What no task did costs 0.
+    Raises `UsageError` without tasks.
     """
     if not len(tasks):
         raise UsageError(f"{source} has no task to measure costs on; let it run longer")
@@ -195,10 +199,14 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     found, weight = np.zeros(used.sum()), 1.0 / np.maximum(seconds, 1e-6)
     for _ in range(ROUNDS):
         root = np.sqrt(weight)[:, None]
-        found = np.linalg.lstsq(design[:, used] / scale * root, seconds * root[:, 0], rcond=None)[0]
+        found = nnls(design[:, used] / scale * root, seconds * root[:, 0])[0]
         residual = np.abs(design[:, used] / scale @ found - seconds)
         weight = 1.0 / np.maximum(residual, 1e-4 * np.maximum(seconds, 1e-6)) / np.maximum(seconds, 1e-6)
     values = np.zeros(4)
-    values[used] = np.maximum(found / scale, 0.0)
+    values[used] = found / scale
+    fitted = design @ values
+    usual = seconds <= DISTURBED * np.maximum(fitted, 1e-6)
+    if usual.any():
+        values *= seconds[usual].sum() / fitted[usual].sum()
     step, critic, actor, overhead = map(float, values)
     return Costs(step, critic, actor, overhead, source)
