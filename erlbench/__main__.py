@@ -7,10 +7,9 @@ import signal
 import sys
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn
 
-from erlbench.threads import limit_threads
+from erlbench.libraries import prepare_libraries
 
 
 def main() -> None:
@@ -18,7 +17,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
-    limit_threads()
+    prepare_libraries()
     _find_modules_here()
     from erlbench.cli import cli
 
@@ -35,18 +34,7 @@ def _leave(number: int, frame: object) -> None:
     """
     with suppress(OSError):
         os.write(2, b"erlbench: interrupted\n")
-        _end_helpers()
     os._exit(130)
-
-
-def _end_helpers() -> None:
-    """End what libraries started while they were imported (glfw asks a Python of its own for a version).
-
-    Such a process would complain, with a traceback, that nobody reads its answer.
-    """
-    children = Path(f"/proc/self/task/{os.getpid()}/children")  # of Linux
-    for child in children.read_text().split():
-        os.kill(int(child), signal.SIGKILL)
 
 
 def _end(code: str | int | None) -> NoReturn:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.threads import limit_threads
+from erlbench.libraries import prepare_libraries
 
 FAILED = 1
 
@@ -84,7 +84,7 @@ class Running:
         return self._code
 
     def _run(self) -> None:
-        limit_threads()  # before numpy is imported
+        prepare_libraries()  # before numpy is imported
         from erlbench.running.runner import run_cells
 
         os.chdir(self._job.folder)

@@ -17,9 +17,9 @@ from typing import Any
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
+from erlbench.libraries import prepare_libraries
 from erlbench.pool import messages, worker
 from erlbench.pool.failures import Failure
-from erlbench.threads import limit_threads
 from erlbench.work.tasks import Task
 
 PRELOAD = [
@@ -67,7 +67,7 @@ def worker_surroundings() -> Iterator[None]:
         before = dict(os.environ)
         main = sys.modules["__main__"]
         try:
-            limit_threads()
+            prepare_libraries()
             sys.modules["__main__"] = types.ModuleType("__main__")
             yield
         finally:

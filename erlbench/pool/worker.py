@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
+from erlbench.libraries import prepare_libraries
 from erlbench.pool.chunks import GRAIN
 from erlbench.pool.failures import failure
 from erlbench.pool.messages import TaskReader, receive, send, write_other, write_result
 from erlbench.pool.occupancy import SecondCore
-from erlbench.threads import limit_threads
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -42,7 +42,7 @@ def main(
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
-    limit_threads()
+    prepare_libraries()
     descriptor = connection.fileno()
     threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
     if memory is not None:
