@@ -16,7 +16,7 @@ from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
-from benchmarks.harness import Claim  # noqa: E402
+from benchmarks.harness import Claim, Stolen  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 
 NAMES = (
@@ -39,7 +39,7 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
     import torch
 
     torch.set_num_threads(1)
-    began, started, load = time.monotonic(), datetime.now(UTC), os.getloadavg()
+    began, started, load, stolen = time.monotonic(), datetime.now(UTC), os.getloadavg(), Stolen()
     claims: list[Claim] = []
     for name in names or NAMES:
         click.echo(f"{name} ...", err=True)
@@ -48,12 +48,13 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
             click.echo(f"  {claim.claim}: {claim.measured:.3g} {claim.unit}", err=True)
     for line in table(claims):
         click.echo(line)
-    described = machine.describe()
+    described, taken = machine.describe(), stolen.share()
     described["versions"] |= {name: machine.version(name) for name in PEERS}
     record = {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - began, 1),
         "load_average": load,
+        "stolen": taken,
         "threads": {"blas": 1, "torch": torch.get_num_threads()},
         "environment": {name: value for name, value in os.environ.items() if name.startswith(CHOICES)},
         "machine": described,
@@ -62,7 +63,8 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
     out = out or Path("results/bench") / f"{started:%Y%m%d-%H%M%S}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(record, indent=1) + "\n")
-    click.echo(f"{out}: {described['cpu']}, {described['cores']} cores, load {load[0]:.1f} when it began")
+    click.echo(f"{out}: {described['cpu']}, {described['cores']} cores, load {load[0]:.1f} when it began, "
+               f"{100 * taken:.1f} % of the time taken by the host of this machine")  # fmt: skip
 
 
 def table(claims: list[Claim]) -> list[str]:

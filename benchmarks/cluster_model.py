@@ -24,7 +24,7 @@ from erlbench.cli.tables import print_table  # noqa: E402
 from erlbench.pool.cluster.agent import PATIENCE  # noqa: E402
 from erlbench.reporting.figures import style  # noqa: E402
 
-NODES, WORKERS = (1, 2, 4), (16, 64, 256, 768, 1440)
+NODES, WORKERS = (1, 2, 4), (8, 32, 96, 360)  # on each node
 CORES = 96  # of a node in the forecast
 EPISODES = (0.1, 1.0, 10.0)  # seconds
 
@@ -44,8 +44,8 @@ def main(figure: Path | None) -> None:
     with Raylets() as raylets:
         for nodes in NODES:
             raylets.grow(nodes)
-            for workers in WORKERS:
-                one = sleep(raylets, workers, lengths, Timekeeper)
+            for workers in (nodes * each for each in WORKERS):
+                (one,) = sleep(raylets, workers, lengths, Timekeeper, attempts=1)
                 found.append((nodes, workers, one))
                 click.echo(f"{nodes} nodes, {workers} workers: {one}", err=True)
     counts = np.array([(one.tasks, one.calls) for *_, one in found], float)
