@@ -3,7 +3,7 @@
 python -m benchmarks.cluster_model docs/figures/cluster.png    # about two minutes
 
 The nodes only keep the time of sleeping tasks, so that thousands of workers fit on one machine. The driver's processor
-time is fitted by  seconds = tasks * a + calls * b  over runs with few and many workers, on one, two and four nodes.
+time is fitted by  tasks * a + calls * b + seconds * c  over runs with few and many workers, on one, two and four nodes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from erlbench.threads import limit_threads
 
 limit_threads()
 
+from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import click  # noqa: E402
 import numpy as np  # noqa: E402
 
-from benchmarks.cluster import Raylets, Slept, sleep  # noqa: E402
+from benchmarks.cluster import Raylets, Slept, sleep, undisturbed  # noqa: E402
 from benchmarks.tasks_and_workers import MEAN, walker_lengths  # noqa: E402
 from benchmarks.timekeeping import Timekeeper  # noqa: E402
 from erlbench.cli.tables import print_table  # noqa: E402
@@ -29,51 +30,73 @@ CORES = 96  # of a node in the forecast
 EPISODES = (0.1, 1.0, 10.0)  # seconds
 
 
-def share(workers: np.ndarray, seconds: float, per_task: float, per_call: float) -> np.ndarray:
-    """The share of one core that a driver needs for `workers` whose tasks take `seconds`, nodes of `CORES` each."""
-    tasks, nodes = workers / seconds, np.ceil(workers / CORES)
-    calls = np.minimum(nodes / PATIENCE, tasks)  # a node answers that often, and gets its next tasks with the answer
-    return np.asarray(tasks * per_task + calls * per_call)
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of the driver's processor."""
+
+    task: float
+    call: float  # of Ray's
+    second: float  # Ray's threads in the driver, whatever it does
+
+    def share(self, workers: np.ndarray, seconds: float) -> np.ndarray:
+        """The share of one core that `workers` need whose tasks take `seconds`, on nodes of `CORES` each."""
+        tasks, nodes = workers / seconds, np.ceil(workers / CORES)
+        calls = np.minimum(nodes / PATIENCE, tasks)  # a node answers so often; the same call brings its next tasks
+        return np.asarray(tasks * self.task + calls * self.call + self.second)
+
+    def of(self, run: Slept) -> float:
+        """Seconds of the driver's processor for `run`."""
+        return run.tasks * self.task + run.calls * self.call + run.seconds * self.second
+
+
+def fit(runs: list[Slept]) -> Costs:
+    """Least squares of the relative errors."""
+    counts = np.array([(run.tasks, run.calls, run.seconds) for run in runs], float)
+    cpu = np.array([run.cpu for run in runs])
+    found, *_ = np.linalg.lstsq(counts / cpu[:, None], np.ones(len(cpu)), rcond=None)
+    return Costs(*map(float, found))
 
 
 @click.command()
 @click.argument("figure", required=False, type=click.Path(path_type=Path))
 def main(figure: Path | None) -> None:
-    """Print the two costs and where one core of the driver ends; draw it into the file FIGURE."""
+    """Print the three costs and where one core of the driver ends; draw it into the file FIGURE."""
     lengths, found = walker_lengths(), list[tuple[int, int, Slept]]()
     with Raylets() as raylets:
         for nodes in NODES:
             raylets.grow(nodes)
             for workers in (nodes * each for each in WORKERS):
-                (one,) = sleep(raylets, workers, lengths, Timekeeper, attempts=1)
+                one = undisturbed(sleep(raylets, workers, lengths, Timekeeper, attempts=3))
                 found.append((nodes, workers, one))
                 click.echo(f"{nodes} nodes, {workers} workers: {one}", err=True)
-    counts = np.array([(one.tasks, one.calls) for *_, one in found], float)
-    cpu = np.array([one.cpu for *_, one in found])
-    weights = 1 / cpu[:, None]  # relative errors
-    (per_task, per_call), *_ = np.linalg.lstsq(counts * weights, np.ones(len(cpu)), rcond=None)
-    error = np.abs(counts @ (per_task, per_call) / cpu - 1).max()
-    click.echo(f"a task {1e6 * per_task:.0f} µs, a call {1e6 * per_call:.0f} µs, error at most {100 * error:.0f} %")
+    costs = fit([one for *_, one in found])
+    error = max(abs(costs.of(one) / one.cpu - 1) for *_, one in found)
+    click.echo(
+        f"a task {1e6 * costs.task:.0f} µs, a call {1e6 * costs.call:.0f} µs, a second {1e3 * costs.second:.0f} ms; "
+        f"error at most {100 * error:.0f} %"
+    )
     rows = [
-        (nodes, workers, f"{one.busy:.3f}", f"{one.tasks / one.seconds:,.0f}", f"{one.cpu / one.seconds:.2f}")
+        (nodes, workers, f"{one.busy:.3f}", f"{one.tasks / one.seconds:,.0f}", f"{one.cpu / one.seconds:.2f}",
+         f"{100 * one.stolen:.0f} %")
         for nodes, workers, one in found
     ]  # fmt: skip
-    print_table("", ("nodes", "workers", "busy", "tasks a second", "driver's share of a core"), rows)
+    columns = ("nodes", "workers", "busy", "tasks a second", "driver's share of a core", "taken by the host")
+    print_table("", columns, rows)
     grid = np.unique(np.logspace(1, 6, 400).astype(int))
-    limits = [grid[share(grid, seconds, per_task, per_call) < 1].max() for seconds in EPISODES]
+    limits = [grid[costs.share(grid, seconds) < 1].max() for seconds in EPISODES]
     print_table("", ("an episode", "workers"), [(f"{s:g} s", f"{n:,}") for s, n in zip(EPISODES, limits)])
     if figure:
-        _draw(figure, grid, per_task, per_call, found)
+        _draw(figure, grid, costs, found)
 
 
-def _draw(path: Path, grid: np.ndarray, per_task: float, per_call: float, found: list[tuple[int, int, Slept]]) -> None:
+def _draw(path: Path, grid: np.ndarray, costs: Costs, found: list[tuple[int, int, Slept]]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     with style.new_figure(style.WIDTH, 3.0) as drawing:
         axes = drawing.subplots()
         for index, seconds in enumerate(EPISODES):
             look = style.line_style(index)
-            axes.plot(grid, share(grid, seconds, per_task, per_call), label=f"episodes of {seconds:g} s", **look)
+            axes.plot(grid, costs.share(grid, seconds), label=f"episodes of {seconds:g} s", **look)
         for nodes, marker in zip(NODES, "ovs"):
             points = [(workers, one.cpu / one.seconds) for number, workers, one in found if number == nodes]
             axes.plot(
