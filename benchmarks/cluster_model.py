@@ -82,7 +82,7 @@ def main(figure: Path | None) -> None:
     ]  # fmt: skip
     columns = ("nodes", "workers", "busy", "tasks a second", "driver's share of a core", "taken by the host")
     print_table("", columns, rows)
-    grid = np.unique(np.logspace(1, 6, 400).astype(int))
+    grid = np.unique(np.logspace(np.log10(5), 6, 400).astype(int))
     limits = [grid[costs.share(grid, seconds) < 1].max() for seconds in EPISODES]
     print_table("", ("an episode", "workers"), [(f"{s:g} s", f"{n:,}") for s, n in zip(EPISODES, limits)])
     if figure:
@@ -108,7 +108,7 @@ def _draw(path: Path, grid: np.ndarray, costs: Costs, found: list[tuple[int, int
             )
         axes.axhline(1.0, color=style.GREY, linestyle="--", linewidth=1.0)
         axes.set(xscale="log", yscale="log", xlabel=f"workers ({CORES} a node)", ylabel="driver: share of one core")
-        axes.set(ylim=(1e-3, 10), xlim=(10, 1e5))
+        axes.set(ylim=(1e-2, 10), xlim=(5, 1e5))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.15g}"))
         axes.legend(fontsize=7)
