@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -13,6 +13,8 @@ from erlbench.reporting.documents.formats import slug
 from erlbench.reporting.documents.model import Block, Bullets, Cell, Code, Document, Figure, Heading, Link, Table, Text
 
 TABLE_FILES = ("csv", "md", "tex")
+MOST_ITEMS = 6  # of a list before the rest of it is folded
+LONG_TEXT = 24  # characters of a cell from which on it may be broken
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Place:
 
 def document(content: Document, place: Place) -> str:
     """All blocks."""
-    return "\n".join(block(one, place) for one in content.blocks)
+    return "\n".join(block(one, place, number) for number, one in enumerate(content.blocks))
 
 
 def charts(content: Document, place: Place) -> dict[str, Mapping[str, Any]]:
@@ -40,8 +42,8 @@ def charts(content: Document, place: Place) -> dict[str, Mapping[str, Any]]:
             for figure in figures if figure.chart}  # fmt: skip
 
 
-def block(content: Block, place: Place) -> str:
-    """One block."""
+def block(content: Block, place: Place, number: int = 0) -> str:
+    """One block, the one of that `number` in its document."""
     match content:
         case Heading():
             level = min(content.level + 1, 6)  # the page's title is its h1
@@ -51,13 +53,15 @@ def block(content: Block, place: Place) -> str:
             opening = '<p class="banner">' if content.banner else "<p>"
             return f"{opening}{''.join(words)}</p>"
         case Bullets():
-            return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in content.items)}</ul>"
+            shown, folded = content.items[:MOST_ITEMS], content.items[MOST_ITEMS:]
+            rest = f"<details><summary>{len(folded)} more</summary>{_list(folded)}</details>" if folded else ""
+            return _list(shown) + rest
         case Code():
             return f'<pre tabindex="0"><code>{escape(chr(10).join(content.lines))}</code></pre>'
         case Figure():
             return figure(content, place)
         case Table():
-            return table(content, place)
+            return table(content, place, content.name or f"table-{number}")
         case _:
             assert_never(content)
 
@@ -79,9 +83,9 @@ def figure(content: Figure, place: Place) -> str:
     )
 
 
-def table(content: Table[Any], place: Place) -> str:
-    """A table whose rows can be sorted and filtered."""
-    name = place.id(content.name or "table")
+def table(content: Table[Any], place: Place, name: str) -> str:
+    """A table whose rows can be sorted and filtered; `name` is its own in the document."""
+    name = place.id(name)
     heads = []
     for i, column in enumerate(content.shown):
         side = "left" if column.left else "right"
@@ -92,8 +96,10 @@ def table(content: Table[Any], place: Place) -> str:
             f"{escape(column.header)}</button>{told}</th>"
         )
     sides = ["left" if column.left else "right" for column in content.shown]
+    named = _names(content)
     rows = (
-        "".join(_cell(cell, side, place) for cell, side in zip(cells, sides, strict=True)) for cells in content.cells
+        "".join(_cell(cell, side, place, i < named) for i, (cell, side) in enumerate(zip(cells, sides, strict=True)))
+        for cells in content.cells
     )
     title = escape(content.title) or "Table"
     files = _files(content.name, TABLE_FILES, place) if content.name else ""
@@ -113,12 +119,20 @@ def escape(text: str) -> str:
     return html.escape(text, quote=True)
 
 
-def _cell(cell: Cell, side: str, place: Place) -> str:
+def _names(content: Table[Any]) -> int:
+    """How many columns name a row: the first, and the second where several rows share the first."""
+    firsts = [cells[0].text for cells in content.cells]
+    return 1 + (len(set(firsts)) < len(firsts) and len(content.shown) > 2 and content.shown[1].left)
+
+
+def _cell(cell: Cell, side: str, place: Place, names_row: bool) -> str:
     text = _link(Link(cell.text, cell.link), place) if cell.link else escape(cell.text)
     value = ""
     if isinstance(cell.value, numbers.Real) and math.isfinite(cell.value):
         value = f' data-value="{float(cell.value)!r}"'
-    return f'<td class="{side}{" " + escape(cell.style) if cell.style else ""}"{value}>{text}</td>'
+    long = " long" if side == "left" and len(cell.text) > LONG_TEXT else ""
+    tag, scope = ("th", ' scope="row"') if names_row else ("td", "")
+    return f'<{tag}{scope} class="{side}{long}{" " + escape(cell.style) if cell.style else ""}"{value}>{text}</{tag}>'
 
 
 def _link(link: Link, place: Place) -> str:
@@ -133,5 +147,8 @@ def _files(name: str, suffixes: tuple[str, ...], place: Place) -> str:
 def _notes(notes: tuple[str, ...] | list[str]) -> str:
     if not notes:
         return ""
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<details class="notes"><summary>Notes</summary><ul>{items}</ul></details>'
+    return f'<details class="notes"><summary>Notes</summary>{_list(notes)}</details>'
+
+
+def _list(items: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>"

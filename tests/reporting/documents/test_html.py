@@ -59,6 +59,23 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
     assert {"id": "page-sizes-1", "hidden": None} in tags.of("span")
 
 
+def test_the_cells_that_name_a_row_are_its_headers():
+    columns = [Column[tuple[str, str, int]](name, lambda row, i=i: row[i]) for i, name in enumerate("EA")]
+    columns.append(Column[tuple[str, str, int]]("Mean", lambda row: row[2], str))
+    table = Table("t", "T", columns, [("Ant", "td3", 1), ("Ant", "sac", 2)])
+    tags = Tags(html.block(table, PLACE))
+    assert [cell.get("scope") for cell in tags.of("th")] == ["col"] * 3 + ["row"] * 4
+    assert len(tags.of("td")) == 2
+
+
+def test_a_long_list_is_folded_and_tables_without_a_name_have_ids_of_their_own():
+    table = Table("", "All cells", [Column[str]("A", lambda row: row)], ["x"])
+    tags = Tags(html.document(Document([Bullets(tuple("abcdefgh")), table, table]), PLACE))
+    assert len(tags.of("li")) == 8
+    assert len(tags.of("details")) == 1
+    assert [section["id"] for section in tags.of("section")] == ["page-table-1", "page-table-2"]
+
+
 def test_no_text_becomes_markup():
     columns = [Column[str](EVIL, lambda row: row, note=EVIL, style=lambda row: EVIL, link=lambda row: EVIL)]
     blocks = [

@@ -33,7 +33,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 make_run(
                     folder / "results", env, name, seed, learning_curve(seed + 9 * k, 1000 - 300 * k, 12), tasks=tasks,
                     steps=[5000 * i for i in range(12)], status="failed" if failed else "done",
-                    message="</script><script>alert(1)</script>" if failed else "",
+                    message=f"</script><script>alert(1)</script> {'a_long_path/' * 9}" if failed else "",
                 )  # fmt: skip
     return build([folder / "results"], folder / "report", {}, None, lambda _: None, Options(baseline="td3"))
 
@@ -75,7 +75,7 @@ def find(page: Any, selector: str) -> list[Any]:
 
 
 def column(page: Any, table: str, index: int) -> list[str]:
-    return [cell.text for cell in find(page, f"#{table} tbody tr:not([hidden]) td:nth-child({index})")]
+    return [cell.text for cell in find(page, f"#{table} tbody tr:not([hidden]) > :nth-child({index})")]
 
 
 def chart(page: Any, name: str) -> Any:
@@ -88,7 +88,7 @@ def chart(page: Any, name: str) -> Any:
 
 def test_the_matrix_leads_to_the_curves(page):
     matrix = find(page, SECTION + "section.table")[0]
-    assert [head.text for head in matrix.find_elements("css selector", "th")] == [
+    assert [head.text for head in matrix.find_elements("css selector", "thead th")] == [
         "Algorithm", "Ant-v5, 55k steps", "Hopper-v5, 55k steps",
     ]  # fmt: skip
     (failed,) = matrix.find_elements("css selector", "td.failed")
@@ -198,10 +198,26 @@ def test_dark_and_a_phone(page, report):
     place = chart(page, "all-runs-curves-Ant-v5-55000")
     assert page.execute_script("return document.documentElement.scrollWidth") <= 390
     assert place.size["width"] <= 390
+    page.get(report.as_uri() + "#overview")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 390
     before = page.execute_script("return getComputedStyle(document.body).backgroundColor")
     find(page, "#theme")[0].click()
     assert page.execute_script("return getComputedStyle(document.body).backgroundColor") != before
     page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("section", ["overview", "all-runs"])
+def test_a_screen_reader_finds_a_name_for_all_that_it_meets(page, report, section):
+    """By the tree that Chromium gives to screen readers."""
+    page.get(f"{report.as_uri()}#{section}")
+    nodes = page.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    found = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+    named = {"button", "combobox", "checkbox", "searchbox", "textbox", "link", "image", "img"}
+    assert [role for role, name in found if role in named and not name] == []
+    roles = {role for role, _ in found}
+    assert {"heading", "navigation", "main", "table", "columnheader", "rowheader", "searchbox", "link"} <= roles
+    ids = page.execute_script("return [...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
 
 
 def test_a_message_is_a_text(page):
