@@ -20,14 +20,15 @@ import tempfile  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
 from dataclasses import astuple, fields, replace  # noqa: E402
+from math import isnan, nan  # noqa: E402
 from pathlib import Path  # noqa: E402
-from statistics import median  # noqa: E402
+from statistics import mean, median  # noqa: E402
 from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
 from erlbench.algorithms import registry  # noqa: E402
-from erlbench.experiment.calibration import calibrate  # noqa: E402
+from erlbench.experiment.calibration import calibrate, from_tasks  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.experiment.forecast import forecast, with_workers  # noqa: E402
@@ -51,8 +52,8 @@ ASYNCHRONOUS = {"start_timesteps": NEVER, "warmup": "own-policies", "tell_in_war
 TRIPS = 200  # empty tasks
 CALIBRATION = 20.0  # seconds of each short run
 SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
-EVOLUTION: tuple[int, Mapping[str, Any]] = (200_000, {})  # steps, settings
-GRADIENTS: tuple[int, Mapping[str, Any]] = (8_000, {"start_timesteps": 2000})
+EVOLUTION: tuple[int, Mapping[str, Any]] = (100_000, {})  # steps, settings
+GRADIENTS: tuple[int, Mapping[str, Any]] = (4_000, {"start_timesteps": 1000})
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
@@ -66,18 +67,24 @@ def cell_of(algo: str, env: str, out: Path, steps: int, settings: Mapping[str, A
     )  # fmt: skip
 
 
-def compare(kind: str, cell: Cell, processes: int, costs: Costs) -> Validated:
-    """The measured training time of a cell beside its forecast."""
+def measure(cell: Cell, processes: int) -> float:
+    """Minutes of training per million steps."""
     assert run_cells([cell], RunOptions(processes, verbosity=-1, device="cpu", one_core=True)) == 0
     status = json.loads((cell.directory / "status.json").read_text())
+    return float(status["train_time_s"] / 60 / status["timesteps"] * 1e6)
+
+
+def compare(kind: str, cell: Cell, processes: int, costs: Costs, measured: Sequence[float]) -> Validated:
+    """The mean of the measured times beside the forecast, which knows the episodes' lengths of the run in the cell."""
     with open(cell.directory / "episodes.csv", newline="") as file:
         lengths = [int(row["l"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
-    measured = status["train_time_s"] / 60 / status["timesteps"] * 1e6
     expected = forecast(cell, costs.on(processes), processes, lengths).minutes
-    described = machine.describe()
+    own = forecast(cell, from_tasks(cell.directory), processes, lengths).minutes * mean(measured) / measured[0]
+    described, usual = machine.describe(), mean(measured)
+    apart = 100 * (max(measured) - min(measured)) / usual if len(measured) > 1 else nan
     return Validated(
-        kind, cell.algo, processes, round(measured, 4), round(expected, 4),
-        f"{described['cpu']}, {described['cores']} cores",
+        kind, cell.algo, processes, round(usual, 4), round(expected, 4),
+        f"{described['cpu']}, {described['cores']} cores", round(apart, 1), round(own, 4),
     )  # fmt: skip
 
 
@@ -103,18 +110,33 @@ def sleeping(folder: Path) -> Iterator[Validated]:
             steps = EPISODES * SLEEPING["mean_length"] * processes  # type: ignore[operator]
             out = folder / f"{algo}-{processes}"
             cell = with_workers(cell_of(algo, "erlbench/Latency-v0", out, steps, settings, SLEEPING), processes)
-            yield compare("sleeping", cell, processes, Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping"))
+            measured = [measure(cell, processes)]
+            yield compare(
+                "sleeping", cell, processes, Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping"), measured
+            )
 
 
 def computing(folder: Path) -> Iterator[Validated]:
-    """HalfCheetah on one process to all cores, after a calibration of each algorithm."""
+    """HalfCheetah on one process to all cores: calibration, runs, the same runs backwards, calibration.
+
+    So what the machine's speed does meanwhile weighs equally on both.
+    """
+    counts = sorted({1, 2, cores()})
     for algo, (steps, settings) in COMPUTING.items():
         cell = cell_of(algo, "HalfCheetah-v5", folder / algo, steps, settings, SHORT)
-        costs = calibrate(cell, CALIBRATION)
-        click.echo(f"{algo}: {costs}", err=True)
-        for processes in sorted({1, 2, cores()}):
-            counted = with_workers(replace(cell, out=folder / f"{algo}-{processes}"), processes)
-            yield compare("computing", counted, processes, costs)
+        cells = {count: with_workers(replace(cell, out=folder / f"{algo}-{count}"), count) for count in counts}
+        costs, measured = [calibrate(cell, CALIBRATION)], [measure(cells[count], count) for count in counts]
+        again = [measure(replace(cells[count], out=folder / f"{algo}-{count}-again"), count) for count in counts[::-1]]
+        costs.append(calibrate(cell, CALIBRATION))
+        click.echo("\n".join(map(str, costs)), err=True)
+        for count, *both in zip(counts, measured, again[::-1], strict=True):
+            yield compare("computing", cells[count], count, between(costs), both)
+
+
+def between(costs: Sequence[Costs]) -> Costs:
+    """The means of all costs."""
+    numbers = {item.name for item in fields(Costs)} - {"source", "cores"}
+    return replace(costs[0], **{name: mean(getattr(one, name) for one in costs) for name in numbers})
 
 
 def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> None:
@@ -129,10 +151,14 @@ def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> N
 
 def table(rows: Sequence[Validated]) -> str:
     """The rows in Markdown, with the machines that they were measured on."""
-    lines = ["| | environment | processes | measured | forecast | error |", "|---|---|---:|---:|---:|---:|"]
+    lines = [
+        "| | environment | processes | measured | apart | forecast | error | of the schedule |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
     lines += [
-        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} | {row.forecast:,.2f} "
-        f"| {row.error:+.1f} % |"
+        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} "
+        f"| {'' if isnan(row.apart) else f'{row.apart:.1f} %'} | {row.forecast:,.2f} | {row.error:+.1f} % "
+        f"| {'' if isnan(row.own) else f'{row.schedule_error:+.1f} %'} |"
         for row in rows
     ]
     machines = "; ".join(dict.fromkeys(row.machine for row in rows))

@@ -32,7 +32,7 @@ from erlbench.threads import cores
 # Tasks are short, so that there are some of each kind, and of two sizes, so that what a task costs by itself and what
 # each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
-SIZES = (25, 100)  # steps of an episode, and critic updates of a task, of cells with gradient steps
+SIZES = (5, 100)  # steps of an episode, and critic updates of a task, of cells with gradient steps
 LONGER = 4  # times as many steps without
 ROUNDS = 30  # of the reweighted fit
 DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
@@ -41,22 +41,31 @@ Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, ac
 
 @dataclass
 class Measured:
-    """What was seen in short runs of one process each; all in seconds."""
+    """What was seen in runs; all in seconds."""
 
     tasks: list[Counted] = field(default_factory=list)
-    gaps: list[float] = field(default_factory=list)  # between two tasks, of which the second one waited
-    pauses: list[float] = field(default_factory=list)  # between two tasks, of which the second one was asked for there
+    gaps: list[float] = field(default_factory=list)  # of a process, from a task to one that waited for its end
+    pauses: list[float] = field(default_factory=list)  # of all processes, from the last task to one asked for after it
 
     def add(self, folder: Path) -> None:
         """What `tasks.csv` in `folder` says."""
         self.tasks += _read(folder)
-        names = ("start_s", "end_s", "ready_s")
+        names = ("start_s", "end_s", "ready_s", "process")
         rows = (row for row in read_rows(folder / "tasks.csv") if row["kind"] != "evaluation")
-        ended = math.inf
-        for start, end, ready in sorted(tuple(float(row[name]) for name in names) for row in rows):
-            if ended < math.inf:
-                (self.pauses if ready > ended else self.gaps).append(start - ended)
-            ended = end
+        ended: dict[float, float] = {}  # by process
+        for start, end, ready, process in sorted(tuple(float(row[name]) for name in names) for row in rows):
+            last = max(ended.values(), default=math.inf)
+            if ready > last:
+                self.pauses.append(start - last)
+            elif ready <= ended.get(process, -math.inf):
+                self.gaps.append(start - ended[process])
+            ended[process] = end
+
+    def costs(self, source: str) -> Costs:
+        """Of the tasks, each with the gap before it, and of the driver."""
+        found, gap = fit(self.tasks, source), _mean(self.gaps)
+        update = max(0.0, _mean(self.pauses) - gap)
+        return dataclasses.replace(found, overhead=found.overhead + gap, update=update)
 
 
 def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
@@ -66,19 +75,13 @@ def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
     slow each other down.
     """
     alone, count = _measure(cell, seconds, 1, device), cores()
-    costs = fit(alone.tasks, f"erlbench calibrate, {cell.name} on {cell.env}")
+    costs = alone.costs(f"erlbench calibrate, {cell.name} on {cell.env}")
     crowding = 1.0
     if count > 1:
-        crowded = _measure(cell, seconds, count, device).tasks
-        crowding = max(1.0, sum(task[0] for task in crowded) / _total(costs, crowded))
-    gap = _mean(alone.gaps)
-    update = max(0.0, _mean(alone.pauses) - gap)
-    return dataclasses.replace(costs, overhead=costs.overhead + gap, crowding=crowding, cores=count, update=update)
-
-
-def _total(costs: Costs, tasks: Sequence[Counted]) -> float:
-    """Seconds of all tasks by the costs."""
-    return sum(costs.seconds(*counts) for _, *counts in tasks)
+        tasks = _measure(cell, seconds, count, device).tasks
+        fitted = fit(alone.tasks, costs.source)
+        crowding = max(1.0, sum(task[0] for task in tasks) / sum(fitted.seconds(*counts) for _, *counts in tasks))
+    return dataclasses.replace(costs, crowding=crowding, cores=count)
 
 
 def _mean(seconds: Sequence[float]) -> float:
@@ -152,8 +155,10 @@ def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) 
 
 
 def from_tasks(folder: Path) -> Costs:
-    """Costs from the `tasks.csv` of any run; its overhead leaves out a task's way to the process and back."""
-    return fit(_read(folder), str(folder))
+    """Costs from the `tasks.csv` of any run, as they were with its processes beside each other."""
+    found = Measured()
+    found.add(folder)
+    return found.costs(str(folder))
 
 
 def _read(folder: Path) -> list[Counted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -21,11 +22,18 @@ class Validated:
     measured: float
     forecast: float
     machine: str
+    apart: float = math.nan  # percent: two measurements of the cell
+    own: float = math.nan  # forecast from what the tasks of that run took, so by its schedule alone
 
     @property
     def error(self) -> float:
         """Percent of what was measured; negative: the forecast was too short."""
         return 100 * (self.forecast / self.measured - 1)
+
+    @property
+    def schedule_error(self) -> float:
+        """The same of the schedule alone: without what the machine's speed changed since the calibration."""
+        return 100 * (self.own / self.measured - 1)
 
 
 def validated() -> list[Validated]:
@@ -33,7 +41,7 @@ def validated() -> list[Validated]:
     with (files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
         return [
             Validated(row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]),
-                      float(row["forecast"]), row["machine"])
+                      float(row["forecast"]), row["machine"], float(row["apart"]), float(row["own"]))
             for row in csv.DictReader(file)
         ]  # fmt: skip
 
