@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from benchmarks.forecast import cell_of
 from erlbench.experiment.costs import Costs, built_in_costs
@@ -88,7 +89,9 @@ def main(out: Path) -> None:
         right.margins(x=0.08)
         for axes in (left, right):
             axes.minorticks_off()
-            axes.legend(fontsize=7)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axes.legend(fontsize=7, loc="lower left")
         style.save(figure, out.with_suffix(""), (out.suffix[1:],))
 
 
