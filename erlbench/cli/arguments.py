@@ -55,7 +55,7 @@ class RunArguments:
         metadata={"help": "max_episode_steps, frame_skip or a keyword argument of the environments"},
     )
     config: str | None = setting(None, "TOML file with any of these options and tables [settings], [env_settings]")
-    simulated_time: bool = setting(False, "times are modelled, so that they, and what is asynchronous, can be repeated")
+    simulated_time: bool = setting(False, "model all times, so that times and asynchronous runs can be repeated")
     simulated_processes: int | None = setting(
         None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1
     )
@@ -99,7 +99,7 @@ class RunArguments:
     )
     pool: str = setting("process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]")
     jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES)
-    one_core: bool = setting(False, "no process uses a second core, not even one that is idle")
+    one_core: bool = setting(False, "no process uses a second core, even if one is idle")
     device: str = setting(
         "auto", "where gradients are computed: auto, cpu, cuda, cuda:1; never run on a GPU yet [default: auto]"
     )
@@ -114,8 +114,8 @@ class RunArguments:
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
     save_replay: bool = setting(False, "keep the replay of a finished run: gradient algorithms need it to be extended")
-    force: bool = setting(False, "start anew; what is there is moved aside")
-    force_kernel: bool = setting(False, "go on with runs that were begun on another kernel of the BLAS")
+    force: bool = setting(False, "start again; existing runs are moved aside")
+    force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
     quiet: bool = setting(False, "errors only")
     verbose: bool = setting(False, "more words, and tracebacks")

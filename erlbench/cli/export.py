@@ -11,7 +11,7 @@ from erlbench.exporting import TARGETS
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
-@click.option("--to", "target", required=True, type=click.Choice(list(TARGETS)), help="what reads it")
+@click.option("--to", "target", required=True, type=click.Choice(list(TARGETS)), help="the program that reads it")
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="folder to write [default: export/TARGET]")
 def command(results: tuple[Path, ...], target: str, out: Path | None) -> None:
     """Write the results in the folders DIR for another tool.

@@ -28,10 +28,10 @@ CONFIDENCE = 0.8  # of the upper limit of a pilot's standard deviation
 )  # fmt: skip
 @click.option("--power", default=0.8, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
 @click.option("--level", default=0.05, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
-@click.option("--looks", metavar="N[,N...]", help="a sequential plan: test after so many seeds a side, such as 5,10,15")
+@click.option("--looks", metavar="N[,N...]", help="a sequential plan: test after so many seeds, such as 5,10,15")
 @click.option(
     "--spending", default="obrien-fleming", show_default=True, type=click.Choice(["obrien-fleming", "pocock"]),
-    help="how the level is spent over the looks: little early, or much",
+    help="how much of the level the early looks spend: little or much",
 )  # fmt: skip
 @click.option(
     "--write", metavar="DIR", type=click.Path(path_type=Path), help="write the plan to DIR, where the runs will land"

@@ -18,7 +18,7 @@ FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are repo
 @click.option("--env", required=True, metavar="ID", help="the environment")
 @click.option("--search", multiple=True, required=True, metavar="SETTING=RANGE",
               help="LOW..HIGH, LOW..HIGH:log, or A,B,C; repeat it for several settings")  # fmt: skip
-@click.option("--set", "fixed", multiple=True, metavar="KEY=VALUE", help="a setting that stays as it is")
+@click.option("--set", "fixed", multiple=True, metavar="KEY=VALUE", help="a fixed setting")
 @click.option("--trials", default=20, show_default=True, metavar="N", type=click.IntRange(min=1), help="trials in all")
 @click.option("--seeds", default=2, show_default=True, metavar="N", type=click.IntRange(min=1), help="runs per trial")
 @click.option("--total-timesteps", default="100000", show_default=True, metavar="N", help="training steps per run")

@@ -50,7 +50,7 @@ class Profile:
     seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0)
     total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1)
     envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
-    total_generations: int | None = setting(None, "where a run ends that has steps left", minimum=1)
+    total_generations: int | None = setting(None, "generations after which a run ends, even with steps left", minimum=1)
     env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
     entry_timesteps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # an entry's own, by environment
     eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
