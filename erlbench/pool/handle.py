@@ -102,12 +102,12 @@ class WorkerProcess:
         self.pid: int = self._process.pid
         self.sentinel: int = self._process.sentinel
 
-    def write(self, task: Task) -> bytes:
-        """The message of a task, to be sent in turn; raises what pickle raises."""
-        return self._tasks.write(task)
+    def write(self, tasks: Iterable[Task]) -> bytes:
+        """The message of tasks, to be sent in turn; raises what pickle raises."""
+        return self._tasks.write(*tasks)
 
     def send(self, written: Iterable[bytes]) -> None:
-        """Send tasks; that the worker has died is found out elsewhere."""
+        """Send messages; that the worker has died is found out elsewhere."""
         with suppress(OSError):
             messages.send(self._descriptor, written)
 
@@ -116,7 +116,8 @@ class WorkerProcess:
 
         EOFError or OSError: it is gone.
         """
-        answers = [messages.read_answer(message, self.slot) for message in messages.receive(self._descriptor)]
+        received = messages.receive(self._descriptor)
+        answers = [answer for message in received for answer in messages.read_answers(message, self.slot)]
         if any(isinstance(answer, Failure) for answer in answers):
             self._tasks.forget()  # it may not even have understood the message
         return answers

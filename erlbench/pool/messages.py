@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import pickle
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from erlbench.pool.failures import failure
 from erlbench.work.tasks import Counts, Priority, Result, Task
 
 HEADER = struct.Struct("=Q")  # length of what follows
+COUNT = struct.Struct("=I")  # tasks in a message; it can be read where the rest cannot
 BLOCK = 1 << 16  # bytes asked for at once; nearly every message is shorter
 
 
@@ -50,7 +52,7 @@ class TaskWriter:
             parts.append((number, news, task.id, task.key, task.inputs, task.individual))
             if news is not None:
                 forms[name] = number, form
-        message = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+        message = COUNT.pack(len(parts)) + pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
         self._forms = forms
         return message
 
@@ -68,7 +70,7 @@ class TaskReader:
     def read(self, message: bytes) -> list[Task]:
         """The tasks as they were written."""
         tasks = []
-        for number, news, task_id, key, inputs, individual in pickle.loads(message):
+        for number, news, task_id, key, inputs, individual in pickle.loads(memoryview(message)[COUNT.size :]):
             if news is not None:
                 self._forms[number] = Form(*news)
             kind, function, settings, priority, counts, gradient = self._forms[number]
@@ -76,24 +78,44 @@ class TaskReader:
         return tasks
 
 
-def write_result(result: Result) -> bytes:
-    """The message of a result; the driver knows from which process it comes."""
-    values = (result.task, result.values, result.arrays, result.start, result.end, result.second_core)
-    return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
+def count(message: bytes) -> int:
+    """How many tasks a message of `TaskWriter` holds."""
+    number: int = COUNT.unpack_from(message)[0]
+    return number
 
 
-def write_other(message: Any) -> bytes:
-    """The message of anything else that a worker has to say."""
-    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+def write_answers(answers: Sequence[Any]) -> bytes:
+    """One message of results and of whatever else a worker has to say.
+
+    The driver knows from which process it comes. What pickle refuses becomes the `Failure` of that.
+    """
+    parts = [_plain(answer) if isinstance(answer, Result) else answer for answer in answers]
+    try:
+        return pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+    except BaseException:
+        return pickle.dumps([_sendable(part) for part in parts], pickle.HIGHEST_PROTOCOL)
 
 
-def read_answer(message: bytes, process: int) -> Any:
-    """What the worker of slot `process` has said: a `Result`, or something else."""
-    answer = pickle.loads(message)
-    if not isinstance(answer, tuple):
-        return answer
-    task, values, arrays, start, end, second_core = answer
+def read_answers(message: bytes, process: int) -> list[Any]:
+    """What the worker of slot `process` has said: each a `Result`, or something else."""
+    return [_result(part, process) if isinstance(part, tuple) else part for part in pickle.loads(message)]
+
+
+def _plain(result: Result) -> tuple[Any, ...]:
+    return result.task, result.values, result.arrays, result.start, result.end, result.second_core
+
+
+def _result(part: tuple[Any, ...], process: int) -> Result:
+    task, values, arrays, start, end, second_core = part
     return Result(task, values, arrays, start, end, process, second_core)
+
+
+def _sendable(part: Any) -> Any:
+    try:
+        pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
+    except BaseException as error:  # whatever a value's own code raises
+        return failure(error)
+    return part
 
 
 def send(descriptor: int, messages: Iterable[bytes]) -> None:

@@ -206,21 +206,26 @@ class ProcessPool:
     def _assign(self, slot: Slot, worker: WorkerProcess | None) -> None:
         """Give the first ready tasks of the worker's lane to an idle slot."""
         assert worker is not None
-        messages = []
-        for task in self._chunk(worker.gradient):
-            try:
-                messages.append(worker.write(task))
-            except Exception as error:
-                self._queue.drop(task.id)
-                self._finished.append(TaskError(f"{name(task)} cannot be sent to a worker: {error}"))
-            else:
-                slot.tasks.append(task)
+        messages = self._written(slot, worker, self._chunk(worker.gradient))
         if slot.tasks:
             self._idle.remove(slot)
             self._running[slot.index] = slot.tasks[0]
             self._occupancy.begin(slot.index)
             slot.worker, slot.deadline = worker, time.monotonic() + GRAIN + self.task_timeout
             worker.send(messages)
+
+    def _written(self, slot: Slot, worker: WorkerProcess, tasks: list[Task]) -> list[bytes]:
+        """One message of all tasks, which become the slot's; one each if there is one that cannot be sent."""
+        try:
+            message = worker.write(tasks)
+        except Exception as error:
+            if len(tasks) > 1:
+                return [message for task in tasks for message in self._written(slot, worker, [task])]
+            self._queue.drop(tasks[0].id)
+            self._finished.append(TaskError(f"{name(tasks[0])} cannot be sent to a worker: {error}"))
+            return []
+        slot.tasks.extend(tasks)
+        return [message]
 
     def _chunk(self, gradient: bool) -> list[Task]:
         """The tasks to send now. One that was with a worker that died goes alone, so that the next time tells."""

@@ -10,16 +10,18 @@ import select
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.libraries import prepare_libraries
 from erlbench.pool.chunks import GRAIN
-from erlbench.pool.failures import failure
-from erlbench.pool.messages import TaskReader, receive, send, write_other, write_result
+from erlbench.pool.failures import Failure, failure
+from erlbench.pool.messages import TaskReader, count, receive, send, write_answers
 from erlbench.pool.occupancy import SecondCore
 from erlbench.work.store import Store
+from erlbench.work.tasks import Result
 from erlbench.work.workspace import Workspace
 
 OVER_MEMORY = 75  # exit code of a worker that has used more memory than it may
@@ -53,9 +55,9 @@ def main(
         try:
             device = prepare_torch(device, slot)
         except Exception as error:
-            send(descriptor, [write_other(failure(error))])
+            send(descriptor, [write_answers([failure(error)])])
             os._exit(0)
-        send(descriptor, [write_other(Ready(device))])
+        send(descriptor, [write_answers([Ready(device)])])
     workspace, tasks = Workspace(Store(folder), slot, device or "cpu"), TaskReader()
     workspace.second_core = SecondCore(occupancy, slot) if occupancy else None
     try:
@@ -67,23 +69,31 @@ def main(
 
 def serve(workspace: Workspace, tasks: TaskReader, descriptor: int) -> None:
     """Receive tasks and run them; their results go back together, but at once where that takes long."""
-    answers, begun = [], time.monotonic()
+    answers: list[Result | Failure] = []
+    begun = time.monotonic()
     for message in receive(descriptor):
-        answers.append(perform(workspace, tasks, message))
-        if (now := time.monotonic()) - begun > GRAIN:
-            send(descriptor, answers)
-            answers, begun = [], now
+        for answer in perform(workspace, tasks, message):
+            answers.append(answer)
+            if (now := time.monotonic()) - begun > GRAIN:
+                send(descriptor, [write_answers(answers)])
+                answers, begun = [], now
     if answers:
-        send(descriptor, answers)
+        send(descriptor, [write_answers(answers)])
 
 
-def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> bytes:
-    """Run the task of a message; the message of its `Result`, or of the `Failure` of whatever went wrong on the way."""
+def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> Iterator[Result | Failure]:
+    """Run the tasks of a message: the `Result` of each, or the `Failure` of whatever went wrong on the way."""
     try:
-        (task,) = tasks.read(message)
-        return write_result(workspace.run(task))
-    except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
-        return write_other(failure(error))
+        read = tasks.read(message)
+    except BaseException as error:  # unpickling runs code of others
+        yield from [failure(error)] * count(message)
+        return
+    for task in read:
+        try:
+            answer: Result | Failure = workspace.run(task)
+        except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
+            answer = failure(error)
+        yield answer
 
 
 def die_with_driver(descriptor: int) -> None:

@@ -8,6 +8,7 @@ from erlbench.errors import TaskError
 from erlbench.pool import create
 from erlbench.pool.chunks import GRAIN, Chunks
 from erlbench.pool.handle import WorkerProcess
+from erlbench.pool.messages import count
 from erlbench.work.tasks import Result, Task
 
 from .helpers import results, task
@@ -56,7 +57,8 @@ def together(pool, monkeypatch):
     sent, send = [], WorkerProcess.send
 
     def counted(worker, messages):
-        sent.append(len(messages))
+        messages = list(messages)
+        sent.append(sum(map(count, messages)))
         send(worker, messages)
 
     monkeypatch.setattr(WorkerProcess, "send", counted)
@@ -109,6 +111,34 @@ def test_an_error_in_the_middle_is_that_tasks():
         pool.submit([task(i, "wrong", {"error": "task" if i == 23 else "none"}) for i in range(20, 60)])
         with pytest.raises(TaskError, match=r"task 23 \(test\)"):
             results(pool, 40)
+        pool.reset()
+        pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
+        assert len(results(pool, 10)) == 10
+
+
+class Unreadable:
+    """It can be sent and cannot be read."""
+
+    def __reduce__(self):
+        return divmod, (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [({"function": lambda: None}, "cannot be sent to a worker: .*lambda"), (Unreadable(), "raised ZeroDivisionError")],
+    ids=["cannot be sent", "cannot be read"],
+)
+def test_a_message_that_fails_is_an_error_of_its_tasks_and_the_pool_goes_on(settings, problem, monkeypatch):
+    with create(1) as pool:
+        pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
+        results(pool, 10)
+        sent = together(pool, monkeypatch)
+        pool.submit(
+            [task(20 + index, "wrong", {"error": "none"} if index != 1 else settings) for index in range(40)]
+        )
+        with pytest.raises(TaskError, match=rf"task 2\d \(test\) {problem}"):
+            results(pool, 40)
+        assert sum(sent) > 0
         pool.reset()
         pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
         assert len(results(pool, 10)) == 10

@@ -11,10 +11,13 @@ from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
-from erlbench.pool.messages import TaskReader, TaskWriter, read_answer, receive, send, write_result
+from erlbench.pool.failures import Failure
+from erlbench.pool.messages import TaskReader, TaskWriter, count, read_answers, receive, send, write_answers
+from erlbench.pool.worker import perform
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Output, Priority, Result, Task
+from erlbench.work.workspace import Workspace
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def test_an_es_task_and_its_result_are_small_whatever_the_network(generation):
         writer, tasks = TaskWriter(), generation(hidden)
         first, *messages = [len(writer.write(task)) for task in tasks]
         values = {"returns": [-123.45678901234567], "lengths": [1000]}
-        results = [len(write_result(Result(task.id, values, {}, 12345.678, 12346.789, 0))) for task in tasks]
+        results = [len(write_answers([Result(task.id, values, {}, 12345.678, 12346.789, 0)])) for task in tasks]
         assert max(messages) < 300 < first
         assert max(results) < 128
         sizes.append((messages, results))
@@ -92,7 +95,31 @@ def test_what_cannot_be_written_is_not_remembered():
 
 def test_a_result_arrives_as_it_was_written():
     result = Result(7, {"returns": [1.5], "lengths": [3]}, {}, 0.25, 0.5, 3, 0.125)
-    assert read_answer(write_result(result), 3) == result
+    assert read_answers(write_answers([result, "ready", result]), 3) == [result, "ready", result]
+
+
+def test_a_result_that_cannot_be_written_leaves_the_others_whole():
+    good, wrong = Result(7, {"returns": [1.5]}, {}, 0.25, 0.5, 3), Result(8, {"a": lambda: None}, {}, 0.5, 1.0, 3)
+    first, second, third = read_answers(write_answers([good, wrong, good]), 3)
+    assert first == third == good
+    assert isinstance(second, Failure)
+    assert "lambda" in second.message
+
+
+class Unreadable:
+    """It can be written and cannot be read."""
+
+    def __reduce__(self):
+        return divmod, (1, 0)
+
+
+def test_a_message_that_cannot_be_read_gives_one_failure_for_each_task(tmp_path):
+    tasks = [Task(index, "es", "m:f", (1,), Unreadable()) for index in range(3)]
+    message = TaskWriter().write(*tasks)
+    assert count(message) == 3
+    failures = list(perform(Workspace(Store(tmp_path)), TaskReader(), message))
+    assert len(failures) == 3
+    assert all(isinstance(found, Failure) and "ZeroDivisionError" in found.message for found in failures)
 
 
 def test_messages_arrive_whole_however_they_were_sent():
