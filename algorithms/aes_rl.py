@@ -21,6 +21,7 @@ from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of,
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
 from erlbench.algorithms.search.population_control import probability_of_rl
 from erlbench.algorithms.search.search_distribution import (
+    BLOCK,
     SearchDistribution,
     cem_variance,
     decayed,
@@ -289,7 +290,7 @@ class AESRL(Algorithm):
         if len(state.ring) < settings.ring:
             return None, None
         best = ranking([member.fitness for member in state.ring])[: settings.elites]
-        elites = (np.asarray(self.context.store.load(state.ring[index].parameters)) for index in best)
+        elites = [self.context.store.blocks(state.ring[index].parameters, BLOCK) for index in best]
         return weighted_moments(state.distribution.mean, elites, self._weights)
 
     def _rank_based(self, variance: np.ndarray, spread: np.ndarray | None) -> np.ndarray:

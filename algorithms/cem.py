@@ -17,6 +17,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.search.search_distribution import (
+    BLOCK,
     LOG,
     RANKS,
     RECOMBINATIONS,
@@ -112,19 +113,19 @@ class CEMState(Generation):
 
     def _refit(self, algorithm: Algorithm) -> None:
         """Eq. 1 to 3; the variance is taken around the old mean."""
-        settings, load = algorithm.settings, algorithm.context.store.load
+        settings, store = algorithm.settings, algorithm.context.store
         fitness = self.in_order
         ranked = ranking(fitness)
         self.elites = ranked[: settings.elites]
-        elites = (np.asarray(load(self.individuals[index])) for index in self.elites)
+        elites = [store.blocks(self.individuals[index], BLOCK) for index in self.elites]
         self.epsilon = decayed(self.epsilon, settings.tau_cem, settings.epsilon_end)
         weights = recombination_weights(settings.recombination, settings.elites)
         mean, spread = weighted_moments(self.distribution.mean, elites, weights)
         if settings.recombination == RANKS:
-            everyone = (np.asarray(load(self.individuals[index])) for index in ranked)
+            everyone = (np.asarray(store.load(self.individuals[index])) for index in ranked)
             mean = rank_move(self.distribution.mean, everyone, len(ranked))
         variance = cem_variance(spread, self.epsilon, settings.elites, settings.extra_ke_division)
-        self.distribution = SearchDistribution.create(mean, variance, algorithm.share)
+        self.distribution = self.distribution.moved(mean, variance, algorithm.share)
         self.end(fitness)
         self.individuals = []
 

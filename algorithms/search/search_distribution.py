@@ -17,7 +17,7 @@ import numpy as np
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import ArrayRef, Perturbed
 
-BLOCK = 8192  # parameters
+BLOCK = 8192  # parameters that are taken at once: small enough for the cache
 LOG, EQUAL, RANKS = "log", "equal", "ranks"
 RECOMBINATIONS = (LOG, EQUAL, RANKS)
 
@@ -106,23 +106,24 @@ def decayed(epsilon: float, tau: float, end: float) -> float:
 
 
 def weighted_moments(
-    mean: np.ndarray, elites: Iterable[np.ndarray], weights: Sequence[float] | np.ndarray
+    mean: np.ndarray, elites: Sequence[Iterable[np.ndarray]], weights: Sequence[float] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """sum_i lambda_i z_(i), and sum_i lambda_i (z_(i) - mean)^2 around the OLD mean; `(P,)` float64 each.
 
-    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, taken one at a time.
+    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, each as its blocks of `BLOCK` entries (`Store.blocks`).
     """
     centre, spread = np.zeros_like(mean), np.zeros_like(mean)
     vector, product = np.empty((2, min(BLOCK, mean.size)))
-    for weight, z in zip(weights, elites, strict=True):
-        for start in range(0, mean.size, BLOCK):  # small enough for the cache
-            part = slice(start, min(start + BLOCK, mean.size))
-            v, p = vector[: part.stop - start], product[: part.stop - start]
-            v[:] = z[part]
-            centre[part] += np.multiply(weight, v, out=p)
-            v -= mean[part]
+    for start, *blocks in zip(range(0, mean.size, BLOCK), *elites, strict=True):
+        part = slice(start, start + BLOCK)
+        old, first, second = mean[part], centre[part], spread[part]
+        v, p = vector[: old.size], product[: old.size]
+        for weight, z in zip(weights, blocks, strict=True):
+            v[:] = z
+            first += np.multiply(weight, v, out=p)
+            v -= old
             v *= v
-            spread[part] += np.multiply(weight, v, out=p)
+            second += np.multiply(weight, v, out=p)
     return centre, spread
 
 
@@ -132,4 +133,6 @@ def cem_variance(spread: np.ndarray, epsilon: float, elites: int, extra_ke_divis
     `extra_ke_division` divides the spread by K once more, as the authors' public code does although the weights
     already sum to one; the published results most likely were obtained so.
     """
-    return spread / (elites if extra_ke_division else 1) + epsilon
+    variance = spread / (elites if extra_ke_division else 1)
+    variance += epsilon
+    return variance

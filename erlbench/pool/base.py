@@ -174,7 +174,7 @@ class Queue:
         heapq.heappush(self.ready(self._lane(task)), (int(task.priority), task.id))
 
     def _resolved(self, task: Task) -> Task:
-        if not any(isinstance(value, Output) for value in task.inputs.values()):
+        if not needed(task):
             return task
         return replace(task, inputs={key: self._resolve(task, value) for key, value in task.inputs.items()})
 

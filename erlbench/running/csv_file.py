@@ -30,7 +30,7 @@ class CsvFile:
         self._comment = comment
         check_regular(path)
         self._file = open(path, "ab", buffering=0)
-        self._rows: list[Mapping[str, Any]] = []  # not yet in the file
+        self._rows: list[Mapping[str, Any] | tuple[Any, ...]] = []  # not yet in the file
         self._length = 0
         self._crc = 0
 
@@ -48,8 +48,11 @@ class CsvFile:
         if not self.path.stat().st_size:
             self.start()
 
-    def write(self, row: Mapping[str, Any]) -> None:
-        """Add one row, which must not change any more; keys beyond the columns are left out, missing ones empty."""
+    def write(self, row: Mapping[str, Any] | tuple[Any, ...]) -> None:
+        """Add one row, which must not change any more: its values in the order of the columns, or by their names.
+
+        Names that are no columns are left out; missing ones are empty.
+        """
         self._rows.append(row)
 
     def flush(self) -> None:
@@ -59,6 +62,7 @@ class CsvFile:
         rows, self._rows = self._rows, []
         header = []
         if self.columns is None:
+            assert isinstance(rows[0], Mapping)
             self.columns = list(rows[0])
             header = [self.columns]
         self._append(_lines(header + [self._cells(row) for row in rows]))
@@ -99,9 +103,10 @@ class CsvFile:
         self._file.truncate(length)
         self._length = length
 
-    def _cells(self, row: Mapping[str, Any]) -> list[Any]:
+    def _cells(self, row: Mapping[str, Any] | tuple[Any, ...]) -> list[Any]:
         assert self.columns is not None
-        return [value if type(value) in PLAIN else _text(value) for value in map(row.get, self.columns)]
+        values = row if isinstance(row, tuple) else map(row.get, self.columns)
+        return [value if type(value) in PLAIN else _text(value) for value in values]
 
     def _append(self, data: bytes) -> None:
         left = memoryview(data)

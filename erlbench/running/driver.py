@@ -221,6 +221,8 @@ class Driver:
 
     def _submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
+        if not tasks:
+            return
         for task in tasks:
             self._outstanding[task.id] = task
             for other in dependencies(task):
@@ -229,9 +231,10 @@ class Driver:
                 for ref in arrays_of(value):
                     self._known[ref.name] = ref
         counters, now = self.algorithm.counters, self.pool.now()
-        self._asked |= {task.id: Asked(now, counters.generation, counters.critic_updates) for task in tasks}
-        if tasks:
-            self.pool.submit(tasks)
+        self._asked |= dict.fromkeys(
+            (task.id for task in tasks), Asked(now, counters.generation, counters.critic_updates)
+        )
+        self.pool.submit(tasks)
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding:

@@ -119,45 +119,39 @@ class Recorder:
         now: Counters | None = None,
     ) -> None:
         """A finished task, to tasks.csv; `asked` and `now`, what has been counted before it is told, of training."""
-        values = result.values
+        values, played = result.values, steps(result.values)
         staleness = critic_lag = None
         if asked and now:
             staleness = now.generation - asked.generation
             critic_lag = now.critic_updates - asked.critic_updates
             self.asynchrony.worked(result.end - result.start, result.second_core)
-            if steps(values):
+            if played:
                 self.asynchrony.played(staleness, critic_lag, result.start - asked.ready)
         self.tasks.write(
-            {
-                "task": result.task,
-                "kind": kind,
-                "process": result.process,
-                "individual": individual,
-                "start_s": clock.since_start(result.start),
-                "end_s": clock.since_start(result.end),
-                "timesteps": steps(values),
-                "critic_updates": values.get("critic_updates", 0),
-                "actor_updates": values.get("actor_updates", 0),
-                "second_core_s": result.second_core,
-                "ready_s": clock.since_start(asked.ready) if asked else None,
-                "staleness": staleness,
-                "critic_lag": critic_lag,
-            }
+            (  # TASK_COLUMNS
+                result.task,
+                kind,
+                result.process,
+                individual,
+                clock.since_start(result.start),
+                clock.since_start(result.end),
+                played,
+                values.get("critic_updates", 0),
+                values.get("actor_updates", 0),
+                result.second_core,
+                clock.since_start(asked.ready) if asked else None,
+                staleness,
+                critic_lag,
+            )
         )
 
     def played(self, task: Task, result: Result, timesteps: int, clock: Clock) -> None:
         """The episodes of a task, to episodes.csv; `timesteps` so far, theirs included."""
         if task.counts == Counts.NOTHING:
             return
-        common = {
-            "t": clock.train,
-            "kind": task.kind,
-            "individual": task.individual,
-            "task": task.id,
-            "timesteps": timesteps,
-        }
+        common = (clock.train, task.kind, task.individual, task.id, timesteps)  # EPISODE_COLUMNS
         for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
-            self.episodes.write({"r": episode_return, "l": length, **common})
+            self.episodes.write((episode_return, length, *common))
 
     def generation(self, counters: Counters, metrics: Mapping[str, float], clock: Clock) -> None:
         """An update of the search distribution, to train.csv."""

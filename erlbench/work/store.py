@@ -12,7 +12,7 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from erlbench.errors import CellError
 from erlbench.work.noise import HeldTable, NoiseTable, discard, draw, slice_of
-from erlbench.work.seeding import Key
+from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
 PREFIX = "erlbench-"
@@ -92,13 +92,31 @@ class Store:
         """The float32 vector that a `Perturbed` stands for."""
         centre = self.get(value.centre)
         size = centre.size if value.size is None else value.size
-        vector = self.noise(value.key, size, value.table)
-        scale = self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
-        vector = np.multiply(vector, scale, out=None if value.table else vector)
-        if value.sign < 0:
-            np.negative(vector, out=vector)
-        vector += centre[:size]
+        noise = self.noise(value.key, size, value.table)
+        vector = _displaced(noise, self._scale(value), value.sign, centre[:size], out=None if value.table else noise)
         return vector if size == centre.size else np.concatenate((vector, centre[size:]))
+
+    def blocks(self, value: Input, size: int) -> Iterator[np.ndarray]:
+        """The vector that `load` gives, in consecutive blocks of `size` entries; the next one may overwrite the last.
+
+        So the noise of a long vector is drawn, scaled and used while it is in the cache.
+        """
+        if not isinstance(value, Perturbed) or value.table is not None or value.size is not None:
+            vector = np.asarray(self.load(value))
+            yield from (vector[start : start + size] for start in range(0, vector.size, size))
+            return
+        centre, scale, random = self.get(value.centre), self._scale(value), generator(*value.key)
+        whole = np.empty(min(size, centre.size), np.float32)
+        for start in range(0, centre.size, size):
+            part = slice(start, start + size)
+            noise = whole[: centre.size - start]
+            random.standard_normal(out=noise, dtype=np.float32)
+            yield _displaced(
+                noise, scale[part] if isinstance(scale, np.ndarray) else scale, value.sign, centre[part], out=noise
+            )
+
+    def _scale(self, value: Perturbed) -> np.ndarray | np.float32:
+        return self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
 
     def noise(self, key: Key, size: int, table: NoiseTable | None = None) -> np.ndarray:
         """The standard normal numbers `(size,)` float32 of `key`; read-only where they are a slice of `table`."""
@@ -147,6 +165,17 @@ class Store:
         if self._held is not None:
             self._held.release()
             self._held = None
+
+
+def _displaced(
+    noise: np.ndarray, scale: np.ndarray | np.float32, sign: int, centre: np.ndarray, out: np.ndarray | None
+) -> np.ndarray:
+    """`centre + sign * scale * noise`, written to `out` if there is one."""
+    vector = np.multiply(noise, scale, out=out)
+    if sign < 0:
+        np.negative(vector, out=vector)
+    vector += centre
+    return vector
 
 
 def remove_abandoned() -> list[Path]:

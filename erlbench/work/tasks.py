@@ -138,7 +138,8 @@ def steps(values: Mapping[str, Any]) -> int:
 
 def dependencies(task: Task) -> set[int]:
     """Ids of the tasks that `task` waits for."""
-    return needed(task).union(task.after)
+    found = needed(task)
+    return found.union(task.after) if task.after else found
 
 
 def needed(task: Task) -> set[int]:
@@ -160,4 +161,6 @@ def arrays_of(value: Input) -> list[ArrayRef]:
     """The arrays of the store that an input refers to."""
     if isinstance(value, ArrayRef):
         return [value]
-    return [part for part in vars(value).values() if isinstance(part, ArrayRef)]
+    if isinstance(value, Perturbed):
+        return [value.centre, value.scale] if isinstance(value.scale, ArrayRef) else [value.centre]
+    return []  # an output that is not there yet, or transitions of a replay

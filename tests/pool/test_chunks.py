@@ -133,9 +133,7 @@ def test_a_message_that_fails_is_an_error_of_its_tasks_and_the_pool_goes_on(sett
         pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
         results(pool, 10)
         sent = together(pool, monkeypatch)
-        pool.submit(
-            [task(20 + index, "wrong", {"error": "none"} if index != 1 else settings) for index in range(40)]
-        )
+        pool.submit([task(20 + index, "wrong", {"error": "none"} if index != 1 else settings) for index in range(40)])
         with pytest.raises(TaskError, match=rf"task 2\d \(test\) {problem}"):
             results(pool, 40)
         assert sum(sent) > 0

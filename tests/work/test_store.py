@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
 from erlbench.work.store import PREFIX, Store, remove_abandoned, shared_memory_folder
 from erlbench.work.tasks import Output, Perturbed
@@ -66,3 +67,22 @@ def test_a_held_store_stays_and_an_abandoned_one_is_removed(store):
     remove_abandoned()
     assert not abandoned.exists()
     assert store.folder.exists()
+
+
+def test_the_blocks_of_a_vector_are_its_bits(store):
+    random = np.random.default_rng(0)
+    centre, scale = (store.put(name, random.standard_normal(1000, dtype=np.float32)) for name in ("centre", "scale"))
+    table = NoiseTable(5000, 1)
+    store.hold(table)
+    for value in (
+        centre,
+        Perturbed(centre, scale, (1, 2)),
+        Perturbed(centre, scale, (1, 2), -1),
+        Perturbed(centre, 0.5, (3,)),
+        Perturbed(centre, 0.5, (3,), table=table),
+        Perturbed(centre, 0.5, (3,), size=990),
+    ):
+        for size in (7, 500, 1000, 4096):
+            blocks = [block.copy() for block in store.blocks(value, size)]
+            assert [len(block) for block in blocks[:-1]] == [size] * (len(blocks) - 1)
+            assert np.concatenate(blocks).tobytes() == np.asarray(store.load(value)).tobytes()

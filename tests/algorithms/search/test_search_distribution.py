@@ -42,7 +42,7 @@ def test_update_of_two_parameters_by_hand():
     """lambda = log(3), log(1.5) over log(4.5); the spread is around the old mean (0, 1)."""
     weights = elite_weights(2)
     np.testing.assert_allclose(weights, [0.7304227, 0.2695773], atol=1e-7)
-    elites = iter([np.array([1, 2], np.float32), np.array([3, 0], np.float32)])
+    elites = [[np.array([1, 2], np.float32)], [np.array([3, 0], np.float32)]]
     centre, spread = weighted_moments(np.array([0.0, 1.0]), elites, weights)
     np.testing.assert_allclose(centre, [1.5391546, 1.4608454], atol=1e-7)
     np.testing.assert_allclose(spread, [3.1566184, 1.0], atol=1e-7)
