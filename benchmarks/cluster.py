@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from benchmarks.cells import ENVIRONMENT, drive, short_problem
-from benchmarks.driver import GENERATIONS, POPULATION, REPEATS, Idle
+from benchmarks.driver import GENERATIONS, POPULATION, REPEATS, IdleCEM
 from benchmarks.harness import Claim, Stolen, cpu_seconds, median, take_turns
 from benchmarks.tasks_and_workers import MEAN, TASKS_EACH, asleep, task, walker_lengths
 from benchmarks.timekeeping import Timekeeper
@@ -114,7 +114,7 @@ def _driver(raylets: Raylets) -> Claim:
             pool.store.clear()
             with tempfile.TemporaryDirectory() as folder:
                 replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
-                algorithm = Idle(settings, Context(where, 0, budget, POPULATION, pool.store, replay))
+                algorithm = IdleCEM(settings, Context(where, 0, budget, POPULATION, pool.store, replay))
                 found = cpu_seconds(lambda: drive(algorithm, pool, Path(folder)))
                 replay.close()
             return found
