@@ -27,7 +27,7 @@ from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 
-__all__ = ["PRESETS", "Generation", "OpenAIES", "OpenAIESSettings", "OpenAIESState", "Pair"]
+__all__ = ["PRESETS", "Gathered", "OpenAIES", "OpenAIESSettings", "OpenAIESState", "Pair"]
 
 SIGNS = (1, -1)
 
@@ -42,7 +42,7 @@ class Pair:
 
 
 @dataclass
-class Generation:
+class Gathered:
     """What a generation has gathered so far."""
 
     launched: int = 0  # pairs
@@ -64,7 +64,7 @@ class OpenAIESState:
     policy: ArrayRef  # the mean as a policy, with the statistics at the generation's start
     limit: int  # of episodes, in steps
     pairs: dict[int, Pair] = field(default_factory=dict)  # by place among those in flight
-    current: Generation = field(default_factory=Generation)
+    current: Gathered = field(default_factory=Gathered)
     last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
 
 
@@ -251,10 +251,10 @@ class OpenAIES(Algorithm):
         vector = np.concatenate((state.mean, state.statistics.moments)) if self._policy.normalisation else state.mean
         state.policy = self.share(vector.astype(np.float32))
         state.limit = self._limit.next(state.limit, current.lengths)
-        state.current = Generation()
+        state.current = Gathered()
         self.counters.generation += 1
 
-    def _described(self, current: Generation, slope: np.ndarray, step: np.ndarray) -> dict[str, float]:
+    def _described(self, current: Gathered, slope: np.ndarray, step: np.ndarray) -> dict[str, float]:
         returns = np.array(list(current.returns.values()))
         return {
             "fitness_best": float(returns.max()),

@@ -15,8 +15,8 @@ from erlbench.algorithms import sac, td3
 from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
-from erlbench.algorithms.gradients.learners.sac import SAC
-from erlbench.algorithms.gradients.learners.td3 import TD3
+from erlbench.algorithms.gradients.learners.sac import SACLearner
+from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import Learner, make_updates, train_actor, update_critic
 from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, SACUpdate, TD3Update, Updates
@@ -82,9 +82,11 @@ class Bench:
         self.batch = batch
         relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._td3 = TD3(TD3Update(relu, critic, batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
+        self._td3 = TD3Learner(TD3Update(relu, critic, batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
         self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
-        self._sac = SAC(SACUpdate(relu, critic, batch, 3e-4, 0.99, 0.005, 1.0, None, -float(action), False), "cpu")
+        self._sac = SACLearner(
+            SACUpdate(relu, critic, batch, 3e-4, 0.99, 0.005, 1.0, None, -float(action), False), "cpu"
+        )
         self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
         self.learners: dict[str, Learner] = {"td3": self._td3, "sac": self._sac}
         self._memory = Memory(view, workspace, 1, TRANSITIONS)

@@ -77,11 +77,11 @@ class Memory:
 
 
 Act = Callable[[np.ndarray, np.random.Generator, np.ndarray], object]
-Update = Callable[[Memory, np.random.Generator, int], object]
+MakeUpdate = Callable[[Memory, np.random.Generator, int], object]
 
 
 def learn_episodes(
-    settings: Episodes[Any], view: ReplayView, key: Key, workspace: Workspace, act: Act, update: Update
+    settings: Episodes[Any], view: ReplayView, key: Key, workspace: Workspace, act: Act, update: MakeUpdate
 ) -> tuple[list[Episode], int]:
     """Play `settings.episodes` episodes and learn after their steps; they and the number of updates.
 

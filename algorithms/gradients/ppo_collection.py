@@ -23,7 +23,7 @@ from erlbench.work.workspace import Workspace
 REWARD_CLIP = 10.0  # standard deviations; of normalised rewards
 
 
-class Moments:
+class RunningMoments:
     """Running mean and variance of what comes one at a time (Chan et al., as stable-baselines3 has it)."""
 
     def __init__(self, mean: np.ndarray, variance: np.ndarray, count: float) -> None:
@@ -44,8 +44,8 @@ class Statistics:
         size = (len(array) - 5) // 2
         array = np.array(array, np.float64)
         count, mean, variance, returns, self.discounted = (float(value) for value in array[2 * size :])
-        self._observations = Moments(array[:size], array[size : 2 * size], count)
-        self._returns = Moments(np.float64(mean), np.float64(variance), returns)  # type: ignore[arg-type]
+        self._observations = RunningMoments(array[:size], array[size : 2 * size], count)
+        self._returns = RunningMoments(np.float64(mean), np.float64(variance), returns)  # type: ignore[arg-type]
         self._discount, self._normalise, self._scale = discount, observations, rewards
 
     def array(self) -> np.ndarray:

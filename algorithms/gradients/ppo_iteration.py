@@ -103,7 +103,7 @@ class Buffer(RolloutBuffer):
         self.pos, self.full = self.buffer_size, True
 
 
-class Learner:
+class PPOLearner:
     """stable-baselines3's model, whose parameters and Adam moments are views of `state`, float32 `(3, P)`."""
 
     def __init__(self, problem: Problem, ppo: PPOSettings, steps: int, device: str) -> None:
@@ -200,10 +200,10 @@ class Learner:
         buffer.compute_returns_and_advantage(last, np.array([rollout.ended]))
 
 
-def _learner(workspace: Workspace, problem: Problem, ppo: PPOSettings, steps: int) -> Learner:
+def _learner(workspace: Workspace, problem: Problem, ppo: PPOSettings, steps: int) -> PPOLearner:
     """The workspace's model for these settings; its contents never outlive a task."""
-    name = (Learner, repr((problem, ppo, steps)))
+    name = (PPOLearner, repr((problem, ppo, steps)))
     if name not in workspace.scratch:
-        workspace.scratch[name] = Learner(problem, ppo, steps, workspace.device)
-    found: Learner = workspace.scratch[name]
+        workspace.scratch[name] = PPOLearner(problem, ppo, steps, workspace.device)
+    found: PPOLearner = workspace.scratch[name]
     return found

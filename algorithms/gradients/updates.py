@@ -15,9 +15,9 @@ from torch import Tensor
 
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
-from erlbench.algorithms.gradients.learners.ddpg import DDPG
+from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.minibatches import Source, arithmetic, saved
-from erlbench.algorithms.gradients.learners.td3 import TD3
+from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
 from erlbench.algorithms.gradients.programs.two_processes import SharedMemory
 from erlbench.algorithms.gradients.programs.where_idle import WhereIdle
@@ -155,7 +155,7 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
     value raises `NumericalError`.
     """
     update = settings.update
-    learner, executor = learner_of(workspace, TD3, update)
+    learner, executor = learner_of(workspace, TD3Learner, update)
     state = np.concatenate([inputs["actor"].ravel(), inputs["critic"].ravel()])
     learner.load(state, settings.critic_updates, settings.actor_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
@@ -176,7 +176,7 @@ def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: K
     `actor_updates`, `critic_loss` (mean). Arrays: `learner`, `actor`. A NaN or infinite loss or parameter raises
     `NumericalError`.
     """
-    learner, executor = learner_of(workspace, DDPG, settings.update)
+    learner, executor = learner_of(workspace, DDPGLearner, settings.update)
     learner.load(inputs["learner"], settings.critic_updates, settings.actor_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
     values = {"critic_updates": settings.updates, "actor_updates": settings.updates, "critic_loss": loss}

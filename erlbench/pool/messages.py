@@ -78,7 +78,7 @@ class TaskReader:
         return tasks
 
 
-def count(message: bytes) -> int:
+def tasks_in(message: bytes) -> int:
     """How many tasks a message of `TaskWriter` holds."""
     number: int = COUNT.unpack_from(message)[0]
     return number

@@ -18,7 +18,7 @@ from erlbench.errors import UsageError
 from erlbench.libraries import prepare_libraries
 from erlbench.pool.chunks import GRAIN
 from erlbench.pool.failures import Failure, failure
-from erlbench.pool.messages import TaskReader, count, receive, send, write_answers
+from erlbench.pool.messages import TaskReader, receive, send, tasks_in, write_answers
 from erlbench.pool.occupancy import SecondCore
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result
@@ -86,7 +86,7 @@ def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> Iterator
     try:
         read = tasks.read(message)
     except BaseException as error:  # unpickling runs code of others
-        yield from [failure(error)] * count(message)
+        yield from [failure(error)] * tasks_in(message)
         return
     for task in read:
         try:

@@ -14,7 +14,7 @@ from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_ddpg
-from erlbench.algorithms.gradients.learners.ddpg import DDPG as Learner
+from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
 from erlbench.algorithms.update_settings import DDPGUpdate, Updates
@@ -55,7 +55,7 @@ def test_updates_equal_stable_baselines3(decay, clip, context):
         )
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu", 1)
-    mine = Learner(DDPGUpdate(policy, critic, batch, 1e-4, 1e-3, decay, clip, model.gamma, model.tau), "cpu")
+    mine = DDPGLearner(DDPGUpdate(policy, critic, batch, 1e-4, 1e-3, decay, clip, model.gamma, model.tau), "cpu")
     actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
@@ -161,7 +161,7 @@ def test_a_block_is_so_many_updates_from_the_replay(context):
     outcome = update_ddpg(settings, given, (1, 2), workspace)
     used = update_ddpg(settings, given, (1, 2), workspace)
     assert outcome.arrays["learner"].tobytes() == used.arrays["learner"].tobytes()
-    mine, random = Learner(settings.update, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
+    mine, random = DDPGLearner(settings.update, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
     mine.load(given["learner"], 400, 400)
     memory = Memory.of(view, workspace)
     assert (memory.start, memory.stop) == (150, 650)

@@ -16,7 +16,7 @@ from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_sac
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
-from erlbench.algorithms.gradients.learners.sac import SAC as Learner
+from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.programs import networks, operations
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates
@@ -147,7 +147,7 @@ def test_updates_equal_autograd(variant, context):
     settings = update_of(POLICY, CRITIC, 32, value_network=value_network, **changes)
     random = np.random.default_rng(0)
     array = initial_learner(POLICY, CRITIC, value_network, (5,))
-    mine = Learner(settings, "cpu")
+    mine = SACLearner(settings, "cpu")
     mine.load(array, 0, 0)
     theirs = sac_oracle.SoftActorCritic(POLICY, CRITIC, value_network, array, settings.learning_rate)
     drawn = Recorded(random, filled_memory(context, random, 2))
@@ -194,7 +194,7 @@ def test_updates_equal_stable_baselines3(context):
     array[: len(actor)] = actor
     start = 3 * len(actor) + 3
     array[start : start + 2 * len(q)] = np.concatenate([q, q])
-    mine = Learner(update_of(policy, critic, batch, target_entropy=-1.0), "cpu")
+    mine = SACLearner(update_of(policy, critic, batch, target_entropy=-1.0), "cpu")
     mine.load(array, 0, 0)
     assert (model.target_entropy, model.learning_rate, model.gamma, model.tau) == (-1.0, 3e-4, 0.99, 0.005)
     random = np.random.default_rng(0)
@@ -303,7 +303,7 @@ def test_two_cores_change_no_bit(variant, context):
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():
     """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
     array = initial_learner(POLICY, CRITIC, False, (4,))
-    learner = Learner(update_of(POLICY, CRITIC, 8), "cpu")
+    learner = SACLearner(update_of(POLICY, CRITIC, 8), "cpu")
     learner.load(array, 0, 0)
     reported, observation = NumpyPolicy(POLICY, array[: POLICY.size]), np.array([0.5, -1.0, 2.0])
 

@@ -14,7 +14,7 @@ import torch
 from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_td3
-from erlbench.algorithms.gradients.learners.td3 import TD3 as Learner
+from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
@@ -108,7 +108,7 @@ def test_updates_equal_stable_baselines3(context):
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
     numbers = model.learning_rate, model.gamma, model.tau, model.target_policy_noise, model.target_noise_clip
-    mine = Learner(TD3Update(policy, critic, batch, *numbers, policy_delay=2), "cpu")
+    mine = TD3Learner(TD3Update(policy, critic, batch, *numbers, policy_delay=2), "cpu")
     actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)

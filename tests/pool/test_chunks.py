@@ -8,7 +8,7 @@ from erlbench.errors import TaskError
 from erlbench.pool import create
 from erlbench.pool.chunks import GRAIN, Chunks
 from erlbench.pool.handle import WorkerProcess
-from erlbench.pool.messages import count
+from erlbench.pool.messages import tasks_in
 from erlbench.work.tasks import Result, Task
 
 from .helpers import results, task
@@ -58,7 +58,7 @@ def together(pool, monkeypatch):
 
     def counted(worker, messages):
         messages = list(messages)
-        sent.append(sum(map(count, messages)))
+        sent.append(sum(map(tasks_in, messages)))
         send(worker, messages)
 
     monkeypatch.setattr(WorkerProcess, "send", counted)

@@ -12,7 +12,7 @@ from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
 from erlbench.pool.failures import Failure
-from erlbench.pool.messages import TaskReader, TaskWriter, count, read_answers, receive, send, write_answers
+from erlbench.pool.messages import TaskReader, TaskWriter, read_answers, receive, send, tasks_in, write_answers
 from erlbench.pool.worker import perform
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -116,7 +116,7 @@ class Unreadable:
 def test_a_message_that_cannot_be_read_gives_one_failure_for_each_task(tmp_path):
     tasks = [Task(index, "es", "m:f", (1,), Unreadable()) for index in range(3)]
     message = TaskWriter().write(*tasks)
-    assert count(message) == 3
+    assert tasks_in(message) == 3
     failures = list(perform(Workspace(Store(tmp_path)), TaskReader(), message))
     assert len(failures) == 3
     assert all(isinstance(found, Failure) and "ZeroDivisionError" in found.message for found in failures)

@@ -10,7 +10,7 @@ from erlbench.algorithms.update_settings import DDPGUpdate
 from erlbench.policy import NumpyPolicy
 
 
-class DDPG(JointLearner):
+class DDPGLearner(JointLearner):
     """DDPG's networks and its update on one minibatch; `state` is the flat vector of `ddpg.initial_learner`."""
 
     def __init__(self, settings: DDPGUpdate, device: str) -> None:

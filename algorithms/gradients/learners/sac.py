@@ -69,7 +69,7 @@ class SoftActor:
         return alone(slope, *self.pi.backward(weight, self._slope), *self.adam.step())
 
 
-class SAC(JointLearner):
+class SACLearner(JointLearner):
     """SAC's networks and its update on one minibatch; `state` is the flat vector of `sac.initial_learner`."""
 
     def __init__(self, settings: SACUpdate, device: str) -> None:

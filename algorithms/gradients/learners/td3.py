@@ -114,7 +114,7 @@ def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Lane:
     ]  # fmt: skip
 
 
-class TD3(JointLearner):
+class TD3Learner(JointLearner):
     """TD3's networks and its update on one minibatch; `state` is the flat vector of `td3.initial_learner`."""
 
     def __init__(self, settings: TD3Update, device: str) -> None:

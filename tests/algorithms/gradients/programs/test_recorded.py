@@ -18,10 +18,10 @@ from torch.utils._pytree import tree_leaves
 from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.ddpg import initial_learner as initial_ddpg
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
-from erlbench.algorithms.gradients.learners.ddpg import DDPG
+from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
-from erlbench.algorithms.gradients.learners.sac import SAC
-from erlbench.algorithms.gradients.learners.td3 import TD3
+from erlbench.algorithms.gradients.learners.sac import SACLearner
+from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn, Program, alone
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import initial_learner as initial_sac
@@ -100,20 +100,20 @@ BATCH = 16
 
 
 def td3():
-    learner = TD3(TD3Update(POLICY, TWINS, BATCH, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
+    learner = TD3Learner(TD3Update(POLICY, TWINS, BATCH, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
     learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
     return learner, lambda: learner.state
 
 
 def ddpg(clip=0.1):
-    learner = DDPG(DDPGUpdate(POLICY, ONE, BATCH, 1e-3, 1e-3, 1e-2, clip, 0.99, 0.005), "cpu")
+    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, 1e-3, 1e-3, 1e-2, clip, 0.99, 0.005), "cpu")
     learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
     return learner, lambda: learner.state
 
 
 def sac(temperature=None, value_network=False):
     update = SACUpdate(PLAIN, TWINS, BATCH, 1e-3, 0.99, 0.005, 2.0, temperature, -2.0, value_network)
-    learner = SAC(update, "cpu")
+    learner = SACLearner(update, "cpu")
     learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
     return learner, lambda: learner.state
 
