@@ -27,6 +27,7 @@ from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
+from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 from erlbench.experiment.calibration import calibrate, from_tasks  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions  # noqa: E402
@@ -50,6 +51,7 @@ NEVER = 10**9
 ASYNCHRONOUS = {"start_timesteps": NEVER, "warmup": "own-policies", "tell_in_warmup": True, "mean_episodes": 1,
                 "hidden": (8,)}  # fmt: skip
 TRIPS = 200  # empty tasks
+ATTEMPTS, DISTURBED = 3, 1.0  # percent of the machine that its host may take (`Stolen`)
 CALIBRATION = 20.0  # seconds of each short run
 SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
 EVOLUTION: tuple[int, Mapping[str, Any]] = (100_000, {})  # steps, settings
@@ -110,27 +112,38 @@ def sleeping(folder: Path) -> Iterator[Validated]:
             steps = EPISODES * SLEEPING["mean_length"] * processes  # type: ignore[operator]
             out = folder / f"{algo}-{processes}"
             cell = with_workers(cell_of(algo, "erlbench/Latency-v0", out, steps, settings, SLEEPING), processes)
-            measured = [measure(cell, processes)]
-            yield compare(
-                "sleeping", cell, processes, Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping"), measured
-            )
+            stolen, measured = Stolen(), [measure(cell, processes)]
+            costs = Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping")
+            yield replace(compare("sleeping", cell, processes, costs, measured), stolen=round(100 * stolen.share(), 1))
 
 
 def computing(folder: Path) -> Iterator[Validated]:
-    """HalfCheetah on one process to all cores: calibration, runs, the same runs backwards, calibration.
+    """HalfCheetah on one process to all cores, when the host of a virtual machine takes nothing; else as little as seen."""
+    for algo in COMPUTING:
+        found: list[Validated] = []
+        for attempt in range(ATTEMPTS):
+            rows = in_turns(folder / str(attempt), algo)
+            if not found or rows[0].stolen < found[0].stolen:
+                found = rows
+            if found[0].stolen < DISTURBED:
+                break
+        yield from found
 
-    So what the machine's speed does meanwhile weighs equally on both.
-    """
-    counts = sorted({1, 2, cores()})
-    for algo, (steps, settings) in COMPUTING.items():
-        cell = cell_of(algo, "HalfCheetah-v5", folder / algo, steps, settings, SHORT)
-        cells = {count: with_workers(replace(cell, out=folder / f"{algo}-{count}"), count) for count in counts}
-        costs, measured = [calibrate(cell, CALIBRATION)], [measure(cells[count], count) for count in counts]
-        again = [measure(replace(cells[count], out=folder / f"{algo}-{count}-again"), count) for count in counts[::-1]]
-        costs.append(calibrate(cell, CALIBRATION))
-        click.echo("\n".join(map(str, costs)), err=True)
-        for count, *both in zip(counts, measured, again[::-1], strict=True):
-            yield compare("computing", cells[count], count, between(costs), both)
+
+def in_turns(folder: Path, algo: str) -> list[Validated]:
+    """Calibration, runs, the same runs backwards, calibration: what the machine's speed does weighs equally on both."""
+    counts, stolen, (steps, settings) = sorted({1, 2, cores()}), Stolen(), COMPUTING[algo]
+    cell = cell_of(algo, "HalfCheetah-v5", folder / algo, steps, settings, SHORT)
+    cells = {count: with_workers(replace(cell, out=folder / f"{algo}-{count}"), count) for count in counts}
+    costs, measured = [calibrate(cell, CALIBRATION)], [measure(cells[count], count) for count in counts]
+    again = [measure(replace(cells[count], out=folder / f"{algo}-{count}-again"), count) for count in counts[::-1]]
+    costs.append(calibrate(cell, CALIBRATION))
+    click.echo("\n".join(map(str, costs)), err=True)
+    share = round(100 * stolen.share(), 1)
+    return [
+        replace(compare("computing", cells[count], count, between(costs), both), stolen=share)
+        for count, *both in zip(counts, measured, again[::-1], strict=True)
+    ]
 
 
 def between(costs: Sequence[Costs]) -> Costs:
@@ -152,17 +165,20 @@ def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> N
 def table(rows: Sequence[Validated]) -> str:
     """The rows in Markdown, with the machines that they were measured on."""
     lines = [
-        "| | environment | processes | measured | apart | forecast | error | of the schedule |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| | environment | processes | measured | apart | forecast | error | of the schedule | stolen |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
-        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} "
-        f"| {'' if isnan(row.apart) else f'{row.apart:.1f} %'} | {row.forecast:,.2f} | {row.error:+.1f} % "
-        f"| {'' if isnan(row.own) else f'{row.schedule_error:+.1f} %'} |"
+        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} | {_percent(row.apart)} "
+        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_percent(row.schedule_error, '+')} | {_percent(row.stolen)} |"
         for row in rows
     ]
     machines = "; ".join(dict.fromkeys(row.machine for row in rows))
     return "\n".join([*lines, "", f"Minutes per million training steps, measured on {machines}.", ""])
+
+
+def _percent(value: float, sign: str = "") -> str:
+    return "" if isnan(value) else f"{value:{sign}.1f} %"
 
 
 @click.command()
@@ -171,15 +187,22 @@ def table(rows: Sequence[Validated]) -> str:
 def main(kind: str, dry_run: bool) -> None:
     """Measure, forecast, and write down the errors."""
     with tempfile.TemporaryDirectory() as name:
-        rows = []
         for row in (sleeping if kind == "sleeping" else computing)(Path(name)):
             click.echo(
                 f"{row.algorithm} on {row.processes}: {row.measured:,.2f}, {row.forecast:,.2f}, {row.error:+.1f} %"
             )
-            rows.append(row)
-    if not dry_run:
-        others = [row for row in validated() if row.kind != kind]
-        save(sorted([*others, *rows], key=lambda row: KINDS.index(row.kind)))
+            if not dry_run:  # at once: what is measured is not lost when the next measurement fails
+                save(with_row(validated(), row))
+
+
+def with_row(rows: Sequence[Validated], row: Validated) -> list[Validated]:
+    """The rows with this one in its place."""
+    known = {(other.kind, other.algorithm, other.processes): other for other in rows}
+    known[row.kind, row.algorithm, row.processes] = row
+    algorithms = list(COMPUTING)
+    return sorted(
+        known.values(), key=lambda one: (KINDS.index(one.kind), algorithms.index(one.algorithm), one.processes)
+    )
 
 
 if __name__ == "__main__":

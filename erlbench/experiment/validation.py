@@ -24,6 +24,7 @@ class Validated:
     machine: str
     apart: float = math.nan  # percent: two measurements of the cell
     own: float = math.nan  # forecast from what the tasks of that run took, so by its schedule alone
+    stolen: float = math.nan  # percent of the machine's time that its host took meanwhile
 
     @property
     def error(self) -> float:
@@ -41,7 +42,7 @@ def validated() -> list[Validated]:
     with (files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
         return [
             Validated(row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]),
-                      float(row["forecast"]), row["machine"], float(row["apart"]), float(row["own"]))
+                      float(row["forecast"]), row["machine"], float(row["apart"]), float(row["own"]), float(row["stolen"]))
             for row in csv.DictReader(file)
         ]  # fmt: skip
 
