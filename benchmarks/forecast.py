@@ -118,7 +118,7 @@ def sleeping(folder: Path) -> Iterator[Validated]:
 
 
 def computing(folder: Path) -> Iterator[Validated]:
-    """HalfCheetah on one process to all cores, when the host of a virtual machine takes nothing; else as little as seen."""
+    """HalfCheetah on one process to all cores; of some attempts the one from which the host took least."""
     for algo in COMPUTING:
         found: list[Validated] = []
         for attempt in range(ATTEMPTS):
@@ -199,10 +199,8 @@ def with_row(rows: Sequence[Validated], row: Validated) -> list[Validated]:
     """The rows with this one in its place."""
     known = {(other.kind, other.algorithm, other.processes): other for other in rows}
     known[row.kind, row.algorithm, row.processes] = row
-    algorithms = list(COMPUTING)
-    return sorted(
-        known.values(), key=lambda one: (KINDS.index(one.kind), algorithms.index(one.algorithm), one.processes)
-    )
+    place = {algorithm: number for number, algorithm in enumerate(COMPUTING)}
+    return sorted(known.values(), key=lambda one: (KINDS.index(one.kind), place[one.algorithm], one.processes))
 
 
 if __name__ == "__main__":

@@ -41,8 +41,10 @@ def validated() -> list[Validated]:
     """All rows of the package."""
     with (files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
         return [
-            Validated(row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]),
-                      float(row["forecast"]), row["machine"], float(row["apart"]), float(row["own"]), float(row["stolen"]))
+            Validated(
+                row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]), float(row["forecast"]),
+                row["machine"], float(row["apart"]), float(row["own"]), float(row["stolen"]),
+            )
             for row in csv.DictReader(file)
         ]  # fmt: skip
 
