@@ -223,9 +223,9 @@ def test_list_nothing_known():
 def built(monkeypatch) -> list[tuple]:
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile, warn, options, reference):
+    def build(results, out, studies, profile, warn, options, reference, *, named):
         warn("one cell is missing")
-        calls.append((tuple(results), out, list(studies), profile, options))
+        calls.append((tuple(results), out, list(studies), profile, options, named))
         return out / "index.html"
 
     monkeypatch.setattr(reporting, "build", build, raising=False)
@@ -238,7 +238,9 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert result.exit_code == 0
     assert result.stdout == "report/index.html\n"
     assert result.stderr == "erlbench: one cell is missing\n"
-    assert built == [((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", Options())]
+    assert built == [
+        ((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", Options(), True)
+    ]
 
 
 def test_report_without_a_profile(built, tmp_path):
@@ -248,6 +250,7 @@ def test_report_without_a_profile(built, tmp_path):
     assert built[0][1] == tmp_path / "out"
     assert built[0][2] == list(load_studies())
     assert built[0][3] is None
+    assert not built[0][5]  # no study was named
 
 
 @pytest.mark.parametrize(
