@@ -22,7 +22,7 @@ BOTH = (CONTINUOUS, DISCRETE)
 
 
 @dataclass(frozen=True)
-class Entry:
+class AlgorithmEntry:
     """Where an algorithm is, which actions it can give, and what one counted environment step costs.
 
     The costs are for estimates only.
@@ -41,30 +41,32 @@ class Entry:
         return (self.extra[1],) if self.extra and self.critic_updates else ()
 
 
-ALGORITHMS: Mapping[str, Entry] = MappingProxyType(
+ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
     {
-        "td3": Entry("erlbench.algorithms.td3:TD3", BOTH, critic_updates=1.0, actor_updates=0.5),
-        "ddpg": Entry("erlbench.algorithms.ddpg:DDPG", BOTH, critic_updates=1.0, actor_updates=1.0),
-        "sac": Entry("erlbench.algorithms.sac:SAC", BOTH, critic_updates=1.0, actor_updates=1.0),
-        "esac": Entry("erlbench.algorithms.esac:ESAC", BOTH, critic_updates=0.02, actor_updates=0.02),
-        "ppo": Entry(
+        "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3", BOTH, critic_updates=1.0, actor_updates=0.5),
+        "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG", BOTH, critic_updates=1.0, actor_updates=1.0),
+        "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC", BOTH, critic_updates=1.0, actor_updates=1.0),
+        "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC", BOTH, critic_updates=0.02, actor_updates=0.02),
+        "ppo": AlgorithmEntry(
             "erlbench.algorithms.ppo:PPO",
             BOTH,
             critic_updates=0.16,
             actor_updates=0.16,
             extra=("ppo", "stable_baselines3"),
         ),
-        "nevergrad": Entry("erlbench.algorithms.nevergrad:Nevergrad", BOTH, extra=("nevergrad", "nevergrad")),
-        "openai-es": Entry("erlbench.algorithms.openai_es:OpenAIES", BOTH),
-        "cem": Entry("erlbench.algorithms.cem:CEM", BOTH),
-        "cma-es": Entry("erlbench.algorithms.cma_es:CMAES", BOTH),
-        "cem-rl": Entry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
-        "p-cem-rl": Entry("erlbench.algorithms.p_cem_rl:PCEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
-        "multi-actor-td3": Entry(
+        "nevergrad": AlgorithmEntry("erlbench.algorithms.nevergrad:Nevergrad", BOTH, extra=("nevergrad", "nevergrad")),
+        "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES", BOTH),
+        "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM", BOTH),
+        "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES", BOTH),
+        "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
+        "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
+        "multi-actor-td3": AlgorithmEntry(
             "erlbench.algorithms.multi_actor_td3:MultiActorTD3", BOTH, critic_updates=5.0, actor_updates=2.5
         ),
-        "erl": Entry("erlbench.algorithms.erl:ERL", BOTH, critic_updates=1.0, actor_updates=1.0),
-        "aes-rl": Entry("erlbench.algorithms.aes_rl:AESRL", BOTH, critic_updates=1.0, actor_updates=5.0, episodes=6.0),
+        "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL", BOTH, critic_updates=1.0, actor_updates=1.0),
+        "aes-rl": AlgorithmEntry(
+            "erlbench.algorithms.aes_rl:AESRL", BOTH, critic_updates=1.0, actor_updates=5.0, episodes=6.0
+        ),
     }
 )
 
@@ -78,17 +80,19 @@ def names() -> list[str]:
 
 
 @cache
-def plugins() -> Mapping[str, Entry]:
+def plugins() -> Mapping[str, AlgorithmEntry]:
     """The algorithms that installed packages bring by the entry point `erlbench.algorithms`; none is imported."""
-    return MappingProxyType({point.name: Entry(point.value, BOTH) for point in metadata.entry_points(group=GROUP)})
+    return MappingProxyType(
+        {point.name: AlgorithmEntry(point.value, BOTH) for point in metadata.entry_points(group=GROUP)}
+    )
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> AlgorithmEntry:
     """The line for `name`, or for a class named as `module:Class`; a `UsageError` names the nearest algorithm."""
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     if ":" in name:
-        return Entry(name, BOTH)
+        return AlgorithmEntry(name, BOTH)
     if name not in plugins():
         hint = nearest(name, names()) or f"; there are {', '.join(names())}"
         raise UsageError(f"unknown algorithm '{name}'{hint}")

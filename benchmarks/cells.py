@@ -18,7 +18,7 @@ from erlbench.experiment.settings import resolve
 from erlbench.pool import create
 from erlbench.pool.base import Pool
 from erlbench.reporting.data.timeline import busy
-from erlbench.running.driver import Driver, Options
+from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
 from erlbench.work.replay import Replay
@@ -93,7 +93,7 @@ def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:
     directory = RunDirectory(folder)
     directory.hold()
     recorder = Recorder(folder, ENVIRONMENT)
-    options = Options(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
+    options = DriverOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
     Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
     recorder.close()
     directory.release()

@@ -16,7 +16,7 @@ from torch import Tensor
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
-from erlbench.algorithms.gradients.learners.minibatches import Source, arithmetic, saved
+from erlbench.algorithms.gradients.learners.minibatches import Transitions, arithmetic, saved
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
 from erlbench.algorithms.gradients.programs.two_processes import SharedMemory
@@ -38,7 +38,7 @@ class Learner(Protocol):
     report: Tensor  # numbers of the last update: as many of `NUMBERS` as there are
     programs: list[Program]  # all
 
-    def draw(self, source: Source, random: np.random.Generator) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """Read minibatches, and draw the noise that goes with them."""
 
     def update(self, number: int) -> list[Program]:
@@ -89,7 +89,7 @@ class _Kept:
 
 
 def make_updates(
-    learner: Learner, source: Source, random: np.random.Generator, executor: Executor, numbers: range
+    learner: Learner, source: Transitions, random: np.random.Generator, executor: Executor, numbers: range
 ) -> Tensor:
     """Make the updates `numbers`, `len(numbers)` rows of `report`; a minibatch is drawn from all of `source`."""
     if source.stop <= source.start:

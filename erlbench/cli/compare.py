@@ -26,12 +26,12 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
       erlbench compare results/mine results/yours --metric area --out mine-and-yours
     """
     from erlbench.reporting import build_comparison
-    from erlbench.reporting.options import Options
+    from erlbench.reporting.options import ReportOptions
 
     def warn(message: str) -> None:
         click.echo(f"erlbench: {message}", err=True)
 
-    page, table = build_comparison(folders, out, warn, Options(metric=metric))
+    page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric))
     shown = ("Algorithm", "Compared with", table.header[4], "Mean", "Change", "p")
     places = [table.header.index(name) for name in shown]
     rows = [list(shown), *([cells[i].text for i in places] for cells in table.cells)]

@@ -14,7 +14,7 @@ from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from erlbench.reporting.data.comparison import Cell, Group
+    from erlbench.reporting.data.comparison import Group, RunSet
 
 CONFIDENCE = 0.8  # of the upper limit of a pilot's standard deviation
 
@@ -61,8 +61,8 @@ def command(
     runs = find_runs(results, lambda message: click.echo(f"erlbench: {message}", err=True))
     if baseline not in (names := sorted({run.name for run in runs})):
         raise UsageError(f"--baseline {baseline}: no run has that name{nearest(baseline, names)}")
-    groups = [group for group in everything(runs).groups if (base := group.cell(baseline)) and len(base.scores) > 1]
-    pairs = [(group, cell) for group in groups for cell in group.cells if _usable(group, cell, baseline)]
+    groups = [group for group in everything(runs).groups if (base := group.run_set(baseline)) and len(base.scores) > 1]
+    pairs = [(group, run_set) for group in groups for run_set in group.run_sets if _usable(group, run_set, baseline)]
     if not pairs:
         raise UsageError(f"no environment has two finished runs or more of {baseline} and of another algorithm")
     share = level / len(pairs)
@@ -73,21 +73,21 @@ def command(
         _sequential(pairs, baseline, wanted, counts, spending, level, power, write)
 
 
-def _usable(group: Group, cell: Cell, baseline: str) -> bool:
-    return cell.exists and cell.name != baseline and len(cell.scores) > 1
+def _usable(group: Group, run_set: RunSet, baseline: str) -> bool:
+    return run_set.exists and run_set.name != baseline and len(run_set.scores) > 1
 
 
 def _print_seeds(
-    pairs: Sequence[tuple[Group, Cell]], baseline: str, wanted: Sequence[float], level: float, power: float
+    pairs: Sequence[tuple[Group, RunSet]], baseline: str, wanted: Sequence[float], level: float, power: float
 ) -> None:
     from erlbench.reporting.statistics.estimates import mean, std
     from erlbench.reporting.statistics.power import seeds_needed, std_upper_limit
 
     rows = []
-    for group, cell in pairs:
-        base = group.cell(baseline)
+    for group, run_set in pairs:
+        base = group.run_set(baseline)
         assert base is not None
-        x, y = cell.scores, base.scores
+        x, y = run_set.scores, base.scores
         for percent in wanted:
             gap = abs(mean(y)) * percent / 100
             spreads = (std(x), std(y))
@@ -95,7 +95,7 @@ def _print_seeds(
                      std_upper_limit(std(y), len(y), confidence=CONFIDENCE))  # fmt: skip
             seeds = [seeds_needed(gap, *pair, level=level, power=power) if gap else None for pair in (spreads, upper)]
             rows.append((
-                group.env, cell.name, f"{len(x)}, {len(y)}", f"{std(x):,.4g}, {std(y):,.4g}", f"{percent:g} %",
+                group.env, run_set.name, f"{len(x)}, {len(y)}", f"{std(x):,.4g}, {std(y):,.4g}", f"{percent:g} %",
                 f"{gap:,.4g}", *(str(n or "none is enough") for n in seeds),
             ))  # fmt: skip
     header = ("environment", f"against {baseline}", "pilots", "std", "of mean", "difference", "seeds", "seeds, careful")
@@ -103,8 +103,8 @@ def _print_seeds(
 
 
 def _sequential(
-    pairs: Sequence[tuple[Group, Cell]], baseline: str, wanted: Sequence[float], looks: tuple[int, ...], spending: str,
-    level: float, power: float, write: Path | None,
+    pairs: Sequence[tuple[Group, RunSet]], baseline: str, wanted: Sequence[float], looks: tuple[int, ...],
+    spending: str, level: float, power: float, write: Path | None,
 ) -> None:  # fmt: skip
     from erlbench.experiment.plan import StudyPlan, write_plan
     from erlbench.reporting.statistics.estimates import mean
@@ -113,22 +113,22 @@ def _sequential(
     found = design(looks, level / len(pairs), spending)
     click.echo()
     rows = []
-    for group, cell in pairs:
-        base = group.cell(baseline)
+    for group, run_set in pairs:
+        base = group.run_set(baseline)
         assert base is not None
-        error = math.sqrt((cell.scores.var(ddof=1) + base.scores.var(ddof=1)) / looks[-1])
+        error = math.sqrt((run_set.scores.var(ddof=1) + base.scores.var(ddof=1)) / looks[-1])
         for percent in wanted:
             stops = found.stopping(abs(mean(base.scores)) * percent / 100 / error) if error else [1.0]
             ends = [*stops[:-1], 1 - sum(stops[:-1])]
             expected = sum(n * share for n, share in zip(looks, ends))
-            rows.append((group.env, cell.name, f"{percent:g} %", f"{sum(stops):.2f}", f"{expected:.1f}"))
+            rows.append((group.env, run_set.name, f"{percent:g} %", f"{sum(stops):.2f}", f"{expected:.1f}"))
     print_table("", ("environment", f"against {baseline}", "of mean", "power", "expected seeds"), rows)
     print_table("", ("look", "seeds", "stop when p is at most"),
                 [(i, n, f"{p:.3g}") for i, (n, p) in enumerate(zip(found.looks, found.p), 1)])  # fmt: skip
     if write is None:
         return
     plan = StudyPlan(
-        baseline, tuple(dict.fromkeys(cell.name for _, cell in pairs)),
+        baseline, tuple(dict.fromkeys(run_set.name for _, run_set in pairs)),
         tuple(dict.fromkeys(group.env for group, _ in pairs)), pairs[0][0].total_timesteps, level, power,
         wanted[0] / 100, spending, found.looks, found.p, datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip

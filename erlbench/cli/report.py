@@ -133,10 +133,10 @@ def command(
       erlbench report results/hopper --reach=1000,2000
     """
     from erlbench.experiment.studies import find
-    from erlbench.reporting.options import Options, parse_panels, parse_scores
+    from erlbench.reporting.options import ReportOptions, parse_panels, parse_scores
 
     scores = None if reach is None else parse_scores(reach)
-    options = Options(parse_panels(columns), scores, x, smooth, band, baseline, metric, holm, failed)
+    options = ReportOptions(parse_panels(columns), scores, x, smooth, band, baseline, metric, holm, failed)
     folders = results or (Path("results"),)
     for folder in folders:
         if not folder.is_dir():

@@ -25,7 +25,7 @@ from erlbench.experiment.renamed import read_rows
 from erlbench.files import reason
 from erlbench.running import progress
 from erlbench.running.results import RunDirectory
-from erlbench.running.run import Run
+from erlbench.running.run import RunningCell
 from erlbench.running.runner import Runner
 from erlbench.threads import cores
 
@@ -138,7 +138,7 @@ def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) 
     directory.hold()
     run = None
     try:
-        run = Run(cell, directory, runner.pool(cell), runner)
+        run = RunningCell(cell, directory, runner.pool(cell), runner)
         ready.wait()
         timer.start()
         run.driver.run()

@@ -23,7 +23,7 @@ from erlbench.experiment.cells import SHARED, Cell
 from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool
 from erlbench.pool.imagined import ImaginedPool
-from erlbench.running.driver import Driver, Options
+from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
 from erlbench.work.replay import Replay
@@ -64,7 +64,7 @@ def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], crit
         pool = _Counting(inner, processors, costs, replay, critic == SHARED)
         directory.hold()
         try:
-            options = Options(eval_freq=10**12, eval_episodes=1, final_episodes=1, checkpoint_every=1e12)
+            options = DriverOptions(eval_freq=10**12, eval_episodes=1, final_episodes=1, checkpoint_every=1e12)
             Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
         finally:
             recorder.close()

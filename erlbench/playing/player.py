@@ -23,7 +23,7 @@ WINDOW, FRAMES = "human", "rgb_array"
 
 
 @dataclass(frozen=True)
-class Episode:
+class PlayedEpisode:
     """One episode that was played."""
 
     seed: int  # of the environment's reset
@@ -55,7 +55,7 @@ class Drawn(gymnasium.Wrapper[Any, Any, Any, Any]):
 def play_run(
     run: Path, *, episodes: int = 1, seed: int | None = None, steps: int | None = None, video: Path | None = None,
     window: bool = False,
-) -> list[Episode]:  # fmt: skip
+) -> list[PlayedEpisode]:  # fmt: skip
     """Play the policy of the run in the folder `run`, which is done, by its deterministic actions.
 
     The start states are those of the final evaluation of a run with the same seed, or with `seed`, so that the
@@ -78,11 +78,11 @@ def play_run(
             return [_play(stage, policy, min(limit, steps or limit), one) for one in seeds]
 
 
-def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int) -> Episode:
+def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int) -> PlayedEpisode:
     from erlbench.work.rollout import play
 
     played = play(env, policy, limit, seed, mode=True)
-    return Episode(seed, played.length, played.total)
+    return PlayedEpisode(seed, played.length, played.total)
 
 
 def _config(run: Path) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Start:
     processor: int
 
 
-class Costs(Protocol):
+class TaskCosts(Protocol):
     """How long tasks take, and the driver between two generations."""
 
     @property
@@ -49,7 +49,7 @@ class SimulatedPool:
     `shared_critic`; number `workers` + 1 stands for all evaluations, which start when submitted and hinder nobody.
     """
 
-    def __init__(self, inner: Pool, workers: int, costs: Costs, shared_critic: bool = False) -> None:
+    def __init__(self, inner: Pool, workers: int, costs: TaskCosts, shared_critic: bool = False) -> None:
         self.inner = inner
         self.store: Store = inner.store
         self.processes = inner.processes

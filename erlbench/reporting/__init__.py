@@ -24,11 +24,11 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.documents.model import Table
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import REFERENCE, SMOKE, Maker
-from erlbench.reporting.tables.differences import Pair, differences_table
+from erlbench.reporting.tables.differences import FolderPair, differences_table
 from erlbench.reporting.tables.study_plan import plan_table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def build(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
-    warn: Callable[[str], None] | None = None, options: Options | None = None, reference: Path | None = None,
+    warn: Callable[[str], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
     named: bool = False,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
@@ -50,7 +50,7 @@ def build(
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
     """
-    report = _Report(out, warn, options or Options())
+    report = _Report(out, warn, options or ReportOptions())
     check_profile(studies, profile)
     runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
@@ -64,14 +64,14 @@ def build(
 
 
 def build_comparison(
-    folders: Sequence[Path], out: Path, warn: Callable[[str], None] | None = None, options: Options | None = None
-) -> tuple[Path, Table[Pair]]:
+    folders: Sequence[Path], out: Path, warn: Callable[[str], None] | None = None, options: ReportOptions | None = None
+) -> tuple[Path, Table[FolderPair]]:
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
     The first folder is what the others are compared with. Raises `UsageError` as `build` does, and for fewer than two
     folders.
     """
-    report = _Report(out, warn, options or Options())
+    report = _Report(out, warn, options or ReportOptions())
     sides = read_sides(folders, report.collect)
     runs = [run for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
@@ -81,7 +81,7 @@ def build_comparison(
 class _Report:
     """What is written where, and the warnings on the way."""
 
-    def __init__(self, out: Path, warn: Callable[[str], None] | None, options: Options) -> None:
+    def __init__(self, out: Path, warn: Callable[[str], None] | None, options: ReportOptions) -> None:
         self.out, self.options = out, options
         self._warn = warn or _print
         self._warnings: list[str] = []

@@ -17,7 +17,7 @@ Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
 
 
 @dataclass(frozen=True)
-class Options:
+class ReportOptions:
     """The options of `erlbench report`; raises `UsageError` for values that cannot be meant."""
 
     panels: Panels = ()  # columns of train.csv that are drawn

@@ -43,7 +43,7 @@ SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can
 
 
 @dataclass(frozen=True)
-class Options:
+class DriverOptions:
     """How a cell is driven; none of it changes what a synchronous algorithm computes."""
 
     eval_freq: int
@@ -69,7 +69,7 @@ class Driver:
         pool: Pool,
         directory: RunDirectory,
         recorder: Recorder,
-        options: Options,
+        options: DriverOptions,
         stop: threading.Event,
         watch: Callable[[Driver], None] = lambda driver: None,
         aside: Pool | None = None,

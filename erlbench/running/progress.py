@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from erlbench.running.remaining import Job, Reading, Remaining
+from erlbench.running.remaining import Reading, Remaining, Workload
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
 SCORES = 12  # of the little curve
@@ -34,12 +34,12 @@ class Display(Protocol):
     def summary(self, text: str) -> None: ...
 
 
-def create(verbosity: int, jobs: Iterable[Job] = (), at_once: int = 1) -> Display:
-    """A display for `verbosity` (-1 quiet, 0 normal, 1 verbose) of `jobs`, of which `at_once` run at a time."""
+def create(verbosity: int, workloads: Iterable[Workload] = (), at_once: int = 1) -> Display:
+    """A display for `verbosity` (-1 quiet, 0 normal, 1 verbose) of `workloads`, of which `at_once` run at a time."""
     stream: Any = Unbroken(sys.stderr)
     if verbosity < 0:
         return Quiet(stream)
-    remaining = Remaining(jobs, at_once)
+    remaining = Remaining(workloads, at_once)
     console = Console(file=stream, highlight=False)  # honours NO_COLOR
     return Bars(console, remaining) if console.is_terminal else Plain(stream, remaining)
 
@@ -197,7 +197,7 @@ class Bars:
             words = facts(reading, *self._remaining.of(cell), compact=True)
             words.insert(4, sparkline(self._scores.get(cell, ())))
             yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
-        if self._remaining.jobs:
+        if self._remaining.workloads:
             yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")
 
 
@@ -220,7 +220,7 @@ def overall(remaining: Remaining) -> str:
     """`cell 3 of 6, 0:01:12 left for all`."""
     left = remaining.all()
     time_left = "" if left is None else f", {duration(left)} left for all"
-    return f"cell {remaining.number} of {len(remaining.jobs)}{time_left}"
+    return f"cell {remaining.number} of {len(remaining.workloads)}{time_left}"
 
 
 def sparkline(values: Iterable[float]) -> str:

@@ -11,7 +11,7 @@ WINDOW = 60.0  # seconds that a rate is measured over
 
 
 @dataclass(frozen=True)
-class Job:
+class Workload:
     """A cell, as far as its time is concerned."""
 
     label: str
@@ -61,8 +61,8 @@ class Pace:
 class Remaining:
     """The cells that wait, run and have ended, and the time they need at the rates seen last."""
 
-    def __init__(self, jobs: Iterable[Job], at_once: int = 1) -> None:
-        self.jobs = {job.label: job for job in jobs}
+    def __init__(self, workloads: Iterable[Workload], at_once: int = 1) -> None:
+        self.workloads = {workload.label: workload for workload in workloads}
         self._at_once = max(1, at_once)
         self._ended: set[str] = set()
         self._running: dict[str, tuple[Pace, Pace, Reading]] = {}  # of steps, of work
@@ -71,7 +71,7 @@ class Remaining:
     @property
     def number(self) -> int:
         """The number of the cell that was begun last."""
-        return min(len(self.jobs), max(1, len(self._ended) + len(self._running)))
+        return min(len(self.workloads), max(1, len(self._ended) + len(self._running)))
 
     def update(self, cell: str, reading: Reading, now: float) -> None:
         """The cell `cell` is where `reading` says, at the time `now`."""
@@ -79,13 +79,13 @@ class Remaining:
         steps.add(now, reading.timesteps)
         work.add(now, reading.work)
         self._running[cell] = steps, work, reading
-        if cell in self.jobs and work.rate:
-            self._rates[self.jobs[cell].kind] = work.rate
+        if cell in self.workloads and work.rate:
+            self._rates[self.workloads[cell].kind] = work.rate
 
     def end(self, cell: str) -> None:
         """The cell has ended, however."""
         self._running.pop(cell, None)
-        if cell in self.jobs:
+        if cell in self.workloads:
             self._ended.add(cell)
 
     def of(self, cell: str) -> tuple[float, float | None]:
@@ -100,11 +100,15 @@ class Remaining:
         """
         if not self._rates:
             return None
-        kinds = {job.kind: job for job in self.jobs.values()}
+        kinds = {workload.kind: workload for workload in self.workloads.values()}
         known = {kind: kinds[kind].timesteps / rate for kind, rate in self._rates.items()}
         factor = sum(seconds / kinds[kind].estimate for kind, seconds in known.items()) / len(known)
-        waiting = (job for label, job in self.jobs.items() if label not in self._ended and label not in self._running)
-        seconds = [known.get(job.kind, factor * job.estimate) for job in waiting]
+        waiting = (
+            workload
+            for label, workload in self.workloads.items()
+            if label not in self._ended and label not in self._running
+        )
+        seconds = [known.get(workload.kind, factor * workload.estimate) for workload in waiting]
         running = [self.of(cell)[1] or 0.0 for cell in self._running]
         everything = list(chain(running, seconds))
         return max(sum(everything) / self._at_once, max(everything, default=0.0))

@@ -16,7 +16,7 @@ from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan import plan_hash
 from erlbench.pool import Pool, ProcessPool, SimulatedPool
 from erlbench.running import extension
-from erlbench.running.driver import Driver, Options
+from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
@@ -53,7 +53,7 @@ def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
     )
 
 
-class Run:
+class RunningCell:
     """One cell while it runs: its algorithm, driver and files."""
 
     def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, runner: Runner) -> None:
@@ -73,7 +73,7 @@ class Run:
             )
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
-        options = Options(
+        options = DriverOptions(
             cell.eval_freq,
             cell.eval_episodes,
             cell.final_episodes,

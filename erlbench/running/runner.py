@@ -24,9 +24,9 @@ from erlbench.running import extension, machine, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
-from erlbench.running.remaining import Job
+from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
-from erlbench.running.run import DONE, FAILED, INTERRUPTED, Run
+from erlbench.running.run import DONE, FAILED, INTERRUPTED, RunningCell
 from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
@@ -42,8 +42,8 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
     prepare(cells, options)
-    jobs = [_job(cell, options) for cell in cells]
-    display = progress.create(options.verbosity, jobs, options.jobs)
+    workloads = [_workload(cell, options) for cell in cells]
+    display = progress.create(options.verbosity, workloads, options.jobs)
     runner = Runner(options, display, stop)
     try:
         executor = ThreadPoolExecutor(options.jobs, thread_name_prefix=JOB)
@@ -63,9 +63,9 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     return 1 if outcomes[FAILED] else 0
 
 
-def _job(cell: Cell, options: RunOptions) -> Job:
+def _workload(cell: Cell, options: RunOptions) -> Workload:
     needs = estimate(cell, problem(cell.env, cell.env_settings), processes_for(cell, options) or 1)
-    return Job(cell.label, (cell.name, cell.env), cell.total_timesteps, needs.seconds)
+    return Workload(cell.label, (cell.name, cell.env), cell.total_timesteps, needs.seconds)
 
 
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
@@ -127,7 +127,7 @@ class Runner:
         self.stop = stop
         self._machine = machine.describe()
         self._pools: dict[int, tuple[tuple[int | None, bool], Pool]] = {}  # by thread: processes asked for, one core
-        self._runs: dict[int, Run | None] = {}  # by thread, what it runs; None: it makes a run
+        self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
         self._interrupted: float | None = None
 
@@ -195,9 +195,9 @@ class Runner:
                 "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)",
             )
             return FAILED
-        run: Run | None = None
+        run: RunningCell | None = None
         try:
-            run = self._runs[threading.get_ident()] = Run(cell, directory, self.pool(cell), self)
+            run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self)
             run.driver.run()
             run.finish()
         except Interrupted:

@@ -20,7 +20,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Block:
+class ReplayBlock:
     """The bytes of transitions from `start` on, and of the observation rows that they need."""
 
     view: ReplayView
@@ -30,17 +30,17 @@ class Block:
     rows: bytes
 
 
-def read_block(view: ReplayView, folder: Path, start: Extent) -> tuple[Block, Extent]:
+def read_block(view: ReplayView, folder: Path, start: Extent) -> tuple[ReplayBlock, Extent]:
     """What a copy that ends at `start` lacks of `view`, whose files are in `folder`, and where it ends then."""
     rows = _read(folder / "rows.i32", 4 * start.transitions, 4 * view.stop)
     stop = Extent(view.stop, int(np.frombuffer(rows[-4:], np.int32)[0]) + 2)  # the last observation has a next one
     row, transition = 4 * view.observation_size, 4 * (view.action_size + 2)
     observations = _read(folder / "observations.f32", row * start.rows, row * stop.rows)
     transitions = _read(folder / "transitions.f32", transition * start.transitions, transition * view.stop)
-    return Block(view, start, observations, transitions, rows), stop
+    return ReplayBlock(view, start, observations, transitions, rows), stop
 
 
-def write_block(folder: Path, block: Block) -> None:
+def write_block(folder: Path, block: ReplayBlock) -> None:
     """Append a block to the copy in `folder`."""
     view, start = block.view, block.start
     folder.mkdir(parents=True, exist_ok=True)

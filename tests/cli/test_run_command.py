@@ -80,7 +80,7 @@ def test_bad_input_gets_one_message_and_exit_code_2(words, message):
 
 
 def test_an_algorithm_without_discrete_actions_is_refused(monkeypatch):
-    entries = {**registry.ALGORITHMS, "steady": registry.Entry("erlbench.algorithms.td3:TD3")}
+    entries = {**registry.ALGORITHMS, "steady": registry.AlgorithmEntry("erlbench.algorithms.td3:TD3")}
     monkeypatch.setattr(registry, "ALGORITHMS", entries)
     with pytest.raises(UsageError, match="steady has no discrete actions, which CartPole-v1 needs; these algorithms"):
         cells_of(algo=("steady",), env=("CartPole-v1",))

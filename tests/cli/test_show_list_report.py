@@ -15,7 +15,7 @@ from erlbench import reporting
 from erlbench.cli import cli, show
 from erlbench.envs import catalogue
 from erlbench.experiment.studies import load_studies
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 
 CONFIG = """\
 [run]
@@ -239,7 +239,7 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert result.stdout == "report/index.html\n"
     assert result.stderr == "erlbench: one cell is missing\n"
     assert built == [
-        ((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", Options(), True)
+        ((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", ReportOptions(), True)
     ]
 
 
@@ -256,13 +256,13 @@ def test_report_without_a_profile(built, tmp_path):
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        (["--reach"], Options(reach=())),
-        (["--reach", "--out", "elsewhere"], Options(reach=())),
-        (["--reach", "20,3.5"], Options(reach=(3.5, 20.0))),
-        (["--reach=-150"], Options(reach=(-150.0,))),
+        (["--reach"], ReportOptions(reach=())),
+        (["--reach", "--out", "elsewhere"], ReportOptions(reach=())),
+        (["--reach", "20,3.5"], ReportOptions(reach=(3.5, 20.0))),
+        (["--reach=-150"], ReportOptions(reach=(-150.0,))),
         (
             ["--columns", "a,b+c", "--x", "generation", "--smooth", 20, "--band", "range"],
-            Options((("a",), ("b", "c")), x="generation", smooth=20, band="range"),
+            ReportOptions((("a",), ("b", "c")), x="generation", smooth=20, band="range"),
         ),
     ],
 )

@@ -156,7 +156,7 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
     ],
 )  # fmt: skip
 def test_validation_names_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
-    entries = {**registry.ALGORITHMS, "steady": registry.Entry("erlbench.algorithms.td3:TD3")}
+    entries = {**registry.ALGORITHMS, "steady": registry.AlgorithmEntry("erlbench.algorithms.td3:TD3")}
     monkeypatch.setattr(registry, "ALGORITHMS", entries)
     text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
     studies = load(tmp_path, old, new, text)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from erlbench.cli import COMMANDS, cli
 from erlbench.errors import ErlbenchError
 from erlbench.reporting import build
-from erlbench.reporting.documents.files import cell
+from erlbench.reporting.documents.files import csv_value
 from tests.reporting.make_runs import make_run
 
 SCRIPT = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
@@ -143,7 +143,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_and_no_text_commands_a_terminal(host
 
 
 def test_a_cell_that_begins_a_formula_is_shown_as_text():
-    assert [cell(value) for value in ("=1", " +x", "-x", "@x", "x=1", -1.5, 2, None)] == [
+    assert [csv_value(value) for value in ("=1", " +x", "-x", "@x", "x=1", -1.5, 2, None)] == [
         "'=1", "' +x", "'-x", "'@x", "x=1", -1.5, 2, "",
     ]  # fmt: skip
 

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from erlbench.running.progress import Bars, facts, overall, short, sparkline
-from erlbench.running.remaining import Job, Reading, Remaining
+from erlbench.running.remaining import Reading, Remaining, Workload
 
-JOBS = [Job(f"cem, seed {seed}", ("cem", "Hopper-v5"), 1000) for seed in range(3)]
+WORKLOADS = [Workload(f"cem, seed {seed}", ("cem", "Hopper-v5"), 1000) for seed in range(3)]
 
 
 def reading(steps: int, total: int = 1000, score: float | None = None) -> Reading:
@@ -22,7 +22,7 @@ def reading(steps: int, total: int = 1000, score: float | None = None) -> Readin
 
 def test_the_time_left_follows_the_recent_rate():
     """100 steps take 500 s of warm-up; what counts is the last minute."""
-    remaining = Remaining(JOBS)
+    remaining = Remaining(WORKLOADS)
     assert remaining.all() is None
     for second, steps in [(0, 0), (500, 100), (560, 100), (570, 200), (580, 300), (590, 400), (600, 500), (620, 600)]:
         remaining.update("cem, seed 0", reading(steps), float(second))
@@ -34,7 +34,7 @@ def test_the_time_left_follows_the_recent_rate():
 
 def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
     """600 of 60,000 steps, but half of its generations, in ten seconds: ten are left."""
-    remaining = Remaining([Job("es, seed 0", ("es", "L"), 60_000), Job("es, seed 1", ("es", "L"), 60_000)])
+    remaining = Remaining([Workload("es, seed 0", ("es", "L"), 60_000), Workload("es, seed 1", ("es", "L"), 60_000)])
     for second, steps, generation in [(0, 0, 0), (10, 600, 50)]:
         remaining.update("es, seed 0", Reading(steps, 60_000, None, 1, 1, generation, 100), float(second))
     rate, left = remaining.of("es, seed 0")
@@ -45,8 +45,12 @@ def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
 
 
 def test_cells_that_wait_take_the_rate_of_their_kind():
-    jobs = [*JOBS, Job("td3, seed 0", ("td3", "Hopper-v5"), 1000), Job("td3, seed 1", ("td3", "Hopper-v5"), 1000)]
-    remaining = Remaining(jobs, at_once=2)
+    workloads = [
+        *WORKLOADS,
+        Workload("td3, seed 0", ("td3", "Hopper-v5"), 1000),
+        Workload("td3, seed 1", ("td3", "Hopper-v5"), 1000),
+    ]
+    remaining = Remaining(workloads, at_once=2)
     for time, fast, slow in [(0.0, 0, 0), (10.0, 500, 10)]:
         remaining.update("cem, seed 0", reading(fast), time)
         remaining.update("td3, seed 0", reading(slow), time)
@@ -59,7 +63,9 @@ def test_cells_that_wait_take_the_rate_of_their_kind():
 
 def test_a_kind_that_has_not_run_takes_its_estimate_as_far_as_estimates_hold():
     """What ran took twice its estimate, so the other will; its budget in steps says nothing."""
-    remaining = Remaining([Job("cem, 0", ("cem", "H"), 1000, 50.0), Job("esac, 0", ("esac", "H"), 300_000, 20.0)])
+    remaining = Remaining(
+        [Workload("cem, 0", ("cem", "H"), 1000, 50.0), Workload("esac, 0", ("esac", "H"), 300_000, 20.0)]
+    )
     for time, steps in [(0.0, 0), (10.0, 100)]:
         remaining.update("cem, 0", reading(steps), time)
     assert remaining.all() == pytest.approx(90 + 2 * 20)
@@ -68,7 +74,7 @@ def test_a_kind_that_has_not_run_takes_its_estimate_as_far_as_estimates_hold():
 def test_no_line_is_wider_than_the_terminal():
     label = "cem@no-extra-division on LunarLanderContinuous-v3 with a very long name, seed 10"
     screen = Console(file=io.StringIO(), width=80, force_terminal=True)
-    bars = Bars(screen, Remaining([Job(label, ("cem", "L"), 10**9)]))
+    bars = Bars(screen, Remaining([Workload(label, ("cem", "L"), 10**9)]))
     bars.close()
     for step in range(1, 20):
         bars.update(label, Reading(10**8 * step // 20, 10**9, -123456.7 * step, 16, 16))

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
-from erlbench.algorithms.gradients.learners.minibatches import Minibatches, Noise, Source, load, saved
+from erlbench.algorithms.gradients.learners.minibatches import Minibatches, Noise, Transitions, load, saved
 from erlbench.algorithms.gradients.learners.sac import SoftActor
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics, smoothed
 from erlbench.algorithms.gradients.programs.networks import Network
@@ -69,7 +69,7 @@ class CriticBlock:
         load(self.target_actor, target_actor)
         self.critics.adam.reset(updates)
 
-    def draw(self, source: Source, random: np.random.Generator) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """`BLOCK` minibatches, and the noise of their target actions, if there is any."""
         self._minibatches.draw(source, random)
         if self._settings.target_noise:
@@ -123,7 +123,7 @@ class SoftCriticBlock:
         load(self.target_actor, separated(self._settings.policy, target_actor))
         self.critics.adam.reset(updates)
 
-    def draw(self, source: Source, random: np.random.Generator) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """`BLOCK` minibatches, and the noise of their next actions."""
         self._minibatches.draw(source, random)
         self._noise.draw(random)
@@ -165,7 +165,7 @@ class ActorBlock:
         """The actor; a NaN or infinite value raises `NumericalError`."""
         return saved(self._state[0], "the actor")
 
-    def draw(self, source: Source, random: np.random.Generator) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """`BLOCK` minibatches of observations."""
         self._minibatches.draw(source, random, observations_only=True)
 
@@ -211,7 +211,7 @@ class SoftActorBlock:
         """The actor; a NaN or infinite value raises `NumericalError`."""
         return joined(self._policy, saved(self._state[0], "the actor"))
 
-    def draw(self, source: Source, random: np.random.Generator) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """`BLOCK` minibatches of observations, and the noise of the actions there."""
         self._minibatches.draw(source, random, observations_only=True)
         self._noise.draw(random)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Noise, Source, load
+from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Noise, Transitions, load
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.update_settings import Update
@@ -33,7 +33,7 @@ class JointLearner:
             adam.reset(steps)
         self._host.renew()
 
-    def draw(self, source: Source, random: np.random.Generator) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """A fresh minibatch, and the noise that goes with it, if there is any."""
         self._minibatches.draw(source, random)
         if len(self._noise.values):

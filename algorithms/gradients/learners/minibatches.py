@@ -16,7 +16,7 @@ from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 
 
-class Source(Protocol):
+class Transitions(Protocol):
     """Transitions `start` to `stop - 1`, such as `Memory` has."""
 
     start: int
@@ -85,7 +85,7 @@ class Minibatches:
         rows = slice(index * self._batch_size, (index + 1) * self._batch_size)
         return Minibatch(*(tensor[rows] for tensor in self._all))
 
-    def draw(self, source: Source, random: np.random.Generator, observations_only: bool = False) -> None:
+    def draw(self, source: Transitions, random: np.random.Generator, observations_only: bool = False) -> None:
         """Read all minibatches anew, each transition with the same probability."""
         indices = random.integers(source.start, source.stop, self.rows)
         used = 1 if observations_only else 3

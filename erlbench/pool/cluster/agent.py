@@ -30,7 +30,7 @@ from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.work import kernel
 from erlbench.work.noise import NoiseTable
-from erlbench.work.replica import Block, write_block
+from erlbench.work.replica import ReplayBlock, write_block
 from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Perturbed, Result, Task
 
@@ -59,7 +59,7 @@ class Batch:
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     objects: Mapping[str, Any] = field(default_factory=dict)  # name -> reference of Ray's to a larger array
     free: Sequence[str] = ()
-    blocks: Sequence[Block] = ()
+    blocks: Sequence[ReplayBlock] = ()
     prepare: tuple[Task, int] | None = None  # have so many workers run it before anything else
     epoch: int | None = None  # forget all tasks, arrays and replays first, and answer for this epoch from now on
 
@@ -254,7 +254,7 @@ class Agent:
             if isinstance(table, NoiseTable):
                 self._pool.store.hold(table)
 
-    def _append(self, block: Block) -> None:
+    def _append(self, block: ReplayBlock) -> None:
         """Have the copy of a replay on this node grow."""
         folder = self._folder / block.view.replay
         write_block(folder, block)

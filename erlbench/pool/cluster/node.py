@@ -11,7 +11,7 @@ import numpy as np
 
 from erlbench.pool.cluster.agent import PATIENCE, Batch
 from erlbench.pool.messages import TaskWriter
-from erlbench.work.replica import Block, Extent, read_block
+from erlbench.work.replica import Extent, ReplayBlock, read_block
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, ReplayView, Task, arrays_of
 
@@ -66,7 +66,7 @@ class Node:
         message = self._writer.write(*tasks)
         arrays: dict[str, np.ndarray] = {}
         shared: dict[str, Any] = {}
-        blocks: list[Block] = []
+        blocks: list[ReplayBlock] = []
         for task in tasks:
             for value in task.inputs.values():
                 if isinstance(value, ReplayView):
@@ -130,7 +130,7 @@ class Node:
         free, self._free = self._free, []
         return free
 
-    def _block(self, view: ReplayView, store: Store) -> list[Block]:
+    def _block(self, view: ReplayView, store: Store) -> list[ReplayBlock]:
         have = self._copies.get(view.replay, Extent())
         if have.transitions >= view.stop:
             return []

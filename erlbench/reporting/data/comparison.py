@@ -1,4 +1,4 @@
-"""Which runs stand in which table: the cells of a study's profile, and all runs that belong to no study."""
+"""Which runs stand in which table: the run sets of a study's profile, and all runs that belong to no study."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from erlbench.reporting.documents.formats import slug, steps
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
-    from erlbench.reporting.options import Options
+    from erlbench.reporting.options import ReportOptions
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunSet:
     """One algorithm in one environment: its runs, one per seed, done or not."""
 
     env: str
@@ -47,8 +47,8 @@ class Cell:
         """The runs that ended by an error."""
         return tuple(run for run in self.runs if run.status == "failed")
 
-    def with_failed(self, how: str) -> Cell:
-        """The cell with its failed runs counted as if done, by their `last` or `initial` score.
+    def with_failed(self, how: str) -> RunSet:
+        """The run set with its failed runs counted as if done, by their `last` or `initial` score.
 
         One that failed before its first evaluation has the initial score of another run.
         """
@@ -66,8 +66,8 @@ class Cell:
         """Whether a run learnt from steps that the budget does not count."""
         return any(run.evaluations.learning_steps[-1] > run.evaluations.timesteps[-1] for run in self.done)
 
-    def within(self, learning_steps: int) -> Cell:
-        """The cell as it was after so many training and fitness steps together: by the last evaluation before."""
+    def within(self, learning_steps: int) -> RunSet:
+        """The run set as it was after so many training and fitness steps together: by the last evaluation before."""
         runs = []
         for run in self.done:
             known = int((run.evaluations.learning_steps <= learning_steps).sum())
@@ -101,17 +101,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Group:
-    """The cells of one environment with one budget."""
+    """The run sets of one environment with one budget."""
 
     env: str
     env_published: str
     total_timesteps: int
-    cells: tuple[Cell, ...]
+    run_sets: tuple[RunSet, ...]
 
     @property
     def total_generations(self) -> int:
         """The generations after which its runs end, if they say so and agree; else 0."""
-        limits = {run.total_generations for cell in self.cells if not cell.nominal for run in cell.runs}
+        limits = {run.total_generations for run_set in self.run_sets if not run_set.nominal for run in run_set.runs}
         return limits.pop() if len(limits) == 1 else 0
 
     @property
@@ -120,9 +120,9 @@ class Group:
         limit = f"{self.total_timesteps:,} steps"
         return f"{self.total_generations:,} generations or {limit}" if self.total_generations else limit
 
-    def cell(self, name: str) -> Cell | None:
-        """The cell of an entry."""
-        return next((cell for cell in self.cells if cell.exists and cell.name == name), None)
+    def run_set(self, name: str) -> RunSet | None:
+        """The run set of an entry."""
+        return next((run_set for run_set in self.run_sets if run_set.exists and run_set.name == name), None)
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Comparison:
         budgets = sorted({group.total_timesteps for group in self.groups})
         if len(budgets) > 1:
             return "the budget named with the environment"
-        reached = [run.timesteps for cell in self.cells if not cell.nominal for run in cell.done]
+        reached = [run.timesteps for run_set in self.run_sets if not run_set.nominal for run in run_set.done]
         generations = {group.total_generations for group in self.groups}
         if generations != {0} and len(generations) == 1:
             limit = f"{generations.pop():,} generations or {budgets[0]:,} training steps"
@@ -181,17 +181,17 @@ class Comparison:
     @property
     def published(self) -> bool:
         """Whether any of its entries has published numbers."""
-        return any(cell.published for cell in self.cells)
+        return any(run_set.published for run_set in self.run_sets)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
-        """All cells of the page."""
-        return tuple(cell for group in self.groups for cell in group.cells)
+    def run_sets(self) -> tuple[RunSet, ...]:
+        """All run sets of the page."""
+        return tuple(run_set for group in self.groups for run_set in group.run_sets)
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """All runs of the page."""
-        return tuple(run for cell in self.cells for run in cell.runs)
+        return tuple(run for run_set in self.run_sets for run in run_set.runs)
 
 
 def run_status(run: Run) -> str:
@@ -237,7 +237,7 @@ def was_run(page: Comparison) -> bool:
     """
     if any(page.study in run.machine.studies for run in page.runs):
         return True
-    return any(all(cell.runs for cell in group.cells if cell.exists) for group in page.groups)
+    return any(all(run_set.runs for run_set in group.run_sets if run_set.exists) for group in page.groups)
 
 
 def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
@@ -272,16 +272,16 @@ def _same(value: Any, wanted: Any) -> bool:
 
 def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     label = env_label(env, plan.env_settings)
-    cells = [
-        Cell(
+    run_sets = [
+        RunSet(
             label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
             tuple(run for run in runs if run.name == entry.name and run.env == label), nominal=bool(entry.nominal),
             own_timesteps=plan.entry_timesteps.get(entry.name, {}).get(env, 0),
         )
         for entry in study.entries
     ]  # fmt: skip
-    cells += [Cell(label, name, name, name, 0, (), exists=False) for name in study.not_run]
-    return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(cells))
+    run_sets += [RunSet(label, name, name, name, 0, (), exists=False) for name in study.not_run]
+    return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(run_sets))
 
 
 def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
@@ -291,18 +291,19 @@ def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
         here = [run for run in runs if (run.env, run.total_timesteps) == (env, total)]
         counts = Counter(run.name for run in here)
         groups.append(Group(env, "", total, tuple(
-            Cell(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
+            RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
         )))  # fmt: skip
     return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups))
 
 
-def judged(comparison: Comparison, options: Options) -> Comparison:
+def judged(comparison: Comparison, options: ReportOptions) -> Comparison:
     """The comparison as the options want it judged; another baseline only where it has an entry of that name."""
     baseline, metric = options.baseline, options.metric
     groups = tuple(
-        replace(group, cells=tuple(replace(cell, metric=metric) for cell in group.cells)) for group in comparison.groups
+        replace(group, run_sets=tuple(replace(run_set, metric=metric) for run_set in group.run_sets))
+        for group in comparison.groups
     )
-    has = any(cell.exists and cell.name == baseline for cell in comparison.cells)
+    has = any(run_set.exists and run_set.name == baseline for run_set in comparison.run_sets)
     return replace(
         comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline,
         family=options.holm, failed=options.failed,
@@ -312,7 +313,12 @@ def judged(comparison: Comparison, options: Options) -> Comparison:
 def without_judgement(comparison: Comparison) -> Comparison:
     """The comparison without baseline, published numbers and reference runs, for runs whose scores mean nothing."""
     groups = tuple(
-        replace(group, cells=tuple(replace(cell, published="", judged=False) for cell in group.cells if cell.exists))
+        replace(
+            group,
+            run_sets=tuple(
+                replace(run_set, published="", judged=False) for run_set in group.run_sets if run_set.exists
+            ),
+        )
         for group in comparison.groups
     )
     return replace(comparison, groups=groups, baseline="")

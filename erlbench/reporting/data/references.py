@@ -11,7 +11,7 @@ from importlib.resources import files
 import numpy as np
 
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.runs import Array, Run
 
 NEAR = 0.1  # two numbers of steps are common up to this share of theirs
@@ -51,7 +51,7 @@ class ReferenceRuns:
 
 
 @dataclass(frozen=True)
-class Pair:
+class MatchedRuns:
     """Our runs and theirs at the nearest common step."""
 
     theirs: ReferenceRuns
@@ -66,30 +66,30 @@ class References:
     def __init__(self, sets: Iterable[ReferenceRuns] = ()) -> None:
         self.sets = tuple(sets)
 
-    def of(self, cell: Cell) -> list[ReferenceRuns]:
-        """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
+    def of(self, run_set: RunSet) -> list[ReferenceRuns]:
+        """The runs of the run set's algorithm where dynamics and reward are those of the run set's environment.
 
-        One entry for each source, the one that tells most first; none for a cell that is not judged.
+        One entry for each source, the one that tells most first; none for a run set that is not judged.
         """
-        if not cell.judged:
+        if not run_set.judged:
             return []
-        names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
-        return [one for one in self.sets if one.algorithm in names and same_task(cell.env, one.env)]
+        names = {run_set.published, *(ALGORITHMS.get(run.algo) for run in run_set.runs)}
+        return [one for one in self.sets if one.algorithm in names and same_task(run_set.env, one.env)]
 
-    def pairs(self, cell: Cell) -> list[Pair]:
-        """The cell's finished runs beside those of each source at the nearest common step, where there is one."""
-        found = [_pair(cell.done, theirs) for theirs in self.of(cell) if cell.done]
+    def pairs(self, run_set: RunSet) -> list[MatchedRuns]:
+        """The run set's finished runs beside those of each source at the nearest common step, where there is one."""
+        found = [_pair(run_set.done, theirs) for theirs in self.of(run_set) if run_set.done]
         return [pair for pair in found if pair is not None]
 
 
-def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> Pair | None:
+def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
     ends = min(float(run.evaluations.timesteps[-1]) for run in done)
     points = theirs.runs[0][0]
     steps = float(points[np.abs(points - min(ends, theirs.last)).argmin()])
     ours = [_nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps) for run in done]
     scores = np.array([value for value in ours if value is not None], dtype=np.float64)
     other = theirs.at(steps)
-    return Pair(theirs, steps, scores, other) if len(scores) == len(done) and len(other) and steps else None
+    return MatchedRuns(theirs, steps, scores, other) if len(scores) == len(done) and len(other) and steps else None
 
 
 def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:

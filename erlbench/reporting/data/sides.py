@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.runs import Run, find_runs
 
@@ -24,10 +24,10 @@ class Side:
         """The runs with the side in their names, so that those of all sides can stand on one page."""
         return [replace(run, name=f"{run.name} [{self.name}]") for run in self.runs]
 
-    def cell(self, env: str, total_timesteps: int, name: str, metric: str) -> Cell | None:
+    def run_set(self, env: str, total_timesteps: int, name: str, metric: str) -> RunSet | None:
         """The runs of an algorithm in an environment with a budget; None without any."""
         runs = tuple(run for run in self.runs if run.key[:2] == (env, name) and run.total_timesteps == total_timesteps)
-        return Cell(env, name, name, "", len(runs), runs, metric=metric) if runs else None
+        return RunSet(env, name, name, "", len(runs), runs, metric=metric) if runs else None
 
 
 def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:

@@ -18,11 +18,11 @@ def to_csv(table: Table[Any]) -> str:
     buffer = StringIO()
     writer = csv.DictWriter(buffer, [name for column in table.columns for name in column.names], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: cell(value) for key, value in record.items()} for record in table.records)
+    writer.writerows({key: csv_value(value) for key, value in record.items()} for record in table.records)
     return buffer.getvalue()
 
 
-def cell(value: Any) -> Any:
+def csv_value(value: Any) -> Any:
     """A value as a cell of a CSV file that a spreadsheet shows and does not compute: no text begins a formula."""
     if value is None:
         return ""

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from erlbench.reporting.documents.formats import slug
-from erlbench.reporting.documents.model import Block, Bullets, Cell, Code, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Figure,
+    Heading,
+    Link,
+    Table,
+    TableCell,
+    Text,
+)
 
 TABLE_FILES = ("csv", "md", "tex")
 MOST_ITEMS = 6  # of a list before the rest of it is folded
@@ -125,7 +136,7 @@ def _names(content: Table[Any]) -> int:
     return 1 + (len(set(firsts)) < len(firsts) and len(content.shown) > 2 and content.shown[1].left)
 
 
-def _cell(cell: Cell, side: str, place: Place, names_row: bool) -> str:
+def _cell(cell: TableCell, side: str, place: Place, names_row: bool) -> str:
     text = _link(Link(cell.text, cell.link), place) if cell.link else escape(cell.text)
     value = ""
     if isinstance(cell.value, numbers.Real) and math.isfinite(cell.value):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from erlbench.reporting.documents.model import BOLD, ITALIC, Cell, Table
+from erlbench.reporting.documents.model import BOLD, ITALIC, Table, TableCell
 from erlbench.reporting.documents.widths import GAP, LONGEST, stacked, width
 
 WIDTH = 238.0  # points: a column of a two-column paper is 3.3 inches wide
@@ -22,7 +22,7 @@ LINE, RULE, NOTE_LINE = 9.5, 5.0, 8.0  # points: the height of a row, of a rule,
 NOTE_CHARACTER = 3.1  # points: how wide an average character of the notes is
 NOTHING = "–"
 
-Line = tuple[str, list[Cell]]  # the heading above it, its cells
+Line = tuple[str, list[TableCell]]  # the heading above it, its cells
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _shared(header: Sequence[str], same: dict[int, str]) -> Iterator[str]:
         yield f"No row has a value of: {', '.join(absent)}."
 
 
-def _column(header: str, left: bool, cells: Sequence[Cell]) -> _Column:
+def _column(header: str, left: bool, cells: Sequence[TableCell]) -> _Column:
     widest = max((width(cell.text, cell.style == BOLD) for cell in cells), default=0.0)
     lines = stacked(header, min(widest, LONGEST))
     return _Column(left, lines, max(min(widest, LONGEST), *map(width, lines)) + GAP, widest > LONGEST)
@@ -161,7 +161,7 @@ def _header(column: _Column) -> str:
     return f"\\shortstack[{'l' if column.left else 'r'}]{{{text}}}" if len(column.header) > 1 else text
 
 
-def _cell(cell: Cell, folded: bool) -> str:
+def _cell(cell: TableCell, folded: bool) -> str:
     text = escape(cell.text)
     command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
     return ("\\raggedright " if folded else "") + (f"\\{command}{{{text}}}" if command else text)

@@ -10,14 +10,14 @@ from erlbench.reporting.documents.model import (
     ITALIC,
     Block,
     Bullets,
-    Cell,
     Code,
     Document,
     Figure,
     Heading,
+    Inline,
     Link,
-    Part,
     Table,
+    TableCell,
     Text,
 )
 
@@ -70,7 +70,7 @@ def escape(text: str) -> str:
     return " ".join(text.split())
 
 
-def _part(part: Part) -> str:
+def _part(part: Inline) -> str:
     return f"[{escape(part.text)}]({part.target})" if isinstance(part, Link) else _inline(part)
 
 
@@ -84,7 +84,7 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
     mark = {BOLD: "**", ITALIC: "*"}.get(cell.style, "")
     return f"{mark}{text}{mark}"

@@ -55,14 +55,14 @@ class Column(Generic[Row]):
         value = self.metric(row)
         return value if isinstance(self.name, tuple) else (value,)
 
-    def cell(self, row: Row) -> Cell:
+    def cell(self, row: Row) -> TableCell:
         """The row's printed cell."""
         values = self.values(row)
-        return Cell(self.format(*values), self.style(row), self.link(row), values[0])
+        return TableCell(self.format(*values), self.style(row), self.link(row), values[0])
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A printed cell."""
 
     text: str
@@ -101,7 +101,7 @@ class Table(Generic[Item]):
         return [column.header for column in self.shown]
 
     @property
-    def cells(self) -> list[list[Cell]]:
+    def cells(self) -> list[list[TableCell]]:
         """What is printed, row by row."""
         return [[column.cell(row) for column in self.shown] for row in self.rows]
 
@@ -136,14 +136,14 @@ class Link:
     target: str
 
 
-Part = str | Link
+Inline = str | Link
 
 
 @dataclass(frozen=True)
 class Text:
     """A paragraph."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Inline, ...]
     banner: bool = False  # a warning that no reader may miss
 
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Cell, Group
+from erlbench.reporting.data.comparison import Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
 
 
-def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list[str]:
+def draw_columns(group: Group, options: ReportOptions, path: Path, warn: Warn) -> list[str]:
     """One figure with a row per panel. Returns its caption's sentences; none, and no file, when there is no value."""
     axis, panels = AXES[options.x or "timesteps"], options.panels
-    cells = [cell for cell in group.cells if cell.runs]
+    run_sets = [run_set for run_set in group.run_sets if run_set.runs]
     names = [name for panel in panels for name in panel]
-    found = {cell.name: _read(cell, names, axis, options.smooth, warn) for cell in cells}
+    found = {run_set.name: _read(run_set, names, axis, options.smooth, warn) for run_set in run_sets}
     for name in names:
         if not any(len(x) for runs in found.values() for x, _ in runs[name]):
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
@@ -30,12 +30,12 @@ def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list
     )
     if not panels:
         return []
-    band = band_kind([len(cell.runs) for cell in cells], options.band)
+    band = band_kind([len(run_set.runs) for run_set in run_sets], options.band)
     largest = max(float(x[-1]) for runs in found.values() for n in names for x, _ in runs[n] if len(x))
     with style.new_figure(style.WIDTH, 0.6 + 1.7 * len(panels)) as figure:
         rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
-            _draw_panel(axes, panel, cells, found, band, axis.unit(largest)[1])
+            _draw_panel(axes, panel, run_sets, found, band, axis.unit(largest)[1])
         axis.finish(rows[-1], axis.unit(largest)[0])
         figure.suptitle(group.env, fontsize=10)
         style.save(figure, path)
@@ -47,10 +47,10 @@ def draw_columns(group: Group, options: Options, path: Path, warn: Warn) -> list
     ]
 
 
-def _read(cell: Cell, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
+def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
     """For each column the (x, values) of each run, without its empty and NaN cells."""
     series: dict[str, list[Series]] = {name: [] for name in names}
-    for run in cell.runs:
+    for run in run_set.runs:
         over, scale = axis.train(run.evaluations)
         assert over is not None  # `Options` has refused the others
         columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))
@@ -63,17 +63,17 @@ def _read(cell: Cell, names: Sequence[str], axis: Axis, smooth: int, warn: Warn)
 
 
 def _draw_panel(
-    axes: Any, panel: Sequence[str], cells: Sequence[Cell], found: dict[str, dict[str, list[Series]]], band: str,
+    axes: Any, panel: Sequence[str], run_sets: Sequence[RunSet], found: dict[str, dict[str, list[Series]]], band: str,
     unit: float,
 ) -> None:  # fmt: skip
-    pairs = [(cell, name) for cell in cells for name in panel]
-    for index, (cell, name) in enumerate(pairs):
-        line: Curve = curve([series for series in found[cell.name][name] if len(series[0])], band)
+    pairs = [(run_set, name) for run_set in run_sets for name in panel]
+    for index, (run_set, name) in enumerate(pairs):
+        line: Curve = curve([series for series in found[run_set.name][name] if len(series[0])], band)
         if not len(line.x):
             continue
         look = {**style.line_style(index), "marker": "" if len(line.x) > 1 else "o"}
         label = " ".join(
-            part for part in (cell.label if len(cells) > 1 else "", name if len(panel) > 1 else "") if part
+            part for part in (run_set.label if len(run_sets) > 1 else "", name if len(panel) > 1 else "") if part
         )
         axes.fill_between(line.x / unit, line.low, line.high, color=look["color"], alpha=0.16, linewidth=0)
         axes.plot(line.x / unit, line.mean, **look, label=label)

@@ -7,46 +7,46 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.reporting.data.comparability import comparable, similar_budget
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
 from erlbench.reporting.figures.labels import label_ends
 from erlbench.reporting.figures.references import draw_references, draw_thresholds, reference_label, reference_notes
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 
 
 def draw_curves(
-    comparison: Comparison, group: Group, published: Published, path: Path, options: Options
+    comparison: Comparison, group: Group, published: Published, path: Path, options: ReportOptions
 ) -> list[str]:  # fmt: skip
     """One figure: return over training steps and over training time, or over the axis that `options` name.
 
     Returns its caption and then notes; none, and no file, when no run has an evaluation that can be drawn.
     """
     chosen = [AXES[name] for name in ([options.x] if options.x else ["timesteps", "time"])]
-    cells = [cell for cell in group.cells if _series(cell.runs, chosen[0], options.smooth)]
-    if not cells:
+    run_sets = [run_set for run_set in group.run_sets if _series(run_set.runs, chosen[0], options.smooth)]
+    if not run_sets:
         return []
-    band = band_kind([len(averaged(cell)) for cell in cells], options.band)
-    order = {cell.name: index for index, cell in enumerate(group.cells)}
-    looks = {cell.name: style.line_style(order[cell.name]) for cell in cells}
-    lines = published_lines(comparison, group, cells, published)
-    with style.new_figure(style.WIDTH, max(2.75, 0.9 + 0.15 * len(cells))) as figure:
+    band = band_kind([len(averaged(run_set)) for run_set in run_sets], options.band)
+    order = {run_set.name: index for index, run_set in enumerate(group.run_sets)}
+    looks = {run_set.name: style.line_style(order[run_set.name]) for run_set in run_sets}
+    lines = published_lines(comparison, group, run_sets, published)
+    with style.new_figure(style.WIDTH, max(2.75, 0.9 + 0.15 * len(run_sets))) as figure:
         panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
         ends = []
         for index, (axis, axes) in enumerate(zip(chosen, panels, strict=True)):
-            label, unit = axis.unit(_largest(cells, axis, options.smooth))
-            for cell in cells:
-                drawn = _draw(axes, cell, axis, unit, options.smooth, band, looks[cell.name])
+            label, unit = axis.unit(_largest(run_sets, axis, options.smooth))
+            for run_set in run_sets:
+                drawn = _draw(axes, run_set, axis, unit, options.smooth, band, looks[run_set.name])
                 if index == 0:
-                    text = f"{style.glyph(looks[cell.name])}{cell.label} ({_seeds(cell)})"
-                    ends.append((drawn, text, looks[cell.name]["color"]))
+                    text = f"{style.glyph(looks[run_set.name])}{run_set.label} ({_seeds(run_set)})"
+                    ends.append((drawn, text, looks[run_set.name]["color"]))
             for name, value in lines:
                 axes.axhline(value, color=looks[name]["color"], linewidth=1, linestyle=(0, (1, 2)))
             axis.finish(axes, label)
-        behind = draw_references(panels[0], cells, looks, published) if chosen[0] is AXES["timesteps"] else {}
+        behind = draw_references(panels[0], run_sets, looks, published) if chosen[0] is AXES["timesteps"] else {}
         over_steps = chosen[0] is AXES["timesteps"]
         points = draw_thresholds(panels[0], comparison, group, published) if over_steps else []
         panels[0].set_ylabel("Evaluation return")
@@ -56,21 +56,21 @@ def draw_curves(
         if behind:
             figure.legend([*behind], [*map(reference_label, behind.values())], loc="outside lower center")
         style.save(figure, path)
-    notes = [*_published_notes(comparison, group, cells, bool(lines), published), *reference_notes(behind), *points]
-    return [*_caption(group, cells, chosen, band, options, bool(lines)), *notes]
+    notes = [*_published_notes(comparison, group, run_sets, bool(lines), published), *reference_notes(behind), *points]
+    return [*_caption(group, run_sets, chosen, band, options, bool(lines)), *notes]
 
 
-def averaged(cell: Cell) -> tuple[Run, ...]:
+def averaged(run_set: RunSet) -> tuple[Run, ...]:
     """The runs that the mean is over: the finished ones, without any of these all."""
-    return cell.done or cell.runs
+    return run_set.done or run_set.runs
 
 
-def _draw(axes: Any, cell: Cell, axis: Axis, unit: float, smooth: int, band: str, look: dict[str, Any]) -> float:
+def _draw(axes: Any, run_set: RunSet, axis: Axis, unit: float, smooth: int, band: str, look: dict[str, Any]) -> float:
     """Single runs thin, their mean and its band; the mean's last value."""
-    single = _series(cell.runs, axis, smooth)
+    single = _series(run_set.runs, axis, smooth)
     if not single:
         return float("nan")
-    line = curve(_series(averaged(cell), axis, smooth) or single, band)
+    line = curve(_series(averaged(run_set), axis, smooth) or single, band)
     for x, y in single if len(single) > 1 else ():
         axes.plot(x / unit, y, color=look["color"], linewidth=0.5, alpha=0.45)
     if not len(line.x):
@@ -82,8 +82,8 @@ def _draw(axes: Any, cell: Cell, axis: Axis, unit: float, smooth: int, band: str
     return float(line.mean[-1])
 
 
-def _largest(cells: Sequence[Cell], axis: Axis, smooth: int) -> float:
-    return max((float(x[-1]) for cell in cells for x, _ in _series(cell.runs, axis, smooth)), default=0.0)
+def _largest(run_sets: Sequence[RunSet], axis: Axis, smooth: int) -> float:
+    return max((float(x[-1]) for run_set in run_sets for x, _ in _series(run_set.runs, axis, smooth)), default=0.0)
 
 
 def _series(runs: Sequence[Run], axis: Axis, smooth: int) -> list[Series]:
@@ -92,17 +92,19 @@ def _series(runs: Sequence[Run], axis: Axis, smooth: int) -> list[Series]:
     return [one for one in series if len(one[0])]
 
 
-def _seeds(cell: Cell) -> str:
-    count = sum(len(run.evaluations) > 0 for run in cell.runs)
-    text = f"{count} of {cell.planned} runs" if count != cell.planned else f"{count} run{'s' if count > 1 else ''}"
-    unfinished = count - len(cell.done)
+def _seeds(run_set: RunSet) -> str:
+    count = sum(len(run.evaluations) > 0 for run in run_set.runs)
+    text = (
+        f"{count} of {run_set.planned} runs" if count != run_set.planned else f"{count} run{'s' if count > 1 else ''}"
+    )
+    unfinished = count - len(run_set.done)
     return text + (f", {unfinished} unfinished" if unfinished else "")
 
 
 def _caption(
-    group: Group, cells: Sequence[Cell], chosen: Sequence[Axis], band: str, options: Options, dotted: bool
+    group: Group, run_sets: Sequence[RunSet], chosen: Sequence[Axis], band: str, options: ReportOptions, dotted: bool
 ) -> list[str]:
-    several = max(len(averaged(cell)) for cell in cells) > 1
+    several = max(len(averaged(run_set)) for run_set in run_sets) > 1
     lines = (
         f"Lines: mean of the finished runs, up to where the first of them ends; thin: single runs; band: "
         f"{band_words(band)}."
@@ -113,42 +115,42 @@ def _caption(
         f"{group.env}: return of the evaluations over {' and over '.join(axis.words for axis in chosen)}; budget "
         f"{group.limit}. {lines}" + (" Dotted: published mean." if dotted else "")
     ]
-    if nominal := [cell.label for cell in cells if cell.nominal]:
+    if nominal := [run_set.label for run_set in run_sets if run_set.nominal]:
         caption.append(f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length.")
     caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []
-    return caption + (_time_notes(cells) if AXES["time"] in chosen else [])
+    return caption + (_time_notes(run_sets) if AXES["time"] in chosen else [])
 
 
 def published_lines(
-    comparison: Comparison, group: Group, cells: Sequence[Cell], published: Published
+    comparison: Comparison, group: Group, run_sets: Sequence[RunSet], published: Published
 ) -> list[tuple[str, float]]:
-    """The published means that may be drawn beside our curves, with the names of their cells."""
+    """The published means that may be drawn beside our curves, with the names of their run sets."""
     lines: list[tuple[str, float]] = []
     if not comparable(group.env, group.env_published):
         return lines
-    for cell in cells:
-        found = published.find(comparison.source, comparison.table, group.env_published, cell.published, "mean")
+    for run_set in run_sets:
+        found = published.find(comparison.source, comparison.table, group.env_published, run_set.published, "mean")
         if found and similar_budget(group.total_timesteps, found.steps):
-            lines.append((cell.name, found.value))
+            lines.append((run_set.name, found.value))
     return lines
 
 
-def _time_notes(cells: Sequence[Cell]) -> list[str]:
+def _time_notes(run_sets: Sequence[RunSet]) -> list[str]:
     notes = []
-    if any(run.simulated_time for cell in cells for run in cell.runs):
+    if any(run.simulated_time for run_set in run_sets for run in run_set.runs):
         notes.append("Some runs are in simulated time: their times are modelled, not measured.")
-    hardware = sorted({run.machine.hardware for cell in cells for run in cell.runs if run.machine.cpu})
+    hardware = sorted({run.machine.hardware for run_set in run_sets for run in run_set.runs if run.machine.cpu})
     if len(hardware) > 1:
         notes.append("The runs are from several machines: their times compare no algorithms.")
     return notes
 
 
 def _published_notes(
-    comparison: Comparison, group: Group, cells: Sequence[Cell], lines: bool, published: Published
+    comparison: Comparison, group: Group, run_sets: Sequence[RunSet], lines: bool, published: Published
 ) -> list[str]:
     known = any(
-        published.find(comparison.source, comparison.table, group.env_published, cell.published, "mean")
-        for cell in cells
+        published.find(comparison.source, comparison.table, group.env_published, run_set.published, "mean")
+        for run_set in run_sets
     )
     if lines:
         return [f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}."]

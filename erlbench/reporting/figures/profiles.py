@@ -22,7 +22,9 @@ def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
     if len(scores) < 2 or max(len(values) for own in scores.values() for values in own) < 2:
         return []
     values = [np.concatenate(own) for own in scores.values()]
-    labels = {cell.name: cell.label for group in comparison.groups for cell in group.cells if cell.exists}
+    labels = {
+        run_set.name: run_set.label for group in comparison.groups for run_set in group.run_sets if run_set.exists
+    }
     order = list(labels)
     thresholds = np.linspace(min(0.0, *map(np.min, values)), 1.02 * max(map(np.max, values)), 400)
     with style.new_figure(style.WIDTH, 2.6 + 0.17 * -(-len(scores) // 3)) as figure:
@@ -34,7 +36,7 @@ def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
         axes.set(xlabel=pooled.axis, ylabel="Share of runs above", ylim=(-0.02, 1.02))
         figure.legend(loc="outside lower center", ncols=style.legend_columns(len(scores)))
         style.save(figure, path)
-    environments = ", ".join(group.env for group in comparison.groups if group.cell(comparison.baseline))
+    environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))
     return [
         f"Performance profile: share of all runs on {environments} whose final return is above the threshold; "
         f"returns: {pooled.words}; after {comparison.budget}."

@@ -47,19 +47,19 @@ class ChartData:
         return {"axes": axes, "arrays": self.arrays, "runs": self.runs, "curves": self.curves}
 
     def of_group(self, group: Group, lines: Sequence[tuple[str, float]], published: Published) -> Chart:
-        """Learning curves; `lines` are published values by the name of the cell."""
-        drawn = [cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)]
+        """Learning curves; `lines` are published values by the name of the run set."""
+        drawn = [run_set for run_set in group.run_sets if any(len(run.evaluations) for run in run_set.runs)]
         others = [
-            {"label": reference_label(found), "name": cell.name,
+            {"label": reference_label(found), "name": run_set.name,
              "line": [self._array(values) for values in (line.x, line.mean, line.low, line.high)]}
-            for cell, found, line in (behind(drawn, published) if drawn else ())
+            for run_set, found, line in (behind(drawn, published) if drawn else ())
         ]  # fmt: skip
-        cells = [
-            {"label": cell.label, "name": cell.name, "colour": index, "runs": [self._run(run) for run in cell.runs],
-             "curve": self._curve(averaged(cell))}
-            for index, cell in enumerate(group.cells) if any(len(run.evaluations) for run in cell.runs)
+        run_sets = [
+            {"label": run_set.label, "name": run_set.name, "colour": index,
+             "runs": [self._run(run) for run in run_set.runs], "curve": self._curve(averaged(run_set))}
+            for index, run_set in enumerate(group.run_sets) if any(len(run.evaluations) for run in run_set.runs)
         ]  # fmt: skip
-        return Chart("curves", {"env": group.env, "cells": cells, "others": others,
+        return Chart("curves", {"env": group.env, "cells": run_sets, "others": others,
                                 "published": [list(line) for line in lines]})  # fmt: skip
 
     def _array(self, values: Array) -> int:
@@ -122,8 +122,8 @@ def profile_chart(comparison: Comparison) -> Chart | None:
     if len(scores) < 2:
         return None
     values = {name: np.concatenate(own) for name, own in scores.items()}
-    names = [cell.name for cell in comparison.groups[0].cells if cell.exists]
-    labels = {cell.name: cell.label for cell in comparison.cells}
+    names = [run_set.name for run_set in comparison.groups[0].run_sets if run_set.exists]
+    labels = {run_set.name: run_set.label for run_set in comparison.run_sets}
     everything = np.concatenate(list(values.values()))
     x = np.linspace(min(0.0, everything.min()), 1.02 * everything.max(), 150)
     lines = [

@@ -11,7 +11,7 @@ from pathlib import Path
 from erlbench.reporting.data.comparison import run_status
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.documents import markdown
-from erlbench.reporting.documents.files import cell
+from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
 from erlbench.reporting.pages.charts import ChartData
@@ -124,7 +124,7 @@ def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None
                 run.env, run.name, run.seed, run.status, run.timesteps, run.total_timesteps, last, run.train_time_s,
                 run.updated, run.message, " ".join(where.get(run.key, [])), str(run.path), run.machine.command,
             ]  # fmt: skip
-            writer.writerow(map(cell, values))
+            writer.writerow(map(csv_value, values))
 
 
 def _limited(lines: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.timeline import Timeline, load_timeline
@@ -17,7 +17,7 @@ from erlbench.reporting.figures.columns import draw_columns
 from erlbench.reporting.figures.curves import draw_curves, published_lines
 from erlbench.reporting.figures.profiles import draw_profiles
 from erlbench.reporting.figures.timelines import draw_timelines
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData, profile_chart, timeline_chart
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
@@ -54,7 +54,7 @@ class Maker:
     out: Path
     published: Published
     warn: Warn
-    options: Options
+    options: ReportOptions
     charts: ChartData
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
@@ -76,10 +76,10 @@ class Maker:
         content = _in_order(tables, figures)
         document = Document([*_head(comparison), *(_noted(block, comparison.note) for block in content)])
         write_document(document, folder)
-        cells = [cell for cell in comparison.cells if cell.exists]
+        run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
-            comparison, document, f"{comparison.name}/index.md", sum(len(cell.done) for cell in cells),
-            sum(cell.planned for cell in cells),
+            comparison, document, f"{comparison.name}/index.md", sum(len(run_set.done) for run_set in run_sets),
+            sum(run_set.planned for run_set in run_sets),
         )  # fmt: skip
 
     def _curves(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
@@ -87,7 +87,7 @@ class Maker:
         for group in groups:
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
-            lines = published_lines(comparison, group, group.cells, self.published)
+            lines = published_lines(comparison, group, group.run_sets, self.published)
             yield from _figure(name, title, caption, self.charts.of_group(group, lines, self.published))
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
@@ -99,21 +99,21 @@ class Maker:
             yield from _figure("profile", "Performance profile", caption, profile_chart(comparison))
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
-        """One run of each cell that has tasks: the first that is done, else the first."""
+        """One run of each run set that has tasks: the first that is done, else the first."""
         if comparison.kind not in TIMELINES:
             return [], []
         timelines, labels = [], []
-        for cell in [cell for cell in group.cells if cell.runs][:MOST_PANELS]:
-            if (timeline := self._timeline(cell)) is not None:
+        for run_set in [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]:
+            if (timeline := self._timeline(run_set)) is not None:
                 timelines.append(timeline)
-                labels.append(cell.label)
+                labels.append(run_set.label)
         return timelines, labels
 
-    def _timeline(self, cell: Cell) -> Timeline | None:
-        """The tasks of the run that stands for a cell: the first that is done, else the first."""
-        if not cell.runs:
+    def _timeline(self, run_set: RunSet) -> Timeline | None:
+        """The tasks of the run that stands for a run set: the first that is done, else the first."""
+        if not run_set.runs:
             return None
-        run = (cell.done or cell.runs)[0]
+        run = (run_set.done or run_set.runs)[0]
         if run.path not in self.read:
             self.read[run.path] = load_timeline(run, self.warn)
         return self.read[run.path]

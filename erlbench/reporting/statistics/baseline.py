@@ -1,4 +1,4 @@
-"""Every cell of a page against the baseline of its environment: improvement, difference and significance."""
+"""Every run set of a page against the baseline of its environment: improvement, difference and significance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import BOLD, ITALIC, PLAIN
 from erlbench.reporting.statistics import estimates
@@ -19,12 +19,12 @@ Key = tuple[str, int, str, bool]  # environment, budget, name, existence
 
 @dataclass(frozen=True)
 class Compared:
-    """One cell against the baseline of its environment; NaN where that cannot be."""
+    """One run set against the baseline of its environment; NaN where that cannot be."""
 
     improvement: float  # percent
     p: float  # of Welch's test, after Holm's correction over the table
     difference: Difference | None  # None without a run on either side
-    failed: bool = False  # runs of the cell or of the baseline failed: those that are left are a selection
+    failed: bool = False  # runs of the run set or of the baseline failed: those that are left are a selection
 
     @property
     def better(self) -> bool:
@@ -48,29 +48,29 @@ class Compared:
 
 
 def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
-    """Every cell of a page against its environment's baseline, keyed by environment, budget, name, existence."""
+    """Every run set of a page against its environment's baseline, keyed by environment, budget, name, existence."""
     found: dict[Key, Compared] = {}
     for group in comparison.groups:
-        base = group.cell(comparison.baseline)
-        for cell in group.cells:
-            found[group.env, group.total_timesteps, cell.name, cell.exists] = compare_cells(cell, base)
+        base = group.run_set(comparison.baseline)
+        for run_set in group.run_sets:
+            found[group.env, group.total_timesteps, run_set.name, run_set.exists] = compare_run_sets(run_set, base)
     families = [env if comparison.family == "environment" else "" for env, *_ in found]
     p_values = adjusted([compared.p for compared in found.values()], families)
     return {key: replace(compared, p=p) for (key, compared), p in zip(found.items(), p_values, strict=True)}
 
 
-def compare_cells(cell: Cell, base: Cell | None) -> Compared:
-    """One cell against another; `p` is not corrected, and NaN below `FEWEST_RUNS` runs on a side."""
+def compare_run_sets(run_set: RunSet, base: RunSet | None) -> Compared:
+    """One run set against another; `p` is not corrected, and NaN below `FEWEST_RUNS` runs on a side."""
     none = Compared(float("nan"), float("nan"), None)
-    if base is None or cell is base or not (len(base.done) and len(cell.done)):
+    if base is None or run_set is base or not (len(base.done) and len(run_set.done)):
         return none
-    difference = compare(cell.scores, base.scores)
-    tested = min(len(base.done), len(cell.done)) >= FEWEST_RUNS
+    difference = compare(run_set.scores, base.scores)
+    tested = min(len(base.done), len(run_set.done)) >= FEWEST_RUNS
     return Compared(
-        estimates.improvement(estimates.mean(cell.scores), estimates.mean(base.scores)),
+        estimates.improvement(estimates.mean(run_set.scores), estimates.mean(base.scores)),
         difference.p if tested else float("nan"),
         difference,
-        bool(cell.failed or base.failed),
+        bool(run_set.failed or base.failed),
     )
 
 
@@ -83,18 +83,18 @@ def adjusted(p_values: Sequence[float], families: Sequence[str]) -> list[float]:
     return list(found.values())
 
 
-def cell_scores(group: Group, name: str) -> Array:
+def run_set_scores(group: Group, name: str) -> Array:
     """The scores (runs,) of an entry; empty when it has none."""
-    cell = group.cell(name)
-    return cell.scores if cell else np.empty(0)
+    run_set = group.run_set(name)
+    return run_set.scores if run_set else np.empty(0)
 
 
 def label(comparison: Comparison) -> str:
     """The baseline's name in tables, or an empty text."""
-    cells = (cell for group in comparison.groups for cell in group.cells)
-    return next((cell.label for cell in cells if cell.exists and cell.name == comparison.baseline), "")
+    run_sets = (run_set for group in comparison.groups for run_set in group.run_sets)
+    return next((run_set.label for run_set in run_sets if run_set.exists and run_set.name == comparison.baseline), "")
 
 
 def groups_with_baseline(comparison: Comparison) -> list[Group]:
     """The environments in which the baseline has a score."""
-    return [group for group in comparison.groups if len(cell_scores(group, comparison.baseline))]
+    return [group for group in comparison.groups if len(run_set_scores(group, comparison.baseline))]

@@ -1,4 +1,4 @@
-"""Measures of one run, and of the runs of one cell."""
+"""Measures of one run, and of the runs of one run set."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.data.normalisation import scale_of
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import cell_scores, groups_with_baseline, label
+from erlbench.reporting.statistics.baseline import groups_with_baseline, label, run_set_scores
 from erlbench.reporting.statistics.intervals import bootstrap_interval
 
 Interval = tuple[float, float, float]  # value, low, high
@@ -68,16 +68,16 @@ def normalised(comparison: Comparison) -> Normalised:
         return nothing
     scales = [scale_of(group.env) for group in groups]
     fixed = [scale for scale in scales if scale is not None]
-    means = [estimates.mean(cell_scores(group, comparison.baseline)) for group in groups]
+    means = [estimates.mean(run_set_scores(group, comparison.baseline)) for group in groups]
     how = FIXED if len(fixed) == len(groups) else RELATIVE
     if how == RELATIVE and min(means) <= 0:
         return nothing
     raw, scores = {}, {}
-    for cell in (cell for cell in groups[0].cells if cell.exists):
-        own = [cell_scores(group, cell.name) for group in groups]
+    for run_set in (run_set for run_set in groups[0].run_sets if run_set.exists):
+        own = [run_set_scores(group, run_set.name) for group in groups]
         if all(len(values) for values in own):
-            raw[cell.name] = own
-            scores[cell.name] = (
+            raw[run_set.name] = own
+            scores[run_set.name] = (
                 [scale.of(values) for scale, values in zip(fixed, own, strict=True)] if how == FIXED
                 else [values / mean for values, mean in zip(own, means, strict=True)]
             )  # fmt: skip

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Cell, Comparison
+from erlbench.reporting.data.comparison import Comparison, RunSet
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import cell_scores, groups_with_baseline, label
+from erlbench.reporting.statistics.baseline import groups_with_baseline, label, run_set_scores
 from erlbench.reporting.statistics.intervals import bootstrap_interval
 from erlbench.reporting.statistics.normalised import FIXED, Interval, Normalised, normalised
 
@@ -23,7 +23,7 @@ NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
 class Aggregate:
     """One row: an algorithm over all environments."""
 
-    cell: Cell
+    run_set: RunSet
     environments: tuple[str, ...]
     runs: int
     better: Interval
@@ -39,8 +39,8 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
     columns: list[Column[Aggregate]] = [
         Column("Environments", lambda row: " ".join(row.environments), lambda envs: f"{len(envs.split())} environments",
                words=True),
-        Column("Name", lambda row: row.cell.name, shown=False),
-        Column("Algorithm", lambda row: row.cell.label),
+        Column("Name", lambda row: row.run_set.name, shown=False),
+        Column("Algorithm", lambda row: row.run_set.label),
         Column("Runs", lambda row: row.runs, str),
         Column(f"P(better than {name})", lambda row: row.better, interval,
                name=("probability_of_improvement", "probability_low", "probability_high")),
@@ -62,19 +62,19 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
 
 def _rows(comparison: Comparison, pooled: Normalised) -> list[Aggregate]:
     groups = groups_with_baseline(comparison)
-    bases = [cell_scores(group, comparison.baseline) for group in groups]
+    bases = [run_set_scores(group, comparison.baseline) for group in groups]
     rows = []
-    for cell in (cell for cell in groups[0].cells if cell.exists):
-        own = [cell_scores(group, cell.name) for group in groups]
+    for run_set in (run_set for run_set in groups[0].run_sets if run_set.exists):
+        own = [run_set_scores(group, run_set.name) for group in groups]
         if not all(len(scores) for scores in own):
             continue
         better = NO_INTERVAL
-        if cell.name != comparison.baseline:
+        if run_set.name != comparison.baseline:
             spread = bootstrap_interval(_improvement_of_first_half, [*own, *bases])
             better = estimates.probability_of_improvement(own, bases), *spread
-        iqm = pooled.iqm(cell.name) if pooled.scores else NO_INTERVAL
+        iqm = pooled.iqm(run_set.name) if pooled.scores else NO_INTERVAL
         envs = tuple(group.env for group in groups)
-        rows.append(Aggregate(cell, envs, sum(map(len, own)), better, iqm))
+        rows.append(Aggregate(run_set, envs, sum(map(len, own)), better, iqm))
     return rows
 
 

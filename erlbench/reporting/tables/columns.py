@@ -1,4 +1,4 @@
-"""Columns that tables of cells share: what a cell is, how many of its runs count, how much it learnt per step."""
+"""Columns that tables of run sets share: what a run set is, how many of its runs count, how much it learnt per step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.documents.formats import NONE, fraction
 from erlbench.reporting.documents.model import Column
 from erlbench.reporting.statistics.estimates import mean
@@ -14,12 +14,12 @@ from erlbench.reporting.statistics.metrics import updates_per_step
 
 
 class CellRow(Protocol):
-    """A row of a table with one cell a row, or several rows a cell."""
+    """A row of a table with one run set a row, or several rows a run set."""
 
     @property
     def group(self) -> Group: ...
     @property
-    def cell(self) -> Cell: ...
+    def run_set(self) -> RunSet: ...
 
 
 def identity(comparison: Comparison) -> list[Column[CellRow]]:
@@ -28,35 +28,35 @@ def identity(comparison: Comparison) -> list[Column[CellRow]]:
     return [
         Column("Environment", lambda row: (row.group.env, row.group.total_timesteps),
                lambda env, total: names[env, total], name=("env", "total_timesteps"), words=True),
-        Column("Name", lambda row: row.cell.name if row.cell.exists else "", shown=False),
-        Column("Algorithm", lambda row: row.cell.label),
-        Column("n", lambda row: (len(row.cell.done), row.cell.planned), lambda n, planned: _used(n, planned),
+        Column("Name", lambda row: row.run_set.name if row.run_set.exists else "", shown=False),
+        Column("Algorithm", lambda row: row.run_set.label),
+        Column("n", lambda row: (len(row.run_set.done), row.run_set.planned), lambda n, planned: _used(n, planned),
                name=("n", "planned"), note="finished runs of planned ones; only finished runs count."),
     ]  # fmt: skip
 
 
 def status() -> Column[CellRow]:
     """What the runs that do not count are at."""
-    return Column("Status", lambda row: row.cell.status, note="what the runs that do not count are at.")
+    return Column("Status", lambda row: row.run_set.status, note="what the runs that do not count are at.")
 
 
 def updates() -> Column[CellRow]:
     """Gradient updates per training step of critic and actor, without which no time and no score can be judged."""
     return Column(
-        "Updates/step", lambda row: updates_per_step(row.cell.done), _pair,
+        "Updates/step", lambda row: updates_per_step(row.run_set.done), _pair,
         name=("critic_updates_per_step", "actor_updates_per_step"),
         note="gradient updates of the critic and of the actor per training step of the whole run, mean over runs.",
     )  # fmt: skip
 
 
-def learning_steps(cell: Cell) -> float:
-    """Training and fitness steps of a cell's finished runs, mean over runs; NaN without one."""
-    return mean([run.evaluations.learning_steps[-1] for run in cell.done])
+def learning_steps(run_set: RunSet) -> float:
+    """Training and fitness steps of a run set's finished runs, mean over runs; NaN without one."""
+    return mean([run.evaluations.learning_steps[-1] for run in run_set.done])
 
 
-def all_steps(cell: Cell) -> float:
-    """All simulator steps of a cell's finished runs, likewise."""
-    return mean([run.evaluations.all_steps[-1] for run in cell.done])
+def all_steps(run_set: RunSet) -> float:
+    """All simulator steps of a run set's finished runs, likewise."""
+    return mean([run.evaluations.all_steps[-1] for run in run_set.done])
 
 
 def finite(function: Callable[[float], str]) -> Callable[[float], str]:

@@ -1,4 +1,4 @@
-"""The table of folders side by side: every cell of the first folder against the same cell of the others."""
+"""The table of folders side by side: every run set of the first folder against the same run set of the others."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from erlbench.reporting.data.comparison import Cell
+from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, compare_cells
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, compare_run_sets
 from erlbench.reporting.statistics.metrics import minutes_per_million
 from erlbench.reporting.statistics.significance import LEVEL, holm
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One row: a cell of the first folder and the same cell of another one."""
+class FolderPair:
+    """One row: a run set of the first folder and the same run set of another one."""
 
     env: str
     total_timesteps: int
     name: str
     side: str
-    first: Cell | None
-    other: Cell | None
+    first: RunSet | None
+    other: RunSet | None
     compared: Compared
 
     @property
@@ -34,14 +34,14 @@ class Pair:
         """`done`, or what keeps the two from being compared."""
         if self.first is None or self.other is None:
             return f"not in {'the first folder' if self.first is None else self.side}"
-        found = {cell.status for cell in (self.first, self.other)} - {"done"}
+        found = {run_set.status for run_set in (self.first, self.other)} - {"done"}
         return "; ".join(sorted(found)) or "done"
 
 
-def differences_table(sides: Sequence[Side], metric: str) -> Table[Pair]:
+def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
     """One row per environment, budget, algorithm and further folder."""
     first = sides[0].name
-    columns: list[Column[Pair]] = [
+    columns: list[Column[FolderPair]] = [
         Column("Environment", lambda row: (row.env, row.total_timesteps), _environment,
                name=("env", "total_timesteps"), words=True),
         Column("Algorithm", lambda row: row.name, name="name"),
@@ -68,16 +68,16 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[Pair]:
     return Table("differences", f"{names}, cell by cell", columns, _rows(sides, metric), remarks)
 
 
-def _rows(sides: Sequence[Side], metric: str) -> list[Pair]:
+def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:
     keys = sorted({(run.env, run.total_timesteps, run.name) for side in sides for run in side.runs})
     rows = []
     for key in keys:
-        first = sides[0].cell(*key, metric)
+        first = sides[0].run_set(*key, metric)
         for side in sides[1:]:
-            other = side.cell(*key, metric)
+            other = side.run_set(*key, metric)
             if first or other:
-                none = Compared(math.nan, math.nan, None)
-                rows.append(Pair(*key, side.name, first, other, compare_cells(other, first) if other else none))
+                compared = compare_run_sets(other, first) if other else Compared(math.nan, math.nan, None)
+                rows.append(FolderPair(*key, side.name, first, other, compared))
     adjusted = holm([row.compared.p for row in rows])
     return [replace(row, compared=replace(row.compared, p=p)) for row, p in zip(rows, adjusted, strict=True)]
 
@@ -86,15 +86,15 @@ def _environment(env: str, total: int) -> str:
     return f"{env}, {steps(total)} steps"
 
 
-def _runs(cell: Cell | None) -> float:
-    return len(cell.done) if cell else math.nan
+def _runs(run_set: RunSet | None) -> float:
+    return len(run_set.done) if run_set else math.nan
 
 
-def _spread(cell: Cell | None) -> tuple[float, float]:
-    return (estimates.mean(cell.scores), estimates.std(cell.scores)) if cell else (math.nan, math.nan)
+def _spread(run_set: RunSet | None) -> tuple[float, float]:
+    return (estimates.mean(run_set.scores), estimates.std(run_set.scores)) if run_set else (math.nan, math.nan)
 
 
-def _difference(row: Pair) -> tuple[float, float, float]:
+def _difference(row: FolderPair) -> tuple[float, float, float]:
     found = row.compared.difference
     return (found.difference, *found.interval) if found else (math.nan, math.nan, math.nan)
 
@@ -103,5 +103,5 @@ def _with_interval(value: float, low: float, high: float) -> str:
     return number(value) + ("" if math.isnan(low) else f" [{number(low)}, {number(high)}]")
 
 
-def _minutes(cell: Cell | None) -> float:
-    return estimates.mean([minutes_per_million(run) for run in cell.done]) if cell else math.nan
+def _minutes(run_set: RunSet | None) -> float:
+    return estimates.mean([minutes_per_million(run) for run in run_set.done]) if run_set else math.nan

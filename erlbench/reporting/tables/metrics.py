@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.runs import Array, Evaluations
 from erlbench.reporting.data.score import area, final, final_10
 from erlbench.reporting.documents.formats import between, number, plus_minus, steps
@@ -20,15 +20,15 @@ from erlbench.reporting.tables.columns import all_steps, identity
 
 @dataclass(frozen=True)
 class Metrics:
-    """One row: a cell."""
+    """One row: a run set."""
 
     group: Group
-    cell: Cell
+    run_set: RunSet
 
 
 def metrics_table(comparison: Comparison) -> Table[Metrics]:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
-    rows = [Metrics(group, cell) for group in comparison.groups for cell in group.cells if cell.exists]
+    rows = [Metrics(group, run_set) for group in comparison.groups for run_set in group.run_sets if run_set.exists]
     columns: list[Column[Metrics]] = [
         *identity(comparison),
         Column("Final", lambda row: _spread(_of_runs(row, final)), plus_minus, name=("final_mean", "final_std"),
@@ -41,19 +41,19 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
         Column("Final-10", lambda row: _spread(_of_runs(row, final_10)), plus_minus,
                name=("final_10_mean", "final_10_std"),
                note="mean of the last ten evaluations (– with fewer than ten)."),
-        Column("Max of average", lambda row: max_of_average(row.cell.done), number,
+        Column("Max of average", lambda row: max_of_average(row.run_set.done), number,
                note="highest point of the average over runs."),
         Column("Area under curve", lambda row: _spread(_of_runs(row, area)), plus_minus,
                name=("area_mean", "area_std"), note="mean return over the training steps (trapezoids)."),
         Column("Fitness steps", _fitness_steps, steps, name="fitness_timesteps_mean",
                note="steps that the learning spent on the mean's own episodes besides the training steps that the "
                     "budget counts."),
-        Column("All steps", lambda row: all_steps(row.cell), steps, name="all_timesteps_mean",
+        Column("All steps", lambda row: all_steps(row.run_set), steps, name="all_timesteps_mean",
                note="all steps of the simulator: training, fitness, evaluations, and what PPO replays to get back into "
                     "an episode."),
     ]  # fmt: skip
     remarks = ["Mean ± sample standard deviation over the n finished runs of n planned."]
-    if (fewest := min((len(row.cell.done) for row in rows if len(row.cell.done) > 1), default=0)) > 1:
+    if (fewest := min((len(row.run_set.done) for row in rows if len(row.run_set.done) > 1), default=0)) > 1:
         remarks.append(
             f"Whatever the distribution: at least {100 * share_between_extremes(fewest):.0f} % of all runs lie between "
             f"the lowest and the highest of {fewest} runs, with 95 % confidence."
@@ -62,7 +62,7 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
 
 
 def _of_runs(row: Metrics, metric: Callable[[Evaluations], float]) -> Array:
-    return np.array([metric(run.evaluations) for run in row.cell.done])
+    return np.array([metric(run.evaluations) for run in row.run_set.done])
 
 
 def _spread(values: Array) -> tuple[float, float]:
@@ -70,5 +70,5 @@ def _spread(values: Array) -> tuple[float, float]:
 
 
 def _fitness_steps(row: Metrics) -> float:
-    values = np.array([run.evaluations.fitness_timesteps[-1] for run in row.cell.done], dtype=np.float64)
+    values = np.array([run.evaluations.fitness_timesteps[-1] for run in row.run_set.done], dtype=np.float64)
     return estimates.mean(values[~np.isnan(values)])

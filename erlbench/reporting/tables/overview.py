@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group
 from erlbench.reporting.documents.formats import NONE, number, slug
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -14,17 +13,10 @@ from erlbench.reporting.statistics import estimates
 COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One row: an algorithm."""
-
-    name: str
-
-
-def overview_table(comparison: Comparison) -> Table[Entry]:
-    """One row per algorithm, one column per environment and budget; those with the most finished runs first."""
-    names = dict.fromkeys(cell.name for cell in comparison.cells if cell.exists)
-    columns: list[Column[Entry]] = [Column("Algorithm", lambda row: row.name)]
+def overview_table(comparison: Comparison) -> Table[str]:
+    """One row per algorithm, its name; one column per environment and budget, those with the most runs done first."""
+    names = dict.fromkeys(run_set.name for run_set in comparison.run_sets if run_set.exists)
+    columns: list[Column[str]] = [Column("Algorithm", str)]
     for group in sorted(comparison.groups, key=_finished, reverse=True):  # stable: else in the order of the page
         columns.append(
             Column(
@@ -37,37 +29,33 @@ def overview_table(comparison: Comparison) -> Table[Entry]:
         "Mean score of the finished runs, and finished runs of all. Green: all runs are finished; amber: some are not; "
         "red: one failed. A cell leads to its learning curves.",
     )
-    return Table("", "All cells", columns, [Entry(name) for name in sorted(names)], remarks)
+    return Table("", "All cells", columns, sorted(names), remarks)
 
 
 def _finished(group: Group) -> int:
-    return sum(len(cell.done) for cell in group.cells)
+    return sum(len(run_set.done) for run_set in group.run_sets)
 
 
-def _found(row: Entry, group: Group) -> Cell | None:
-    return group.cell(row.name)
-
-
-def _mean(row: Entry, group: Group) -> tuple[float, str]:
-    cell = _found(row, group)
-    return (math.nan, "") if cell is None else (estimates.mean(cell.scores), f"{len(cell.done)}/{len(cell.runs)}")
+def _mean(name: str, group: Group) -> tuple[float, str]:
+    found = group.run_set(name)
+    return (estimates.mean(found.scores), f"{len(found.done)}/{len(found.runs)}") if found else (math.nan, "")
 
 
 def _cell_text(mean: float, runs: str) -> str:
     return f"{number(mean)} ({runs})" if runs else NONE
 
 
-def _state(row: Entry, group: Group) -> str:
-    cell = _found(row, group)
-    if cell is None:
+def _state(name: str, group: Group) -> str:
+    run_set = group.run_set(name)
+    if run_set is None:
         return ABSENT
-    if any(run.status == "failed" for run in cell.runs):
+    if any(run.status == "failed" for run in run_set.runs):
         return FAILED
-    return COMPLETE if len(cell.done) == len(cell.runs) else PARTIAL
+    return COMPLETE if len(run_set.done) == len(run_set.runs) else PARTIAL
 
 
-def _link(row: Entry, comparison: Comparison, group: Group) -> str:
-    cell = _found(row, group)
-    if cell is None or not any(len(run.evaluations) for run in cell.runs):
+def _link(name: str, comparison: Comparison, group: Group) -> str:
+    run_set = group.run_set(name)
+    if run_set is None or not any(len(run.evaluations) for run in run_set.runs):
         return ""
     return f"{comparison.name}/index.md#curves-{comparison.slug(group)}"

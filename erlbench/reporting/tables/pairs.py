@@ -1,4 +1,4 @@
-"""The table of differences: cells of one environment against the baseline, or each against each, with their tests."""
+"""The table of differences and their tests: an environment's run sets against the baseline, or each against each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.documents.formats import NONE, interval, number, p_value
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -15,16 +15,16 @@ from erlbench.reporting.statistics.baseline import FEWEST_RUNS, adjusted
 from erlbench.reporting.statistics.power import POWER
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
 
-MOST_CELLS = 6  # of an environment that are compared each with each
+MOST_RUN_SETS = 6  # of an environment that are compared each with each
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One row: a cell against another one of its environment."""
+class RunSetPair:
+    """One row: a run set against another one of its environment."""
 
     group: Group
-    cell: Cell
-    other: Cell
+    run_set: RunSet
+    other: RunSet
     difference: Difference
     p: float  # after Holm's correction; NaN where there are too few runs for a test
 
@@ -34,26 +34,26 @@ class Pair:
         return not math.isnan(self.difference.p) and min(self.difference.runs) >= FEWEST_RUNS
 
 
-def pairs_table(comparison: Comparison) -> Table[Pair] | None:
-    """None where no two cells of an environment have a score, and for studies without a baseline."""
+def pairs_table(comparison: Comparison) -> Table[RunSetPair] | None:
+    """None where no two run sets of an environment have a score, and for studies without a baseline."""
     pairs = [
-        Pair(group, one, two, compare(one.scores, two.scores), math.nan)
+        RunSetPair(group, one, two, compare(one.scores, two.scores), math.nan)
         for group in comparison.groups for one, two in _pairs(comparison, group)
     ]  # fmt: skip
     if not pairs:
         return None
     rows = _tested(comparison, pairs)
     names = {(group.env, group.total_timesteps): comparison.group_name(group) for group in comparison.groups}
-    columns: list[Column[Pair]] = [
+    columns: list[Column[RunSetPair]] = [
         Column("Environment", lambda row: (row.group.env, row.group.total_timesteps), lambda *key: names[key],
                name=("env", "total_timesteps"), words=True),
-        Column("Algorithm", lambda row: row.cell.label),
+        Column("Algorithm", lambda row: row.run_set.label),
         Column("Against", lambda row: row.other.label),
         Column("Runs", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),
         Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), _with_interval,
                name=("difference", "difference_low", "difference_high"),
                note="of the means, with its 95 % interval (Welch)."),
-        Column("IQMs", lambda row: (estimates.iqm(row.cell.scores), estimates.iqm(row.other.scores)),
+        Column("IQMs", lambda row: (estimates.iqm(row.run_set.scores), estimates.iqm(row.other.scores)),
                lambda a, b: f"{number(a)}, {number(b)}", name=("iqm", "iqm_against"),
                note="interquartile means."),
         Column("P(better)", lambda row: (row.difference.probability, *row.difference.probability_interval), interval,
@@ -71,16 +71,16 @@ def pairs_table(comparison: Comparison) -> Table[Pair] | None:
     )
 
 
-def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[Cell, Cell]]:
-    cells = [cell for cell in group.cells if cell.exists and len(cell.scores)]
-    base = group.cell(comparison.baseline)
+def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[RunSet, RunSet]]:
+    run_sets = [run_set for run_set in group.run_sets if run_set.exists and len(run_set.scores)]
+    base = group.run_set(comparison.baseline)
     if base is not None:
-        yield from ((cell, base) for cell in cells if cell.name != base.name and len(base.scores))
-    elif comparison.kind == "all" and len(cells) <= MOST_CELLS:
-        yield from itertools.combinations(cells, 2)
+        yield from ((run_set, base) for run_set in run_sets if run_set.name != base.name and len(base.scores))
+    elif comparison.kind == "all" and len(run_sets) <= MOST_RUN_SETS:
+        yield from itertools.combinations(run_sets, 2)
 
 
-def _tested(comparison: Comparison, pairs: Sequence[Pair]) -> list[Pair]:
+def _tested(comparison: Comparison, pairs: Sequence[RunSetPair]) -> list[RunSetPair]:
     """The pairs with adjusted p, and what they could have found at the level of Holm's first step."""
     families = [pair.group.env if comparison.family == "environment" else "" for pair in pairs]
     p_values = adjusted([pair.difference.p if pair.tested else math.nan for pair in pairs], families)
@@ -91,7 +91,7 @@ def _tested(comparison: Comparison, pairs: Sequence[Pair]) -> list[Pair]:
     ]
 
 
-def _remarks(comparison: Comparison, rows: Sequence[Pair]) -> Iterator[str]:
+def _remarks(comparison: Comparison, rows: Sequence[RunSetPair]) -> Iterator[str]:
     tests = sum(row.tested for row in rows)
     of = "each environment of this table" if comparison.family == "environment" else "this table"
     yield (

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from erlbench.reporting.data.comparability import base_name, environment_note
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Number, Published, Threshold
 from erlbench.reporting.data.runs import Array, Run
@@ -51,16 +51,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Reached:
-    """One row: a cell and a score."""
+    """One row: a run set and a score."""
 
     group: Group
-    cell: Cell
+    run_set: RunSet
     target: Target
 
     @property
     def steps(self) -> Array:
         """Training steps of each finished run to the score; infinite for a run that never reached it."""
-        return _each_run(self.cell.done, self.target.score)[0]
+        return _each_run(self.run_set.done, self.target.score)[0]
 
     @property
     def finite(self) -> Array:
@@ -70,7 +70,7 @@ class Reached:
     @property
     def minutes(self) -> float:
         """Median training time; NaN where the middle is a run that never reached the score."""
-        return _finite(estimates.median(_each_run(self.cell.done, self.target.score)[1]))
+        return _finite(estimates.median(_each_run(self.run_set.done, self.target.score)[1]))
 
 
 def reach_table(
@@ -84,20 +84,20 @@ def reach_table(
     used = [target.threshold for found in targets.values() for target in found if target.threshold]
     numbers = [found for threshold in used for found in threshold.steps]
     rows = [
-        Reached(group, cell, target)
-        for group in comparison.groups for cell in group.cells if cell.exists for target in targets[group.env]
+        Reached(group, run_set, target)
+        for group in comparison.groups for run_set in group.run_sets if run_set.exists for target in targets[group.env]
     ]  # fmt: skip
     references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
     columns: list[Column[Reached]] = [
         *(column for column in identity(comparison) if column.title != "n"),
         Column("Score", lambda row: row.target.score, exact),
         Column("Share", lambda row: row.target.share, shown=bool(used)),
-        Column("Reached", lambda row: (len(row.finite), len(row.cell.done), row.cell.planned), _of_done,
+        Column("Reached", lambda row: (len(row.finite), len(row.run_set.done), row.run_set.planned), _of_done,
                name=("reached", "n", "planned")),
         Column("Median", lambda row: _finite(estimates.median(row.steps)), count, name="steps_median"),
         Column("Lowest", lambda row: float(min(row.finite, default=math.nan)), count, name="steps_min"),
         Column("Highest", lambda row: float(max(row.finite, default=math.nan)), count, name="steps_max"),
-        Column("Mean curve", lambda row: _finite(average_reached(row.cell.done, row.target.score)), count,
+        Column("Mean curve", lambda row: _finite(average_reached(row.run_set.done, row.target.score)), count,
                name="steps_average_curve"),
         *_ratios(references),
         Column("Minutes", lambda row: row.minutes, number, name="minutes_median"),
@@ -120,7 +120,7 @@ def _ratios(references: Sequence[str]) -> list[Column[Reached]]:
 
 
 def _ratio(row: Reached, reference: str) -> float:
-    return _finite(average_reached(row.cell.done, row.target.score)) / row.target.published(reference)
+    return _finite(average_reached(row.run_set.done, row.target.score)) / row.target.published(reference)
 
 
 def _published_ratio(row: Reached, algorithm: str) -> float:
@@ -175,7 +175,7 @@ def _finite(value: float) -> float:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    done = [run for group in comparison.groups for cell in group.cells for run in cell.done]
+    done = [run for group in comparison.groups for run_set in group.run_sets for run in run_set.done]
     gaps = [np.diff(run.evaluations.timesteps) for run in done if len(run.evaluations) > 1]
     episodes = sorted({run.eval_episodes for run in done if run.eval_episodes}, key=lambda n: (len(n), n))
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
-from erlbench.reporting.data.references import Pair, References
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.references import MatchedRuns, References
 from erlbench.reporting.documents.formats import interval, number, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -18,26 +18,27 @@ from erlbench.reporting.tables.columns import identity
 
 @dataclass(frozen=True)
 class Beside:
-    """One row: a cell beside the runs of one source."""
+    """One row: a run set beside the runs of one source."""
 
     group: Group
-    cell: Cell
-    pair: Pair
+    run_set: RunSet
+    pair: MatchedRuns
     difference: Difference
 
 
 def references_table(comparison: Comparison, references: References) -> Table[Beside] | None:
     """None where no source has runs of an algorithm of the page in a comparable environment."""
     rows = [
-        Beside(group, cell, pair, compare(pair.our_scores, pair.their_scores))
-        for group in comparison.groups for cell in group.cells if cell.exists for pair in references.pairs(cell)
+        Beside(group, run_set, pair, compare(pair.our_scores, pair.their_scores))
+        for group in comparison.groups for run_set in group.run_sets if run_set.exists
+        for pair in references.pairs(run_set)
     ]  # fmt: skip
     if not rows:
         return None
-    *cell, runs = identity(comparison)
+    *named, runs = identity(comparison)
     columns: list[Column[Beside]] = [
-        *cell,
-        Column("Source", lambda row: row.pair.theirs.source.name),  # with the cell it names the row
+        *named,
+        Column("Source", lambda row: row.pair.theirs.source.name),  # with the run set it names the row
         runs,
         Column("Ours", lambda row: _spread(row.pair.our_scores), plus_minus, name=("mean", "std")),
         Column("Their environment", lambda row: row.pair.theirs.env),

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparability import budget_note, environment_notes
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.published import Number, Published
-from erlbench.reporting.data.references import Pair
+from erlbench.reporting.data.references import MatchedRuns
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import (
     NONE,
@@ -24,19 +24,19 @@ from erlbench.reporting.documents.formats import (
 )
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_cells, label
+from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, status, updates
 
 
 @dataclass(frozen=True)
 class Score:
-    """One row: a cell, how it compares with the baseline, and what is published on it."""
+    """One row: a run set, how it compares with the baseline, and what is published on it."""
 
     group: Group
-    cell: Cell
+    run_set: RunSet
     versus: Compared
-    reference: Pair | None  # with the first source of reference runs
+    reference: MatchedRuns | None  # with the first source of reference runs
     mean: Number | None
     std: Number | None
     median: Number | None
@@ -51,13 +51,15 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
     compared = against_baseline(comparison)
     rows = [
-        Score(group, cell, compared[group.env, group.total_timesteps, cell.name, cell.exists],
-              next(iter(published.references.pairs(cell)), None),
-              *(_find(published, comparison, group, cell, name) for name in ("mean", "std", "median")))
-        for group in comparison.groups for cell in group.cells
+        Score(group, run_set, compared[group.env, group.total_timesteps, run_set.name, run_set.exists],
+              next(iter(published.references.pairs(run_set)), None),
+              *(_find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")))
+        for group in comparison.groups for run_set in group.run_sets
     ]  # fmt: skip
     if comparison.baseline or comparison.kind == "all":
-        failed = [_again(comparison, row, row.cell.with_failed(comparison.failed)) for row in rows if row.cell.failed]
+        failed = [
+            _again(comparison, row, row.run_set.with_failed(comparison.failed)) for row in rows if row.run_set.failed
+        ]
         rows += [*_fitness_counted(comparison, rows), *failed]
     order = {id(group): i for i, group in enumerate(comparison.groups)}
     rows.sort(key=lambda row: order[id(row.group)])
@@ -71,35 +73,35 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     return Table("scores", comparison.heading("final return"), columns, rows, remarks)
 
 
-def _again(comparison: Comparison, row: Score, cell: Cell) -> Score:
-    """A second row of a cell, counted otherwise; it is not tested, so that nothing is tested twice."""
-    base = row.group.cell(comparison.baseline)
-    return replace(row, cell=cell, versus=replace(compare_cells(cell, base), p=math.nan))
+def _again(comparison: Comparison, row: Score, run_set: RunSet) -> Score:
+    """A second row of a run set, counted otherwise; it is not tested, so that nothing is tested twice."""
+    base = row.group.run_set(comparison.baseline)
+    return replace(row, run_set=run_set, versus=replace(compare_run_sets(run_set, base), p=math.nan))
 
 
 def _fitness_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
     """Where an algorithm learns from more steps than the budget counts: its score when these fill the budget."""
     for row in rows:
-        if row.cell.has_fitness_steps and not row.cell.nominal:
-            yield _again(comparison, row, row.cell.within(row.cell.own_timesteps or row.group.total_timesteps))
+        if row.run_set.has_fitness_steps and not row.run_set.nominal:
+            yield _again(comparison, row, row.run_set.within(row.run_set.own_timesteps or row.group.total_timesteps))
 
 
 def _own() -> list[Column[Score]]:
     return [
-        Column("Mean", lambda row: estimates.mean(row.cell.scores), number, style=lambda row: row.versus.mark,
+        Column("Mean", lambda row: estimates.mean(row.run_set.scores), number, style=lambda row: row.versus.mark,
                note="of the scores of the n runs."),
-        Column("Std", lambda row: estimates.std(row.cell.scores), number,
+        Column("Std", lambda row: estimates.std(row.run_set.scores), number,
                note="sample standard deviation, divided by n − 1."),
-        Column("Median", lambda row: estimates.median(row.cell.scores), number, note="of the same scores."),
-        Column("IQM", lambda row: estimates.iqm(row.cell.scores), number, shown=False),
-        Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.cell.scores), shown=False),
+        Column("Median", lambda row: estimates.median(row.run_set.scores), number, note="of the same scores."),
+        Column("IQM", lambda row: estimates.iqm(row.run_set.scores), number, shown=False),
+        Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.run_set.scores), shown=False),
     ]  # fmt: skip
 
 
 def _steps(rows: Sequence[Score]) -> Column[Score]:
     return Column(
-        "Steps learnt from", lambda row: learning_steps(row.cell), steps, name="learning_timesteps",
-        shown=any(row.cell.has_fitness_steps for row in rows),
+        "Steps learnt from", lambda row: learning_steps(row.run_set), steps, name="learning_timesteps",
+        shown=any(row.run_set.has_fitness_steps for row in rows),
         note="training steps, which the budget counts, and fitness steps, which it does not; mean over runs. The row "
         "'fitness steps counted' has the score of the last evaluation before both together filled the budget; it is "
         "not tested.",
@@ -152,7 +154,7 @@ def _references(rows: Sequence[Score]) -> list[Column[Score]]:
     ]  # fmt: skip
 
 
-def _spread(pair: Pair | None) -> tuple[float, float, int | None]:
+def _spread(pair: MatchedRuns | None) -> tuple[float, float, int | None]:
     if pair is None:
         return math.nan, math.nan, None
     return estimates.mean(pair.their_scores), estimates.std(pair.their_scores), len(pair.their_scores)
@@ -169,9 +171,9 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
     yield from mixed_kernels(
-        (f"{cell.label} on {group.env}", [run.machine for run in cell.done])
+        (f"{run_set.label} on {group.env}", [run.machine for run in run_set.done])
         for group in comparison.groups
-        for cell in group.cells
+        for run_set in group.run_sets
     )
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
@@ -179,22 +181,23 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
 
 def _nominal_note(comparison: Comparison) -> Iterator[str]:
     """What the budget is of entries whose generations count as one episode each."""
-    nominal = [cell for cell in comparison.cells if cell.nominal]
+    nominal = [run_set for run_set in comparison.run_sets if run_set.nominal]
     if not nominal:
         return
-    reached = [run.timesteps for cell in nominal for run in cell.done]
+    reached = [run.timesteps for run_set in nominal for run in run_set.done]
     yield (
-        f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the paper, a "
-        "generation as one episode of full length, however many it plays"
+        f"{' and '.join(dict.fromkeys(run_set.label for run_set in nominal))}: that budget is counted as in the "
+        "paper, a generation as one episode of full length, however many it plays"
         + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
     )
 
 
 def _own_budgets(comparison: Comparison) -> Iterator[str]:
     """The budgets of entries that have others than their group."""
-    for name in dict.fromkeys(cell.label for cell in comparison.cells if cell.own_timesteps):
-        own = [cell for cell in comparison.cells if cell.label == name and cell.own_timesteps]
-        yield f"{name} has budgets of its own: {', '.join(f'{cell.own_timesteps:,} on {cell.env}' for cell in own)}."
+    for name in dict.fromkeys(run_set.label for run_set in comparison.run_sets if run_set.own_timesteps):
+        own = [run_set for run_set in comparison.run_sets if run_set.label == name and run_set.own_timesteps]
+        budgets = ", ".join(f"{run_set.own_timesteps:,} on {run_set.env}" for run_set in own)
+        yield f"{name} has budgets of its own: {budgets}."
 
 
 def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
@@ -210,7 +213,7 @@ def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
 def _published_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
     by_budget: dict[int, list[Number]] = {}
     for row in rows:
-        ours = row.cell.own_timesteps or row.group.total_timesteps
+        ours = row.run_set.own_timesteps or row.group.total_timesteps
         by_budget.setdefault(ours, []).extend(row.published)
     numbers = [found for here in by_budget.values() for found in here]
     if not numbers:
@@ -238,9 +241,9 @@ def _statistic(comparison: Comparison) -> str:
     return "mean ± standard deviation" if comparison.statistic == "mean" else comparison.statistic.replace("_", " ")
 
 
-def _find(published: Published, comparison: Comparison, group: Group, cell: Cell, statistic: str) -> Number | None:
+def _find(published: Published, comparison: Comparison, group: Group, run_set: RunSet, statistic: str) -> Number | None:
     statistic = comparison.statistic if statistic == "mean" else statistic
-    return published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
+    return published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
 
 
 def _value(found: Number | None) -> float:

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from erlbench.reporting.data.comparability import environment_notes
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.runs import Run
@@ -25,17 +25,17 @@ from erlbench.reporting.tables.columns import identity, status, updates
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
-Tasks = Callable[[Cell], Timeline | None]
+Tasks = Callable[[RunSet], Timeline | None]
 PER_EPISODE = "seconds_per_episode"  # the statistic of studies of papers that measure it
 
 
-def _no_tasks(cell: Cell) -> Timeline | None:
+def _no_tasks(run_set: RunSet) -> Timeline | None:
     return None
 
 
 @dataclass(frozen=True)
 class Times:
-    """Training minutes per million steps of one cell's finished runs, a number per run."""
+    """Training minutes per million steps of one run set's finished runs, a number per run."""
 
     whole: tuple[float, ...]
     after: tuple[float, ...]  # after the warm-up; NaN without gradient steps
@@ -44,21 +44,21 @@ class Times:
 
 @dataclass(frozen=True)
 class Time:
-    """One row: a cell, its baseline's times, and what is published on it."""
+    """One row: a run set, its baseline's times, and what is published on it."""
 
     group: Group
-    cell: Cell
+    run_set: RunSet
     own: Times
     base: Times | None  # None for the baseline itself, and without one
     published: Number | None
     saved: Number | None
-    timeline: Timeline | None  # of the run that stands for the cell
+    timeline: Timeline | None  # of the run that stands for the run set
 
 
 def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table[Time]:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
-    `timeline` gives the tasks of the run that stands for a cell.
+    `timeline` gives the tasks of the run that stands for a run set.
     """
     rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn, timeline)]
     base, shown = label(comparison), comparison.published
@@ -75,7 +75,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
                shown=bool(base)),
         Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
                shown=False),
-        Column("Per episode", lambda row: _spread(_per_episode(row.cell)), plus_minus, unit="ms",
+        Column("Per episode", lambda row: _spread(_per_episode(row.run_set)), plus_minus, unit="ms",
                name=("ms_per_episode", "ms_per_episode_std"), shown=comparison.statistic == PER_EPISODE,
                note="training time divided by the episodes of training, whose lengths change while a policy learns."),
         Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
@@ -93,20 +93,20 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
 
 
 def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Time]:
-    times = {cell.name: cell_times(cell, warn) for cell in group.cells if cell.exists}
-    for cell in group.cells:
-        own = times[cell.name] if cell.exists else Times((), (), ())
-        base = times.get(comparison.baseline) if cell.name != comparison.baseline else None
+    times = {run_set.name: run_set_times(run_set, warn) for run_set in group.run_sets if run_set.exists}
+    for run_set in group.run_sets:
+        own = times[run_set.name] if run_set.exists else Times((), (), ())
+        base = times.get(comparison.baseline) if run_set.name != comparison.baseline else None
         paper, saved = (
-            published.find(comparison.source, comparison.table, group.env_published, cell.published, statistic)
+            published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
             for statistic in ("time_min", "time_reduction_pct")
         )
-        yield Time(group, cell, own, base, paper, saved, timeline(cell))
+        yield Time(group, run_set, own, base, paper, saved, timeline(run_set))
 
 
-def _per_episode(cell: Cell) -> tuple[float, ...]:
+def _per_episode(run_set: RunSet) -> tuple[float, ...]:
     """Training milliseconds per episode of each finished run that counts its episodes."""
-    last = ((run.evaluations.train_time_s[-1], run.evaluations.episodes[-1]) for run in cell.done)
+    last = ((run.evaluations.train_time_s[-1], run.evaluations.episodes[-1]) for run in run_set.done)
     return tuple(float(1000 * seconds / episodes) for seconds, episodes in last if episodes > 0)
 
 
@@ -120,10 +120,10 @@ def _against(row: Time, part: str) -> float:
     return estimates.improvement(*(estimates.mean(getattr(times, part)) for times in (row.own, row.base)))
 
 
-def cell_times(cell: Cell, warn: Warn) -> Times:
-    """Both figures of each finished run of a cell."""
-    after = [_after(run, warn) for run in cell.done]
-    whole = tuple(map(minutes_per_million, cell.done))
+def run_set_times(run_set: RunSet, warn: Warn) -> Times:
+    """Both figures of each finished run of a run set."""
+    after = [_after(run, warn) for run in run_set.done]
+    whole = tuple(map(minutes_per_million, run_set.done))
     return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after))
 
 
@@ -139,14 +139,14 @@ def _after(run: Run, warn: Warn) -> tuple[float, int]:
 
 def _one(row: Time, what: str) -> str:
     if what == "workers":
-        values = {run.workers or NONE for run in row.cell.done}
+        values = {run.workers or NONE for run in row.run_set.done}
     else:
-        values = {str(getattr(run.machine, what)) or "?" for run in row.cell.done}
+        values = {str(getattr(run.machine, what)) or "?" for run in row.run_set.done}
     return " or ".join(sorted(values))
 
 
 def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
-    done = [run for group in comparison.groups for cell in group.cells for run in cell.done]
+    done = [run for group in comparison.groups for run_set in group.run_sets for run in run_set.done]
     lengths = sorted({run.timesteps for run in done})
     if lengths and lengths[0] >= MILLION:
         yield "Measured over runs of at least 1,000,000 training steps."
@@ -170,7 +170,7 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
 
 def _second_core_notes(rows: list[Time]) -> Iterator[str]:
     """Which times had more cores than processes."""
-    used = {row.cell.label: second_cores(row.timeline) for row in rows if row.timeline}
+    used = {row.run_set.label: second_cores(row.timeline) for row in rows if row.timeline}
     if several := [f"{label} ({mean:.2f} in the mean)" for label, mean in used.items() if mean > 0]:
         yield (
             f"Gradient tasks of {', '.join(several)} used a second core while one was idle: these are times of more "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from erlbench.reporting.data.comparison import Cell, Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import count, number, share, text
 from erlbench.reporting.documents.model import Column, Table
@@ -17,20 +17,20 @@ from erlbench.reporting.tables.columns import identity, status
 
 @dataclass(frozen=True)
 class Use:
-    """One row: a cell, and the tasks of one of its runs where there are some."""
+    """One row: a run set, and the tasks of one of its runs where there are some."""
 
     group: Group
-    cell: Cell
+    run_set: RunSet
     timeline: Timeline | None
 
 
 def utilisation_table(
     comparison: Comparison, group: Group, timelines: Sequence[Timeline], name: str
 ) -> Table[Use]:  # fmt: skip
-    """One row per cell of an environment."""
+    """One row per run set of an environment."""
     rows = [
-        Use(group, cell, next((timeline for timeline in timelines if timeline.run in cell.runs), None))
-        for cell in group.cells if cell.exists
+        Use(group, run_set, next((timeline for timeline in timelines if timeline.run in run_set.runs), None))
+        for run_set in group.run_sets if run_set.exists
     ]  # fmt: skip
     kinds = sorted({kind for timeline in timelines for kind in timeline.shares()})
     processes = sorted({process for timeline in timelines for process in timeline.utilisation()})

@@ -10,7 +10,7 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures.curves import draw_curves
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.make_runs import make_run
@@ -106,7 +106,7 @@ def test_column_of_the_score_table_names_its_source(td3):
 
 
 def test_band_is_drawn_behind_and_named(td3, tmp_path):
-    caption = " ".join(draw_curves(td3, td3.groups[0], load_published(), tmp_path / "curves", Options()))
+    caption = " ".join(draw_curves(td3, td3.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
     assert "Dash-dotted and hatched: reference runs of others" in caption
     assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns on HalfCheetah-v2" in caption
 
@@ -117,7 +117,7 @@ def test_other_algorithms_and_tasks_have_none(tmp_path, references):
     make_run(tmp_path, "HalfCheetah-v5", "td3", 0, [0, 100], steps=[0, 2_000])  # no step that is common
     page = everything(find_runs([tmp_path], pytest.fail))
     assert references_table(page, references) is None
-    caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", Options()))
+    caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
     assert "reference runs" not in caption
 
 
@@ -125,5 +125,5 @@ def test_nothing_stands_beside_scores_that_mean_nothing(td3, references, tmp_pat
     smoke = without_judgement(td3)
     assert references_table(smoke, references) is None
     assert "Reference runs" not in scores_table(smoke, load_published()).header
-    caption = " ".join(draw_curves(smoke, smoke.groups[0], load_published(), tmp_path / "curves", Options()))
+    caption = " ".join(draw_curves(smoke, smoke.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
     assert "reference runs" not in caption

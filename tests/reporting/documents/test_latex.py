@@ -16,7 +16,7 @@ from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.documents import latex
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.documents.widths import stacked, width
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.overview import overview_table
@@ -40,8 +40,8 @@ def tables(tmp_path: Path) -> list[Table]:
     runs, published = find_runs([tmp_path], pytest.fail), load_published()
     (scores,) = compare(make_study(), runs, None, pytest.fail)
     (times,) = compare(make_study("time", "Table 1"), runs, None, pytest.fail)
-    page = judged(everything(runs), Options(baseline="cem-rl"))
-    timelines = [load_timeline(cell.runs[0], pytest.fail) for cell in page.groups[0].cells]
+    page = judged(everything(runs), ReportOptions(baseline="cem-rl"))
+    timelines = [load_timeline(run_set.runs[0], pytest.fail) for run_set in page.groups[0].run_sets]
     assert all(timelines)
     return [
         scores_table(scores, published), times_table(times, published, pytest.fail), scores_table(page, published),

@@ -15,7 +15,7 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import curves as curve_figure
 from erlbench.reporting.figures.axis import AXES, Axis, moving_average
 from erlbench.reporting.figures.curves import draw_curves
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import band_kind
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -57,7 +57,7 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
     monkeypatch.setattr(curve_figure.style, "save", look)
     for seed in range(5):
         make_run(tmp_path / "results", "Ant-v5", "cem", seed, [0, 4, 8 + 2 * seed, 4])
-    options = Options(x=name, smooth=2, band="range")
+    options = ReportOptions(x=name, smooth=2, band="range")
     index = build([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks, options)
     ((label, x, y, band),) = drawn
     assert label == AXES[name].label + (" (seconds)" if name == "time" else "")
@@ -115,7 +115,7 @@ def test_published_points_stand_in_the_figure(tmp_path):
         profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
     )  # fmt: skip
     (page,) = compare(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
-    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", Options())
+    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", ReportOptions())
     assert caption[-1] == (
         "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."
     )
@@ -139,4 +139,4 @@ def test_bands():
 )
 def test_users_mistakes(values, message):
     with pytest.raises(UsageError, match=message):
-        Options(**values)
+        ReportOptions(**values)

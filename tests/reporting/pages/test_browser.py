@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from erlbench.reporting import build
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "chromedriver")]
@@ -35,7 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     steps=[5000 * i for i in range(12)], status="failed" if failed else "done",
                     message=f"</script><script>alert(1)</script> {'a_long_path/' * 9}" if failed else "",
                 )  # fmt: skip
-    return build([folder / "results"], folder / "report", {}, None, lambda _: None, Options(baseline="td3"))
+    return build([folder / "results"], folder / "report", {}, None, lambda _: None, ReportOptions(baseline="td3"))
 
 
 @pytest.fixture(scope="module")

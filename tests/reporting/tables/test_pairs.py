@@ -7,7 +7,7 @@ from scipy import stats
 from erlbench.reporting.data.comparison import everything, judged
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.power import welch_power
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
@@ -26,7 +26,7 @@ def page(tmp_path, options=None, **failed):
             for seed, score in enumerate(scores):
                 status = failed.get(name, {}).get(seed, "done")
                 make_run(tmp_path, env, name, seed, [10, 20, score], status=status)
-    return judged(everything(find_runs([tmp_path], pytest.fail)), options or Options())
+    return judged(everything(find_runs([tmp_path], pytest.fail)), options or ReportOptions())
 
 
 def records(table):
@@ -54,7 +54,7 @@ def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
 
 
 def test_a_baseline_and_a_family_by_environment(tmp_path):
-    table = pairs_table(page(tmp_path, Options(baseline="a", holm="environment")))
+    table = pairs_table(page(tmp_path, ReportOptions(baseline="a", holm="environment")))
     found = records(table)
     assert {(one, two) for _, one, two in found} == {("b", "a"), ("c", "a")}
     hopper = [found["Hopper-v5", name, "a"] for name in ("b", "c")]
@@ -78,7 +78,7 @@ def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
 
 @pytest.mark.parametrize("how", ["last", "initial"])
 def test_failed_runs_have_a_row_that_counts_them(tmp_path, how):
-    comparison = page(tmp_path, Options(baseline="b", failed=how), a={0: "failed", 1: "failed"})
+    comparison = page(tmp_path, ReportOptions(baseline="b", failed=how), a={0: "failed", 1: "failed"})
     table = scores_table(comparison, load_published())
     rows = {record["algorithm"]: record for record in table.records if record["env"] == "HalfCheetah-v5"}
     assert (rows["a"]["n"], rows["a"]["mean"]) == (3, pytest.approx((120 + 110 + 90) / 3))

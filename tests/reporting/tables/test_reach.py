@@ -15,7 +15,7 @@ from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.files import to_csv
-from erlbench.reporting.options import Options, parse_scores
+from erlbench.reporting.options import ReportOptions, parse_scores
 from erlbench.reporting.tables.reach import reach_table
 from tests.reporting.make_runs import make_run
 
@@ -140,7 +140,7 @@ def test_names_of_environments():
 def test_the_page_has_the_table(swimmers, monkeypatch):
     monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
     out = swimmers.parent / "report"
-    page = build([swimmers], out, {}, None, lambda _: None, Options(reach=())).parent / "all-runs"
+    page = build([swimmers], out, {}, None, lambda _: None, ReportOptions(reach=())).parent / "all-runs"
     text = (page / "index.md").read_text(encoding="utf-8")
     assert "Files: [md](reach.md), [tex](reach.tex), [csv](reach.csv)" in text
     latex = (page / "reach.tex").read_text(encoding="utf-8")

@@ -13,9 +13,9 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.files import to_csv
-from erlbench.reporting.documents.model import Cell, Figure
+from erlbench.reporting.documents.model import Figure, TableCell
 from erlbench.reporting.figures.curves import draw_curves
-from erlbench.reporting.options import Options
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import Maker
 from erlbench.reporting.statistics.baseline import against_baseline
@@ -100,8 +100,8 @@ def test_bold_only_after_holm(tmp_path):
     rows = rows_of(scores_table(comparison, load_published()))
     assert rows["HalfCheetah-v5", "worse"]["Mean"] == "92.0"
     styles = {cells[1].text: cells[3] for cells in scores_table(comparison, load_published()).cells}
-    assert styles["aes-rl"] == Cell("112.0", "bold")
-    assert styles["worse"] == Cell("92.0", "italic")
+    assert styles["aes-rl"] == TableCell("112.0", "bold")
+    assert styles["worse"] == TableCell("92.0", "italic")
     assert rows["HalfCheetah-v5", "same"]["Mean"] == "102.2"
     assert rows["HalfCheetah-v5", "aes-rl"]["p"] == "<0.001"
 
@@ -119,7 +119,7 @@ def study_of(tmp_path, base, other, seeds, failed=()):
 def test_better_than_a_baseline_of_zero_is_bold(tmp_path):
     comparison = study_of(tmp_path, [-1, 1, 0, -1, 1], [104, 105, 104.5, 104, 105], 5)
     table = scores_table(comparison, load_published())
-    assert {cells[1].text: cells[3] for cells in table.cells}["AES-RL"] == Cell("104.5", "bold")
+    assert {cells[1].text: cells[3] for cells in table.cells}["AES-RL"] == TableCell("104.5", "bold")
     assert rows_of(table)["HalfCheetah-v5", "AES-RL"]["p"] == "<0.001"
 
 
@@ -205,7 +205,7 @@ def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "mine", 0, [0, 1, 3])
     make_run(tmp_path, "HalfCheetah-v5", "mine", 1, [0, 1], total=9000, status="running")
     page = everything(find_runs([tmp_path], pytest.fail))
-    assert [(group.total_timesteps, [cell.name for cell in group.cells]) for group in page.groups] == [
+    assert [(group.total_timesteps, [run_set.name for run_set in group.run_sets]) for group in page.groups] == [
         (2000, ["cem-rl", "mine"]), (9000, ["mine"]),
     ]  # fmt: skip
 
@@ -214,11 +214,11 @@ def test_another_baseline_and_metric(tmp_path):
     for name, last in (("a", 10), ("b", 20)):
         for seed in range(2):
             make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 4, last])
-    page = judged(everything(find_runs([tmp_path], pytest.fail)), Options(baseline="a", metric="area"))
+    page = judged(everything(find_runs([tmp_path], pytest.fail)), ReportOptions(baseline="a", metric="area"))
     rows = rows_of(scores_table(page, load_published()))
     assert rows["HalfCheetah-v5, 2k steps", "b"]["Mean"] == "7.00"  # (2 + 12) / 2
     assert rows["HalfCheetah-v5, 2k steps", "b"]["vs a"] == "+55.6 %"  # against (2 + 7) / 2
-    assert judged(page, Options(baseline="nobody")).baseline == "a"
+    assert judged(page, ReportOptions(baseline="nobody")).baseline == "a"
 
 
 def test_runs_that_mean_nothing_are_not_judged(three_seeds):
@@ -269,7 +269,9 @@ def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
         "plays; they took 14,000 to 140,000 training steps."
     )
     group = comparison_of(tmp_path, nominal).groups[0]
-    caption = draw_curves(comparison_of(tmp_path, nominal), group, load_published(), tmp_path / "curves", Options())
+    caption = draw_curves(
+        comparison_of(tmp_path, nominal), group, load_published(), tmp_path / "curves", ReportOptions()
+    )
     assert "budget 2,000 steps" in caption[0]
     assert caption[1] == "ESAC: that budget counts a generation as one episode of full length."
     budgets = [note for note in table.notes if note.startswith("Different budgets")]
@@ -297,7 +299,7 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
 def test_the_studys_note_stands_in_the_captions(tmp_path):
     make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
-    page = Maker(tmp_path / "out", load_published(), pytest.fail, Options(), ChartData(1)).write(comparison)
+    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData(1)).write(comparison)
     (scores,) = [table for table in page.document.tables if table.name == "scores"]
     assert "Batch 256 here, 100 there." in scores.notes
     figures = [block for block in page.document.blocks if isinstance(block, Figure)]

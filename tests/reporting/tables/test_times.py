@@ -55,8 +55,8 @@ def test_asynchrony_and_second_cores_stand_beside_the_times(tmp_path):
     study = make_study("time", "Table 1")
     (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
 
-    def tasks(cell):
-        return load_timeline(cell.runs[0], pytest.fail) if cell.name == "aes-rl" and cell.runs else None
+    def tasks(run_set):
+        return load_timeline(run_set.runs[0], pytest.fail) if run_set.name == "aes-rl" and run_set.runs else None
 
     table = times_table(comparison, load_published(), pytest.fail, tasks)
     record = next(record for record in table.records if (record["env"], record["name"]) == ("HalfCheetah-v5", "aes-rl"))
