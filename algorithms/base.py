@@ -20,7 +20,7 @@ from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task, steps
+from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task, timesteps_of
 
 
 @dataclass
@@ -111,10 +111,10 @@ class Algorithm(ABC):
         """Take one finished task in: count it, append what it recorded to the replay, and learn from it."""
         values, counters = result.values, self.counters
         if task.counts == Counts.TRAINING:
-            counters.timesteps += steps(values)
+            counters.timesteps += timesteps_of(values)
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
-            counters.fitness_timesteps += steps(values)
+            counters.fitness_timesteps += timesteps_of(values)
         counters.replayed_timesteps += values.get("replayed", 0)
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)

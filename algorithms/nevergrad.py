@@ -18,7 +18,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
-from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_name, parallel
+from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
 from erlbench.algorithms.search.pycma import default_population
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
@@ -76,7 +76,7 @@ class NevergradSettings(PolicySettings, FitnessSettings):
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("nevergrad"):  # else a message says so before anything starts
-            check_name(self.optimizer)
+            check_optimizer(self.optimizer)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.experiment.settings import resolve
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.pool.base import Pool
 from erlbench.reporting.data.timeline import busy
 from erlbench.running.driver import Driver, DriverOptions
@@ -75,7 +75,7 @@ def train(
     cls = registry.find(algo)
     settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
     task = short_problem()
-    with create(processes, one_core=one_core) as pool:
+    with local_pool(processes, one_core=one_core) as pool:
         replay = Replay(folder / "replay", task.observation_size, task.action_size)
         context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)
         drive(cls(settings, context), pool, folder)

@@ -35,7 +35,7 @@ from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.experiment.forecast import forecast, with_workers  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
-from erlbench.pool import create  # noqa: E402
+from erlbench.pool import local_pool  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.running.runner import run_cells  # noqa: E402
 from erlbench.threads import cores  # noqa: E402
@@ -93,7 +93,7 @@ def compare(kind: str, cell: Cell, processes: int, costs: Costs, measured: Seque
 def dispatch_seconds() -> float:
     """Seconds of an empty task's way to a process and back, the median of many."""
     trips = []
-    with create(1) as pool:
+    with local_pool(1) as pool:
         task = Task(0, "nothing", "erlbench.work.preparation:nothing", ())
         pool.prepare(task, 1)
         for number in range(TRIPS):

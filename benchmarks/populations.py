@@ -24,7 +24,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.threads import cores
 from erlbench.work.replay import Replay
 
@@ -76,7 +76,7 @@ class Ours:
         """Seconds per environment step."""
         task = problem(ENVIRONMENT)
         total = GENERATIONS * POPULATION * task.env.max_episode_steps
-        with tempfile.TemporaryDirectory() as folder, create(self._processes) as pool:
+        with tempfile.TemporaryDirectory() as folder, local_pool(self._processes) as pool:
             replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
             drive(
                 self._class(self._settings, Context(task, 0, total, POPULATION, pool.store, replay)), pool, Path(folder)

@@ -34,7 +34,7 @@ def main() -> None:
             calls = partial(np.dot, *arrays), partial(torch.mm, a, b, out=out)
             times = _shortest(calls, max(5, int(WORK / work)))
             print(f"| {name} | {work} | {1e6 * times[0]:.1f} | {1e6 * times[1]:.1f} | {times[0] / times[1]:.2f} |")
-    print(f"\nlearners here: {kernel.products()}; {kernel.name(kernel.describe())}")
+    print(f"\nlearners here: {kernel.products()}; {kernel.in_words(kernel.describe())}")
 
 
 def _products(sizes: tuple[int, ...], batch: int) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:

@@ -31,7 +31,7 @@ from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.experiment.cells import FINAL_EPISODES  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.running.csv_file import CsvFile  # noqa: E402
-from erlbench.running.evaluation import start_states  # noqa: E402
+from erlbench.running.evaluation import evaluation_seeds  # noqa: E402
 from erlbench.running.recorder import EVAL_COLUMNS  # noqa: E402
 from erlbench.running.results import RunDirectory  # noqa: E402
 
@@ -81,7 +81,7 @@ class Evaluate(BaseCallback):
     def _evaluate(self, final: bool = False) -> None:
         began = time.monotonic()
         episodes = self._final_episodes if final else self._episodes
-        seeds = start_states(self._seed, None if final else self.num_timesteps, episodes)
+        seeds = evaluation_seeds(self._seed, None if final else self.num_timesteps, episodes)
         returns, lengths = zip(*map(self._episode, seeds), strict=True)
         self._steps += sum(lengths)
         updates = int(self.model._n_updates)

@@ -142,7 +142,7 @@ def _listed() -> list[Listed]:
 LISTED: Mapping[str, Listed] = MappingProxyType({row.id: row for row in _listed()})
 
 
-def split(name: str) -> tuple[str, str]:
+def split_preset(name: str) -> tuple[str, str]:
     """Id and preset of `ID` or `ID@PRESET`; the preset is empty where none or the default one is named.
 
     A preset that the environment does not have is a `UsageError`.
@@ -157,13 +157,13 @@ def split(name: str) -> tuple[str, str]:
 
 def canonical(name: str) -> str:
     """The one name of an environment with its preset: "Hopper-v5" for "Hopper-v5@v5"."""
-    env_id, preset = split(name)
+    env_id, preset = split_preset(name)
     return f"{env_id}@{preset}" if preset else env_id
 
 
 def preset_of(name: str) -> Preset:
     """The preset that `ID` or `ID@PRESET` names."""
-    env_id, preset = split(name)
+    env_id, preset = split_preset(name)
     return LISTED[env_id].presets[preset] if preset else Preset()
 
 

@@ -34,9 +34,9 @@ class Chosen:
     kwargs: dict[str, Any]
 
 
-def check(env_id: str, settings: Mapping[str, Any]) -> Chosen:
+def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
-    known = parameters(env_id)
+    known = keyword_arguments(env_id)
     values = {name: _value(value) for name, value in settings.items()}
     limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN)
     if skip is not None and "frame_skip" in known:  # the environment's own
@@ -56,7 +56,7 @@ def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _value(value) for name, value in settings.items()}
 
 
-def parameters(env_id: str) -> dict[str, inspect.Parameter]:
+def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     """The keyword arguments of an environment by name; none where it is unknown or says nothing of them."""
     try:
         entry = gymnasium.spec(registered(env_id)).entry_point

@@ -129,10 +129,10 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
     `settings` are `max_episode_steps`, `frame_skip` and keyword arguments of the environment, which win over those of
     the preset.
     """
-    env_id, _ = catalogue.split(name)
+    env_id, _ = catalogue.split_preset(name)
     preset = catalogue.preset_of(name)
     import_module_of(env_id)
-    chosen = options.check(env_id, {**preset.kwargs, **(settings or {})})
+    chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
     env, limit = make(env_id, **chosen.kwargs)
     try:
         limit = chosen.max_episode_steps or limit
@@ -156,7 +156,7 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
 
 def _check_zeros(env: Env, name: str, preset: catalogue.Preset) -> None:
     """Refuse settings with which the observation is no longer the one that the preset puts zeros into."""
-    env_id, _ = catalogue.split(name)
+    env_id, _ = catalogue.split_preset(name)
     plain, _ = make(env_id, **preset.kwargs)
     plain.close()
     if env.observation_space.shape != plain.observation_space.shape:

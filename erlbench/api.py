@@ -100,12 +100,14 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), profile:
     `study` restricts it to these studies, `profile` names their budget. Raises `UsageError` when there is no run.
     """
     from erlbench.experiment.own_studies import known_studies
-    from erlbench.experiment.studies import find
-    from erlbench.reporting import build
+    from erlbench.experiment.studies import find_study
+    from erlbench.reporting import build_report
 
     known = known_studies()
-    studies = {name: find(known, name) for name in _tuple(study) or known}
-    return build([Path(folder) for folder in folders or ("results",)], Path(out), studies, profile, named=bool(study))
+    studies = {name: find_study(known, name) for name in _tuple(study) or known}
+    return build_report(
+        [Path(folder) for folder in folders or ("results",)], Path(out), studies, profile, named=bool(study)
+    )
 
 
 def _tuple(names: Names) -> tuple[str, ...]:
@@ -114,8 +116,10 @@ def _tuple(names: Names) -> tuple[str, ...]:
 
 def _assignments(values: Any) -> Any:
     """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
-    from erlbench.experiment.settings import text
+    from erlbench.experiment.settings import setting_text
 
     if not isinstance(values, dict):
         return values
-    return tuple(f"{key}={text(tuple(value) if isinstance(value, list) else value)}" for key, value in values.items())
+    return tuple(
+        f"{key}={setting_text(tuple(value) if isinstance(value, list) else value)}" for key, value in values.items()
+    )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import read_config, read_rows
+from erlbench.experiment.renamed import read_config, read_run_rows
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
@@ -58,7 +58,7 @@ def rows_frame(runs: Sequence[Path], name: str, tuples: Mapping[str, type] | Non
 def _rows(path: Path) -> pd.DataFrame | None:
     """A CSV file of a run as a frame of texts; None without rows."""
     try:
-        rows = read_rows(path)
+        rows = read_run_rows(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.settings import describe, resolve
+from erlbench.experiment.settings import resolve, setting_rows
 from erlbench.running import progress
 from erlbench.running.driver import Driver
 from erlbench.running.runner import Runner
@@ -32,7 +32,7 @@ def check_algorithm(
     to the last digit. If nothing in it depends on the budget, a run that is extended to the budget does so, too.
     `settings` make the runs small.
     """
-    for row in describe(registry.find(name).settings_type):
+    for row in setting_rows(registry.find(name).settings_type):
         assert row.help, f"setting {row.name} has no help"
         assert row.source, f"setting {row.name} has no source"
     cells = {

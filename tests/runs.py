@@ -15,7 +15,7 @@ from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.settings import resolve
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.running.evaluation import start_states
+from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.runner import run_cells
 from erlbench.verification.same import MEASURED
 from erlbench.work.rollout import play
@@ -90,5 +90,5 @@ def replayed(cell: Cell) -> list[float]:
             part[...] = file.get_tensor(name)
     task = problem(cell.env).env
     env, policy = build(task), NumpyPolicy(spec, parameters)
-    seeds = start_states(cell.seed, None, cell.final_episodes)
+    seeds = evaluation_seeds(cell.seed, None, cell.final_episodes)
     return [play(env, policy, task.max_episode_steps, seed, mode=True).total for seed in seeds]

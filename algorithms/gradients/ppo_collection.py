@@ -188,7 +188,7 @@ def collect(
     for step in range(settings.steps):
         rollout.observations[step], rollout.starts[step] = observation, not episode.actions
         action = rollout.actions[step]
-        draw(policy.normalised(observation), deviations, random, action)
+        sample_action(policy.normalised(observation), deviations, random, action)
         reward = episode.step(action)
         rollout.ended = episode.ended
         if episode.ended:
@@ -209,7 +209,9 @@ def collect(
     return rollout
 
 
-def draw(output: np.ndarray, deviations: np.ndarray | None, random: np.random.Generator, action: np.ndarray) -> None:
+def sample_action(
+    output: np.ndarray, deviations: np.ndarray | None, random: np.random.Generator, action: np.ndarray
+) -> None:
     """Write a sample into `action`: N(output, deviations), or the index of a softmax of `output` (Gumbel's way)."""
     if deviations is None:
         action[0] = np.argmax(output + random.gumbel(size=len(output)))

@@ -104,7 +104,7 @@ def make_updates(
     return reports
 
 
-def check(reports: Tensor, before: int) -> list[float]:
+def checked_means(reports: Tensor, before: int) -> list[float]:
     """The means of the columns; a NaN or infinite number raises `NumericalError` with the update's number."""
     values = reports.double().cpu().numpy()
     for row, column in np.argwhere(~np.isfinite(values))[:1]:
@@ -192,4 +192,4 @@ def _from_replay(
     memory, random = Memory.of(inputs["replay"], workspace), generator(*key, int(Purpose.MINIBATCH))
     with arithmetic():
         reports = make_updates(learner, memory, random, executor, range(settings.updates))
-    return (check(reports, settings.critic_updates) or [0.0])[0]
+    return (checked_means(reports, settings.critic_updates) or [0.0])[0]

@@ -26,7 +26,7 @@ def optimizers() -> list[str]:
     return sorted(nevergrad.optimizers.registry)
 
 
-def check_name(name: str) -> None:
+def check_optimizer(name: str) -> None:
     """Raise `UsageError` with the nearest name where nevergrad's registry has no optimiser `name`."""
     known = optimizers()
     if name not in known:

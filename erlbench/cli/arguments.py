@@ -15,7 +15,7 @@ from erlbench.experiment import shards
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
 from erlbench.experiment.renamed import of_today
-from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check, setting
+from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check_value, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.launch.options import check_launcher
@@ -221,7 +221,7 @@ def _checked(key: str, value: Any, what: str) -> Any:
         if not names:
             raise UsageError(f"{what} names nothing")
         return tuple(dict.fromkeys(names))
-    return check(value, kind, what, option_fields()[key].metadata)
+    return check_value(value, kind, what, option_fields()[key].metadata)
 
 
 def _option(name: str) -> str:

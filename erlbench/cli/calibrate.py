@@ -38,7 +38,7 @@ def command(
     from erlbench.cli.tables import print_table
     from erlbench.errors import UsageError
     from erlbench.experiment.calibration import calibrate, from_tasks, save_costs
-    from erlbench.experiment.settings import plain
+    from erlbench.experiment.settings import toml_values
     from erlbench.running import machine
 
     described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
@@ -51,7 +51,7 @@ def command(
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")
         costs = calibrate(cells[0], seconds)
-        known = plain(cells[0].settings)
+        known = toml_values(cells[0].settings)
         cell = {"algo": cells[0].name, "env": cells[0].env}
         cell |= {name: known[name] for name in ("hidden", "batch_size", "learner") if known.get(name) is not None}
     save_costs(out, costs, cell, described)

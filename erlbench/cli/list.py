@@ -70,7 +70,7 @@ def _algos(words: Sequence[str], verbose: bool) -> None:
 def _algo(name: str) -> None:
     """Actions, workers, presets and settings of one algorithm."""
     from erlbench.algorithms import registry
-    from erlbench.experiment.settings import describe, text
+    from erlbench.experiment.settings import setting_rows, setting_text
 
     workers = getattr(registry.find(name), "default_workers", None)
     facts = [("actions", ", ".join(registry.entry(name).actions))]
@@ -78,12 +78,12 @@ def _algo(name: str) -> None:
     click.echo()
     print_table(name, ("", ""), facts)
     presets = [
-        (preset, ", ".join(f"{key}={text(value)}" for key, value in values.items()) or "the defaults")
+        (preset, ", ".join(f"{key}={setting_text(value)}" for key, value in values.items()) or "the defaults")
         for preset, values in registry.presets(name).items()
     ]
     click.echo()
     print_table(f"Presets of {name} (--algo {name}@PRESET)", ("preset", "settings"), presets)
-    settings = describe(registry.find(name).settings_type)
+    settings = setting_rows(registry.find(name).settings_type)
     click.echo()
     print_table(
         f"Settings of {name} (--set SETTING=VALUE)",
@@ -134,14 +134,14 @@ def _remarks(row: Listed) -> str:
 def _env_settings(names: Sequence[str]) -> None:
     """The settings of those environments that can be made here."""
     from erlbench.envs import catalogue
-    from erlbench.envs.options import OWN, parameters
+    from erlbench.envs.options import OWN, keyword_arguments
     from erlbench.envs.registry import import_module_of
 
     for row in (catalogue.LISTED[name] for name in names):
         if row.extra and not catalogue.installed(row.extra):
             continue
         import_module_of(row.id)
-        known = dict.fromkeys(OWN, "") | {name: value.default for name, value in parameters(row.id).items()}
+        known = dict.fromkeys(OWN, "") | {name: value.default for name, value in keyword_arguments(row.id).items()}
         settings = [(name, "" if value in ("", inspect.Parameter.empty) else value) for name, value in known.items()]
         click.echo()
         print_table(f"Settings of {row.id} (--env-set)", ("setting", "default"), settings)
@@ -177,7 +177,7 @@ def _studies(words: Sequence[str], verbose: bool) -> None:
 
 def _study(study: Study) -> None:
     """Entries and profiles of one study."""
-    from erlbench.experiment.settings import text
+    from erlbench.experiment.settings import setting_text
 
     click.echo()
     print_table(
@@ -195,7 +195,7 @@ def _study(study: Study) -> None:
                 len(p.seeds),
                 _budget(p),
                 ", ".join(p.envs),
-                ", ".join(f"{setting}={text(value)}" for setting, value in p.settings.items()) or "-",
+                ", ".join(f"{setting}={setting_text(value)}" for setting, value in p.settings.items()) or "-",
             )
             for key, p in study.profiles.items()
         ],

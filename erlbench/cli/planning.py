@@ -92,7 +92,7 @@ def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
     known = known_studies(arguments.studies)
-    chosen = {name: studies.find(known, name) for name in arguments.study}
+    chosen = {name: studies.find_study(known, name) for name in arguments.study}
     profile_name = arguments.profile or PROFILE
     chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
     _check_filters(arguments, chosen, profile_name)

@@ -132,7 +132,7 @@ def command(
       erlbench report results/hopper --baseline td3 --metric area
       erlbench report results/hopper --reach=1000,2000
     """
-    from erlbench.experiment.studies import find
+    from erlbench.experiment.studies import find_study
     from erlbench.reporting.options import ReportOptions, parse_panels, parse_scores
 
     scores = None if reach is None else parse_scores(reach)
@@ -143,18 +143,18 @@ def command(
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     known = known_studies(studies)
     names = [name for part in study for name in part.split(",") if name] or list(known)
-    chosen = {name: find(known, name) for name in names}
+    chosen = {name: find_study(known, name) for name in names}
     if profile is None:
         profile = _profile_of(folders, chosen)
     else:
         for one in chosen.values():
             find_profile(one, profile)
-    from erlbench.reporting import build
+    from erlbench.reporting import build_report
 
     def warn(message: str) -> None:
         click.echo(f"erlbench: {message}", err=True)
 
-    click.echo(build(folders, out, chosen, profile, warn, options, reference, named=bool(study)))
+    click.echo(build_report(folders, out, chosen, profile, warn, options, reference, named=bool(study)))
 
 
 def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:

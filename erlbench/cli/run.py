@@ -146,7 +146,7 @@ def run(**given: Any) -> None:
     check_device(asked.device)
     cells, part = plan(asked), ""
     if asked.shard is not None:
-        cells, part = _shard(cells, asked.shard, asked.quiet), shards.version(cells)
+        cells, part = _shard(cells, asked.shard, asked.quiet), shards.configuration_hash(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.dry_run:
         _show_plan(cells, options)
@@ -233,7 +233,7 @@ def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
     """The cells of one shard; shards of another plan in the same folder are refused."""
     from erlbench.running.results import RunDirectory
 
-    shards.check_version(cells, shard, shards.version(cells), lambda path: RunDirectory(path).meta())
+    shards.check_version(cells, shard, shards.configuration_hash(cells), lambda path: RunDirectory(path).meta())
     parts = shards.split(cells, shard.of, _costs(cells))
     if not quiet:
         _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells")
@@ -264,7 +264,7 @@ def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
     from erlbench.cli.tables import duration, print_table, setting_texts, size
-    from erlbench.experiment.settings import plain
+    from erlbench.experiment.settings import toml_values
 
     per_cell = max(1, options.processes // options.jobs)
     estimates = _estimates(cells, options)
@@ -275,7 +275,7 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
         rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
         of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
-        groups.setdefault((cell.name, *setting_texts({**plain(cell.settings), **of_env})), []).append(cell.env)
+        groups.setdefault((cell.name, *setting_texts({**toml_values(cell.settings), **of_env})), []).append(cell.env)
     for (name, *values), envs in groups.items():
         print_table(f"Settings of {name} on {', '.join(dict.fromkeys(envs))}", ("setting", "value"), values)
         click.echo()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from erlbench.experiment.settings import text
+from erlbench.experiment.settings import setting_text
 from erlbench.files import printable
 
 SHORT = 22  # characters of a column that is not wrapped if there is room
@@ -49,7 +49,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 
 def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Rows of a table of settings, the values as `--set` takes them."""
-    return [(name, text(tuple(value) if isinstance(value, list) else value)) for name, value in values.items()]
+    return [(name, setting_text(tuple(value) if isinstance(value, list) else value)) for name, value in values.items()]
 
 
 def duration(seconds: float) -> str:

@@ -21,7 +21,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.renamed import read_rows
+from erlbench.experiment.renamed import read_run_rows
 from erlbench.files import reason
 from erlbench.running import progress
 from erlbench.running.results import RunDirectory
@@ -51,7 +51,7 @@ class Measured:
         """What `tasks.csv` in `folder` says."""
         self.tasks += _read(folder)
         names = ("start_s", "end_s", "ready_s", "process")
-        rows = (row for row in read_rows(folder / "tasks.csv") if row["kind"] != "evaluation")
+        rows = (row for row in read_run_rows(folder / "tasks.csv") if row["kind"] != "evaluation")
         ended: dict[float, float] = {}  # by process
         for start, end, ready, process in sorted(tuple(float(row[name]) for name in names) for row in rows):
             last = max(ended.values(), default=math.inf)
@@ -167,7 +167,7 @@ def _read(folder: Path) -> list[Counted]:
     try:
         tasks: list[Counted] = [
             (float(row["end_s"]) - float(row["start_s"]), *(float(row[name]) for name in names))
-            for row in read_rows(path) if row["kind"] != "evaluation"
+            for row in read_run_rows(path) if row["kind"] != "evaluation"
         ]  # fmt: skip
     except KeyError as error:
         raise UsageError(f"{path} cannot be read as the tasks of a run: it has no column {error}") from error

@@ -10,7 +10,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import Costs, built_in_costs
-from erlbench.experiment.settings import plain
+from erlbench.experiment.settings import toml_values
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
@@ -78,7 +78,7 @@ class Cell:
         }
         if self.total_generations is not None:
             run["total_generations"] = self.total_generations
-        tables = {"run": run, "settings": plain(self.settings), "env_settings": dict(self.env_settings)}
+        tables = {"run": run, "settings": toml_values(self.settings), "env_settings": dict(self.env_settings)}
         if self.simulated_time:
             run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
             tables["costs"] = asdict(self.costs)

@@ -27,7 +27,7 @@ def read_config(path: Path) -> dict[str, Any]:
     return of_today(files.read_toml(path))
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
+def read_run_rows(path: Path) -> list[dict[str, str]]:
     """The complete rows of a run's CSV file, columns under the names of today; raises OSError and ValueError."""
     return [{COLUMNS.get(name, name): value for name, value in row.items()} for row in files.read_rows(path)]
 

@@ -89,7 +89,9 @@ def resolve(
             value = layer.get(name, value)
         if value is dataclasses.MISSING:
             raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
-        values[name] = check(value, hints[name], f"setting '{name}'{of}", _bounded(name, hints[name], field.metadata))
+        values[name] = check_value(
+            value, hints[name], f"setting '{name}'{of}", _bounded(name, hints[name], field.metadata)
+        )
         if isinstance(values[name], tuple) and sum(map(math.prod, itertools.pairwise(values[name]))) > MOST_WEIGHTS:
             raise UsageError(f"setting '{name}'{of} means more than {MOST_WEIGHTS:,} weights")
     try:
@@ -105,12 +107,12 @@ def _bounded(name: str, kind: Any, limits: Mapping[str, Any]) -> Mapping[str, An
     return {**limits, "maximum": MOST if name in OVER_A_RUN else MOST_AT_ONCE}
 
 
-def check(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
+def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
     """`value` as `kind`, within `limits` (choices, minimum, maximum); `what` names it in the `UsageError`."""
     limits = limits or {}
     converted = _coerce(value, kind)
     if converted is _MISSING:
-        raise UsageError(f"{what} must be {kind_name(kind)}, not {_shown(value)}")
+        raise UsageError(f"{what} must be {type_name(kind)}, not {_shown(value)}")
     choices = limits.get("choices") or ()
     if choices and converted is not None and converted not in choices:
         words = [str(choice) for choice in choices]
@@ -195,7 +197,7 @@ def _mapping(value: Any, kind: Any) -> Any:
     return _MISSING if any(item is _MISSING for item in items.values()) else items
 
 
-def kind_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
     """A type in a user's words."""
     names = {
         int: "an integer",
@@ -209,13 +211,13 @@ def kind_name(kind: Any) -> str:
         return names[kind]
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        return " or ".join(kind_name(argument) for argument in arguments)
+        return " or ".join(type_name(argument) for argument in arguments)
     if typing.get_origin(kind) is typing.Literal:
         return f"one of {', '.join(map(str, arguments))}"
     if typing.get_origin(kind) is Mapping:
         return "a table"
     if typing.get_origin(kind) is tuple:
-        return f"a list, each {kind_name(arguments[0])}"
+        return f"a list, each {type_name(arguments[0])}"
     return str(kind)
 
 
@@ -235,25 +237,27 @@ class SettingRow:
     source: str
 
 
-def describe(settings_type: type) -> list[SettingRow]:
+def setting_rows(settings_type: type) -> list[SettingRow]:
     """One row per setting, in the order of the class."""
     rows, hints = [], typing.get_type_hints(settings_type)
     for field in dataclasses.fields(settings_type):
         metadata = field.metadata
         default = field.default if field.default is not dataclasses.MISSING else ""
-        allowed = ", ".join(map(str, metadata.get("choices") or ())) or kind_name(hints[field.name])
+        allowed = ", ".join(map(str, metadata.get("choices") or ())) or type_name(hints[field.name])
         if metadata.get("minimum") is not None:
             allowed += f", at least {metadata['minimum']:g}"
         if metadata.get("maximum") is not None:
             allowed += f", at most {metadata['maximum']:g}"
-        by_env = ", ".join(f"{env} {text(value)}" for env, value in metadata.get("by_env", {}).items())
+        by_env = ", ".join(f"{env} {setting_text(value)}" for env, value in metadata.get("by_env", {}).items())
         rows.append(
-            SettingRow(field.name, text(default), by_env, allowed, metadata.get("help", ""), metadata.get("source", ""))
+            SettingRow(
+                field.name, setting_text(default), by_env, allowed, metadata.get("help", ""), metadata.get("source", "")
+            )
         )
     return rows
 
 
-def text(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """A value as `--set` takes it: (400, 300) is "400-300"."""
     if isinstance(value, tuple):
         return ("-" if all(isinstance(item, int) for item in value) else ",").join(map(str, value))
@@ -262,7 +266,7 @@ def text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def plain(settings: Any) -> dict[str, Any]:
+def toml_values(settings: Any) -> dict[str, Any]:
     """The fields of an instance as TOML holds them: tuples as lists, None as "none"."""
     values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
     return {k: list(v) if isinstance(v, tuple) else "none" if v is None else v for k, v in values.items()}

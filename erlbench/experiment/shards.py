@@ -55,7 +55,7 @@ def split(cells: Sequence[Cell], parts: int, cost: Callable[[Cell], float]) -> l
     return [[cell for cell in cells if owner[cell.directory] == part] for part in range(parts)]
 
 
-def version(cells: Iterable[Cell]) -> str:
+def configuration_hash(cells: Iterable[Cell]) -> str:
     """A short text that two plans share when their cells do, whatever their seeds and folders."""
     configurations = [cell.config() for cell in cells]
     for configuration in configurations:

@@ -121,7 +121,7 @@ def load_studies(path: Path | None = None) -> dict[str, Study]:
     return studies
 
 
-def find(studies: Mapping[str, Study], name: str) -> Study:
+def find_study(studies: Mapping[str, Study], name: str) -> Study:
     """The study `name`; a `UsageError` names the nearest."""
     if name not in studies:
         hint = nearest(name, studies) or f"; there are {', '.join(studies)}"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from erlbench import files
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment.settings import check, kind_name
+from erlbench.experiment.settings import check_value, type_name
 
 Keys = tuple[str | int, ...]
 
@@ -114,9 +114,9 @@ class TomlFile:
                 places = ((*where, item.name), (*fallback, item.name)) if fallback else ((*where, item.name),)
                 value = raw[item.name]
                 if isinstance(value, str) and hints[item.name] is not str:
-                    self.fail(f"'{item.name}' must be {kind_name(hints[item.name])}, not '{value}'", *places)
+                    self.fail(f"'{item.name}' must be {type_name(hints[item.name])}, not '{value}'", *places)
                 with self.at(*places):
-                    values[item.name] = check(value, hints[item.name], f"'{item.name}'", item.metadata)
+                    values[item.name] = check_value(value, hints[item.name], f"'{item.name}'", item.metadata)
             elif item.default is MISSING and item.default_factory is MISSING:
                 self.fail(f"'{item.name}' is missing{_inside(where)}", where)
         return kind(**values)

@@ -19,25 +19,25 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import split
 from erlbench.launch.job import Job
 from erlbench.launch.options import LaunchOptions
-from erlbench.running.runner import prepare
+from erlbench.running.runner import check_directories
 
 LOOK = 0.2  # seconds between two looks at the jobs
 
 
 def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions, cost: Callable[[Cell], float]) -> int:
     """Run or submit the cells; the exit code of `erlbench run`. `cost` gives a cell's core seconds."""
-    prepare(cells, options)  # a mistake is found here, not by a hundred jobs
+    check_directories(cells, options)  # a mistake is found here, not by a hundred jobs
     options = replace(options, force=False)
     if how.engine == "local":
-        from erlbench.launch.local import run
+        from erlbench.launch.local import run_locally
 
         parts = split(cells, min(options.jobs, len(cells)), cost)
-        return run([job_of(part, replace(options, jobs=1)) for part in parts if part], how)
+        return run_locally([job_of(part, replace(options, jobs=1)) for part in parts if part], how)
     if how.engine == "slurm":
         from erlbench.launch.slurm import submit
 
         return submit([job_of([cell], options) for cell in cells], options, how)
-    from erlbench.launch.ray_tasks import run as run_on_ray
+    from erlbench.launch.ray_tasks import run_on_ray
 
     return run_on_ray([job_of([cell], replace(options, jobs=1)) for cell in cells], how)
 

@@ -16,7 +16,7 @@ from erlbench.launch.submission import require_submitit
 FOREVER = 60 * 24 * 365  # minutes
 
 
-def run(jobs: Sequence[Job], how: LaunchOptions) -> int:
+def run_locally(jobs: Sequence[Job], how: LaunchOptions) -> int:
     """Run the jobs at once and wait for them; the exit code of `erlbench run`."""
     submitit = require_submitit()
     executor = submitit.LocalExecutor(how.logs)

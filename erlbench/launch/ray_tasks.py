@@ -36,7 +36,7 @@ class CellActor:
             self._running.stop.set()
 
 
-def run(jobs: Sequence[Job], how: LaunchOptions) -> int:
+def run_on_ray(jobs: Sequence[Job], how: LaunchOptions) -> int:
     """Run the jobs as their cores become free, and wait; the exit code of `erlbench run`."""
     ours = connection.connect(cluster_address(how.launcher))
     try:

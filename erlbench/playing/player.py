@@ -16,7 +16,7 @@ from erlbench.errors import UsageError
 from erlbench.files import read_toml, reason
 from erlbench.playing import film, renderer
 from erlbench.policy import NumpyPolicy, load_policy
-from erlbench.running.evaluation import start_states
+from erlbench.running.evaluation import evaluation_seeds
 
 RATE = 30.0  # frames a second of environments that do not tell theirs
 WINDOW, FRAMES = "human", "rgb_array"
@@ -67,7 +67,7 @@ def play_run(
     policy = load_policy(run)
     if video is not None:
         film.check(video)
-    seeds = start_states(config["seed"] if seed is None else seed, None, episodes)
+    seeds = evaluation_seeds(config["seed"] if seed is None else seed, None, episodes)
     mode = WINDOW if window else FRAMES if video else None
     with _environment(config, mode) as (env, limit):
         rate = float(env.metadata.get("render_fps") or RATE)

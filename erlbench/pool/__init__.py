@@ -5,7 +5,7 @@ from __future__ import annotations
 from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
-from erlbench.pool.registry import create, make
+from erlbench.pool.registry import local_pool, make_pool
 from erlbench.pool.serial import Abandoned, SerialPool
 from erlbench.pool.simulated import SimulatedPool
 
@@ -17,6 +17,6 @@ __all__ = [
     "ProcessPool",
     "SerialPool",
     "SimulatedPool",
-    "create",
-    "make",
+    "local_pool",
+    "make_pool",
 ]

@@ -30,11 +30,11 @@ def connected(kind: str) -> Iterator[None]:
             connection.disconnect()
 
 
-def make(kind: str, options: PoolOptions) -> Pool:
+def make_pool(kind: str, options: PoolOptions) -> Pool:
     """A pool of `kind`, which the caller closes; within `connected`."""
     if kind == LOCAL:
         processes = 1 if options.processes is None else options.processes
-        return create(
+        return local_pool(
             processes,
             options.device,
             options.task_timeout,
@@ -46,7 +46,7 @@ def make(kind: str, options: PoolOptions) -> Pool:
     return RayPool(options)
 
 
-def create(
+def local_pool(
     processes: int,
     device: str = "cpu",
     task_timeout: float = 1800.0,

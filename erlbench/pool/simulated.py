@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 
 from erlbench.pool.base import Pool, PoolEvent, Queue
 from erlbench.work.store import Store
-from erlbench.work.tasks import Priority, Result, Task, steps
+from erlbench.work.tasks import Priority, Result, Task, timesteps_of
 
 ACTORS, CRITIC, EVALUATION = "actors", "critic", "evaluation"
 
@@ -169,7 +169,7 @@ class SimulatedPool:
         """When a task that runs and has physically finished ends, in virtual seconds."""
         values = self._done[task_id].values
         return self._running[task_id].time + self.costs.seconds(
-            steps(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
+            timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
         )
 
 

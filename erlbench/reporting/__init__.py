@@ -13,7 +13,7 @@ from erlbench.files import printable
 from erlbench.reporting.data.comparison import (
     Comparison,
     check_profile,
-    compare,
+    comparisons_of,
     everything,
     judged,
     was_run,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
 
 
-def build(
+def build_report(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
     warn: Callable[[str], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
     named: bool = False,
@@ -96,7 +96,7 @@ class _Report:
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
         warnings: list[str] = []
-        pages = [page for page in compare(study, runs, profile, warnings.append) if named or was_run(page)]
+        pages = [page for page in comparisons_of(study, runs, profile, warnings.append) if named or was_run(page)]
         if pages or named or any(study.name in run.machine.studies for run in runs):
             for warning in warnings:
                 self.collect(warning)

@@ -34,7 +34,7 @@ class EvaluationState:
     pending: list[Pending] = field(default_factory=list)  # in order
 
 
-def start_states(seed: int, timesteps: int | None, episodes: int) -> tuple[int, ...]:
+def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[int, ...]:
     """The seeds with which the episodes of an evaluation begin; `timesteps` None: the final evaluation.
 
     They belong to the run's seed and, on the way, to the `BUCKET` of training steps in which the policy was taken. They
@@ -70,7 +70,7 @@ class Evaluator:
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed
         episodes = self.final_episodes if final else self.episodes
-        seeds = start_states(seed, None if final else counters.timesteps, episodes)
+        seeds = evaluation_seeds(seed, None if final else counters.timesteps, episodes)
         task = Task(
             FIRST_ID + index,
             "evaluation",

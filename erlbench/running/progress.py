@@ -118,7 +118,7 @@ class Plain(Quiet):
             self._remaining.update(cell, reading, now)
             if now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
                 self._printed[cell] = now
-                words = "  ".join(facts(reading, *self._remaining.of(cell)))
+                words = "  ".join(reading_words(reading, *self._remaining.of(cell)))
                 self.message(f"{cell}: {words}  [{overall(self._remaining)}]")
 
     def finished(self, cell: str, text: str) -> None:
@@ -194,14 +194,14 @@ class Bars:
             done = min(reading.work, reading.total_timesteps)
             row.add_row(Text(cell), ProgressBar(reading.total_timesteps, done, width=24))
             yield row
-            words = facts(reading, *self._remaining.of(cell), compact=True)
+            words = reading_words(reading, *self._remaining.of(cell), compact=True)
             words.insert(4, sparkline(self._scores.get(cell, ())))
             yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
         if self._remaining.workloads:
             yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")
 
 
-def facts(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
+def reading_words(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
     """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands."""
     count = short if compact else "{:,.0f}".format
     budget = f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps"
@@ -210,7 +210,7 @@ def facts(reading: Reading, rate: float, left: float | None, compact: bool = Fal
     return [
         budget,
         f"{count(rate)}/s",
-        f"{'-:--:--' if left is None else duration(left)} left",
+        f"{'-:--:--' if left is None else clock_time(left)} left",
         f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",
         f"busy {reading.busy}/{reading.processes}",
     ]
@@ -219,7 +219,7 @@ def facts(reading: Reading, rate: float, left: float | None, compact: bool = Fal
 def overall(remaining: Remaining) -> str:
     """`cell 3 of 6, 0:01:12 left for all`."""
     left = remaining.all()
-    time_left = "" if left is None else f", {duration(left)} left for all"
+    time_left = "" if left is None else f", {clock_time(left)} left for all"
     return f"cell {remaining.number} of {len(remaining.workloads)}{time_left}"
 
 
@@ -241,7 +241,7 @@ def short(count: float) -> str:
     return f"{count:.0f}"
 
 
-def duration(seconds: float) -> str:
+def clock_time(seconds: float) -> str:
     """h:mm:ss."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)

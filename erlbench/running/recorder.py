@@ -16,7 +16,7 @@ from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.clock import Clock
 from erlbench.running.csv_file import CsvFile
 from erlbench.running.results import checksum
-from erlbench.work.tasks import Counts, Result, Task, steps
+from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
 EVAL_COLUMNS = (
     "evaluation",
@@ -119,7 +119,7 @@ class Recorder:
         now: Counters | None = None,
     ) -> None:
         """A finished task, to tasks.csv; `asked` and `now`, what has been counted before it is told, of training."""
-        values, played = result.values, steps(result.values)
+        values, played = result.values, timesteps_of(result.values)
         staleness = critic_lag = None
         if asked and now:
             staleness = now.generation - asked.generation

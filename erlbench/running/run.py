@@ -95,7 +95,7 @@ class RunningCell:
             "one_core": runner.options.one_core or self.cell.one_core,
             "device": runner.options.device,
             "threads_per_process": 1,
-            "arithmetic": kernel.name(runner._machine, registry.learns(self.cell.algo)),
+            "arithmetic": kernel.in_words(runner._machine, registry.learns(self.cell.algo)),
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
             **({"studies": list(runner.options.studies)} if runner.options.studies else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),

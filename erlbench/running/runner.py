@@ -18,7 +18,7 @@ from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskE
 from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.pool_kind import LOCAL
-from erlbench.pool import Pool, PoolOptions, SerialPool, make
+from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.running import extension, machine, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
@@ -41,7 +41,7 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 
 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
-    prepare(cells, options)
+    check_directories(cells, options)
     workloads = [_workload(cell, options) for cell in cells]
     display = progress.create(options.verbosity, workloads, options.jobs)
     runner = Runner(options, display, stop)
@@ -78,7 +78,7 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
     return f"{what}. Results: {where}. Next: erlbench report {folders}"
 
 
-def prepare(cells: Sequence[Cell], options: RunOptions) -> None:
+def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
     for cell in cells:
         directory = RunDirectory(cell.directory)
@@ -110,7 +110,7 @@ def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
     done = directory.status().get("status") == DONE and not extension.pending(directory.status(), cell)
     if done or not before:
         return
-    if before != (now := kernel.name(kernel.describe(), registry.learns(cell.algo))):
+    if before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
         raise UsageError(
             f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
             f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
@@ -265,7 +265,7 @@ class Runner:
             pool_options = PoolOptions(
                 wanted, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory
             )
-            pool = make(options.pool, pool_options)
+            pool = make_pool(options.pool, pool_options)
             self._pools[thread] = (wanted, one_core), pool
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()

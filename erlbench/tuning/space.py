@@ -10,7 +10,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.renamed import unknown_setting
-from erlbench.experiment.settings import check
+from erlbench.experiment.settings import check_value
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> Range:
     if not dots:
         values = tuple(part.strip() for part in text.split(",") if part.strip())
         for value in values:
-            check(value, kind, f"--search {name}", limits)
+            check_value(value, kind, f"--search {name}", limits)
         if len(values) < 2:
             raise UsageError(f"--search {name} needs two values at least, such as A,B, or an interval LOW..HIGH")
         return Range(choices=values)
     if scale not in ("", "log"):
         raise UsageError(f"--search {name}={text}: after the interval stands :log or nothing, not :{scale}")
-    first, last = (float(check(end, kind, f"--search {name}", limits)) for end in (low, high))
+    first, last = (float(check_value(end, kind, f"--search {name}", limits)) for end in (low, high))
     if first >= last or (scale and first <= 0):
         raise UsageError(f"--search {name}={text}: the lower end stands first, and is above 0 with :log")
     return Range(first, last, integer=kind in (int, int | None), log=bool(scale))

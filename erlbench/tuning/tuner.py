@@ -16,7 +16,7 @@ import tomli_w
 from erlbench.algorithms import registry
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.settings import plain, resolve
+from erlbench.experiment.settings import resolve, toml_values
 from erlbench.running.progress import Quiet
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
@@ -103,7 +103,7 @@ def _trial(
     scores: list[float] = []
     trial.set_user_attr("timesteps", 0)
     for cell in cells:
-        values = {**plain(cell.settings), **chosen}
+        values = {**toml_values(cell.settings), **chosen}
         settings = resolve(registry.find(cell.algo).settings_type, cell.env, {}, values, owner=cell.algo)
         run = dataclasses.replace(cell, settings=settings, out=out / f"trial-{trial.number:03d}")
         stop = threading.Event()

@@ -8,7 +8,7 @@ from typing import Any
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import read_config, read_rows
+from erlbench.experiment.renamed import read_config, read_run_rows
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 Row = dict[str, str]
@@ -62,7 +62,7 @@ def load_files(path: Path) -> Files:
 
 def _rows(path: Path) -> list[Row] | None:
     try:
-        return read_rows(path)
+        return read_run_rows(path)
     except (OSError, ValueError):
         return None
 

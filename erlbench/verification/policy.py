@@ -10,7 +10,7 @@ from erlbench.envs.registry import build, problem
 from erlbench.errors import ErlbenchError
 from erlbench.policy import NumpyPolicy
 from erlbench.policy.file import load_policy
-from erlbench.running.evaluation import start_states
+from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.results import POLICY
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import play
@@ -39,7 +39,7 @@ def _compare(run: Files, policy: NumpyPolicy, software: Check) -> Check:
     task = problem(str(run.run["env"]), settings if isinstance(settings, dict) else {}).env
     env = build(task)
     try:
-        seeds = start_states(int(run.run["seed"]), None, len(reported))
+        seeds = evaluation_seeds(int(run.run["seed"]), None, len(reported))
         episodes = [play(env, policy, task.max_episode_steps, seed, mode=True) for seed in seeds]
         played = [(episode.total, episode.length) for episode in episodes]
     finally:

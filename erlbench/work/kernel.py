@@ -63,7 +63,7 @@ def describe() -> dict[str, Any]:
     }
 
 
-def name(meta: Mapping[str, Any], learns: bool = True) -> str:
+def in_words(meta: Mapping[str, Any], learns: bool = True) -> str:
     """The kernel of a start in one line; two starts with equal lines give equal numbers. Empty: not recorded.
 
     `learns`: whether the algorithm has learners; only their numbers depend on `products`.

@@ -127,7 +127,7 @@ class Result:
     second_core: float = 0.0  # seconds during which the task had a second core
 
 
-def steps(values: Mapping[str, Any]) -> int:
+def timesteps_of(values: Mapping[str, Any]) -> int:
     """Environment steps of a task with these values: `steps`, or else those of its episodes.
 
     They differ where an episode goes on in another task: it is reported where it ends.

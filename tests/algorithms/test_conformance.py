@@ -11,8 +11,8 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import RunOptions
-from erlbench.experiment.settings import describe
-from erlbench.pool import create
+from erlbench.experiment.settings import setting_rows
+from erlbench.pool import local_pool
 from erlbench.running import progress
 from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
 from erlbench.running.driver import Driver
@@ -179,7 +179,7 @@ def test_seeds_differ(algo, tmp_path):
 def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
     cell = make_cell(algo, tmp_path)
     task = problem(cell.env)
-    with create(0) as pool:
+    with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
         context = Context(task, 0, 1000, cell.workers, pool.store, replay)
         algorithm = registry.find(algo)(cell.settings, context)
@@ -239,7 +239,7 @@ def test_shared_memory_does_not_grow_with_the_run(algo, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_setting_is_documented(algo):
-    for row in describe(registry.find(algo).settings_type):
+    for row in setting_rows(registry.find(algo).settings_type):
         assert row.help, row.name
         assert row.source, row.name
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.experiment.settings import describe
+from erlbench.experiment.settings import setting_rows
 
 PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
 
 
 def table(settings_type):
     """One line of Markdown per setting."""
-    for row in describe(settings_type):
+    for row in setting_rows(settings_type):
         default = row.default + (f" ({row.by_env})" if row.by_env else "")
         yield f"| `{row.name}` | {default} | {row.help} | {row.source} |"
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
-from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_name
+from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer
 from erlbench.algorithms.search.pycma import default_population
 from erlbench.cli import cli
 from erlbench.errors import CellError, UsageError
@@ -160,7 +160,7 @@ def test_a_sequential_optimizer_is_asked_for_one_candidate_at_a_time(fake):
 
 def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(UsageError, match="did you mean 'DiagonalCMA'"):
-        check_name("DiagonalCMAA")
+        check_optimizer("DiagonalCMAA")
     result = CliRunner().invoke(
         cli, ["run", "--algo", "nevergrad", "--env", "Pendulum-v1", "--set", "optimizer=TwoPointDE"]
     )

@@ -228,7 +228,7 @@ def built(monkeypatch) -> list[tuple]:
         calls.append((tuple(results), out, list(studies), profile, options, named))
         return out / "index.html"
 
-    monkeypatch.setattr(reporting, "build", build, raising=False)
+    monkeypatch.setattr(reporting, "build_report", build)
     return calls
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import LISTED, Preset, split
+from erlbench.envs.catalogue import LISTED, Preset, split_preset
 from erlbench.experiment.settings import resolve
 from erlbench.experiment.studies import load_studies, validate
 from erlbench.reporting.data.published import load_published
@@ -111,12 +111,12 @@ def test_studies_run_the_papers_environments():
     """Where a preset undoes a change of version 5, studies name it; ESAC's paper had MuJoCo 1.50's contact forces."""
     for study in load_studies().values():
         for env in {env for profile in study.profiles.values() for env in profile.envs}:
-            row = LISTED[split(env)[0]]
+            row = LISTED[split_preset(env)[0]]
             if env == "Ant-v4":  # in PyBullet's place
                 continue
             changed = [name for name, preset in row.presets.items() if preset != Preset()]
             wanted = changed[-1] if study.source == "ESAC paper" and changed else next(iter(changed), "")
-            assert split(env)[1] == wanted, f"{env} of {study.name}"
+            assert split_preset(env)[1] == wanted, f"{env} of {study.name}"
 
 
 def test_published_names_are_those_of_the_table():

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import check, describe, environment_name, plain, resolve, setting, text
+from erlbench.experiment.settings import (
+    check_value,
+    environment_name,
+    resolve,
+    setting,
+    setting_rows,
+    setting_text,
+    toml_values,
+)
 
 
 @dataclass(frozen=True)
@@ -102,13 +110,13 @@ def test_environment_names_have_neither_module_nor_version():
 
 def test_plain_values_resolve_to_the_same_instance():
     settings = resolved(hidden="64-64", limit=5, antithetic="no")
-    assert resolve(Settings, "Hopper-v5", {}, plain(settings)) == settings
-    assert resolve(Settings, "Hopper-v5", {"limit": 7}, plain(resolved())) == resolved()  # None is kept, too
+    assert resolve(Settings, "Hopper-v5", {}, toml_values(settings)) == settings
+    assert resolve(Settings, "Hopper-v5", {"limit": 7}, toml_values(resolved())) == resolved()  # None is kept, too
 
 
 def test_text_is_what_set_takes():
     settings = resolved()
-    texts = {name: text(getattr(settings, name)) for name in plain(settings)}
+    texts = {name: setting_text(getattr(settings, name)) for name in toml_values(settings)}
     assert texts["hidden"] == "400-300"
     assert texts["antithetic"] == "true"
     assert texts["limit"] == "none"
@@ -116,7 +124,7 @@ def test_text_is_what_set_takes():
 
 
 def test_descriptions():
-    rows = {row.name: row for row in describe(Settings)}
+    rows = {row.name: row for row in setting_rows(Settings)}
     assert rows["batch_size"].allowed == "an integer, at least 1"
     assert rows["batch_size"].source == "paper"
     assert rows["tau"].by_env == "Humanoid 0.01"
@@ -133,9 +141,9 @@ def test_a_required_setting_is_asked_for():
 
 
 def test_pairs_and_mappings():
-    assert check("1,0.5", tuple[float, float], "x") == (1.0, 0.5)
+    assert check_value("1,0.5", tuple[float, float], "x") == (1.0, 0.5)
     with pytest.raises(UsageError, match="x must be a list"):
-        check("1", tuple[float, float], "x")
+        check_value("1", tuple[float, float], "x")
 
 
 def test_a_namespace_s_value_is_for_the_environments_that_are_not_named():

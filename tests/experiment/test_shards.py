@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.shards import Shard, check_version, parse, split, version
+from erlbench.experiment.shards import Shard, check_version, configuration_hash, parse, split
 from tests.runs import make_cell
 
 COSTS = {"cem": 1.0, "td3": 7.0, "aes-rl": 10.0}
@@ -60,9 +60,9 @@ def test_what_is_no_shard_is_refused(text):
 
 def test_the_version_knows_settings_and_budget_but_not_seeds_and_folders():
     plan = cells(2)
-    assert version(plan) == version(cells(5, Path("elsewhere")))
+    assert configuration_hash(plan) == configuration_hash(cells(5, Path("elsewhere")))
     longer = [dataclasses.replace(cell, total_timesteps=cell.total_timesteps + 1) for cell in plan]
-    assert version(plan) != version(longer)
+    assert configuration_hash(plan) != configuration_hash(longer)
 
 
 def test_shards_of_different_plans_do_not_mix():

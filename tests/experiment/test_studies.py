@@ -14,8 +14,8 @@ from erlbench.experiment.studies import (
     Entry,
     Profile,
     benchmarks_file,
-    find,
     find_profile,
+    find_study,
     load_studies,
     profile_settings,
     validate,
@@ -225,7 +225,7 @@ def test_profile_settings_go_to_the_algorithms_that_have_them(tmp_path):
 def test_unknown_studies_and_profiles(tmp_path):
     studies = load(tmp_path)
     with pytest.raises(UsageError, match="unknown study 'on'; did you mean 'one'"):
-        find(studies, "on")
+        find_study(studies, "on")
     with pytest.raises(UsageError, match="unknown profile 'papr' of study 'one'; it has smoke"):
         find_profile(studies["one"], "papr")
 

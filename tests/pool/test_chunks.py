@@ -5,7 +5,7 @@ import re
 import pytest
 
 from erlbench.errors import TaskError
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.pool.chunks import GRAIN, Chunks
 from erlbench.pool.handle import WorkerProcess
 from erlbench.pool.messages import tasks_in
@@ -67,7 +67,7 @@ def together(pool, monkeypatch):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_short_tasks_go_together_in_order_and_long_ones_alone(processes, monkeypatch):
-    with create(processes) as pool:
+    with local_pool(processes) as pool:
         sent = together(pool, monkeypatch)
         pool.submit([task(index) for index in range(100)])
         found = results(pool, 100)
@@ -90,7 +90,7 @@ def test_the_task_that_ends_its_worker_is_told_from_those_sent_with_it(tmp_path)
             for i in range(first, first + count)
         ]
 
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit(some(0, 20))
         results(pool, 20)
         pool.submit(some(20, 40, deadly=22))
@@ -105,7 +105,7 @@ def test_the_task_that_ends_its_worker_is_told_from_those_sent_with_it(tmp_path)
 
 
 def test_an_error_in_the_middle_is_that_tasks():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
         results(pool, 10)
         pool.submit([task(i, "wrong", {"error": "task" if i == 23 else "none"}) for i in range(20, 60)])
@@ -129,7 +129,7 @@ class Unreadable:
     ids=["cannot be sent", "cannot be read"],
 )
 def test_a_message_that_fails_is_an_error_of_its_tasks_and_the_pool_goes_on(settings, problem, monkeypatch):
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
         results(pool, 10)
         sent = together(pool, monkeypatch)

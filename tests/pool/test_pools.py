@@ -8,7 +8,7 @@ import pytest
 from erlbench.envs.registry import problem
 from erlbench.errors import CellError, NumericalError, TaskError, UsageError
 from erlbench.policy import PolicySpec, initial_parameters
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task
@@ -18,7 +18,7 @@ from .helpers import results, task
 
 @pytest.fixture(params=[0, 1, 2])
 def pool(request):
-    with create(request.param) as pool:
+    with local_pool(request.param) as pool:
         yield pool
 
 
@@ -76,7 +76,7 @@ def test_a_rollout_is_the_same_everywhere(pool):
         ]
     )
     result = results(pool, 1)[1]
-    with create(0) as reference:
+    with local_pool(0) as reference:
         reference.store.put("centre", initial_parameters(spec.sizes, (1,)))
         reference.submit([Task(1, "es", "erlbench.work.rollout:rollout", (3, 1), settings, {"parameters": perturbed})])
         expected = results(reference, 1)[1]
@@ -110,7 +110,7 @@ def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
 
 
 def test_a_device_that_is_not_there_is_an_error_of_the_user():
-    with create(1, device="cuda:99") as pool:
+    with local_pool(1, device="cuda:99") as pool:
         pool.submit([task(1, gradient=True)])
         with pytest.raises(UsageError, match=r"device 'cuda:99' is not available.*cpu"):
             pool.next_result(30)
@@ -130,7 +130,7 @@ def test_reset_forgets_tasks_and_allows_their_ids_again(pool):
 
 def test_priorities_decide_what_starts_first():
     for processes in (0, 1):
-        with create(processes) as pool:
+        with local_pool(processes) as pool:
             pool.submit([task(1, priority=Priority.ACTOR)])  # keeps the only worker busy while the others come in
             pool.submit([
                 task(2, priority=Priority.EVALUATION), task(3, priority=Priority.ACTOR), task(5), task(4),
@@ -143,17 +143,17 @@ def test_a_pool_leaves_a_store_that_it_was_given():
     store = Store.create()
     try:
         for processes in (0, 1):
-            with create(processes, store=store) as pool:
+            with local_pool(processes, store=store) as pool:
                 pool.submit([task(1)])
                 reference = results(pool, 1)[1].arrays["array"]
             assert store.get(reference).shape == (5,)
     finally:
         store.close()
-    with create(1) as pool:
+    with local_pool(1) as pool:
         folder = pool.store.folder
     assert not folder.exists()
 
 
 def test_a_negative_number_of_processes_is_refused():
     with pytest.raises(UsageError, match="-1"):
-        create(-1)
+        local_pool(-1)

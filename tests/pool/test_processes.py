@@ -18,7 +18,7 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.errors import TaskError
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.pool.handle import start_context
 from erlbench.work.store import Store
 from erlbench.work.tasks import Output
@@ -32,7 +32,7 @@ from .helpers import one, results, task
 def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "8")
     main = sys.modules["__main__"]
-    with create(1) as pool:
+    with local_pool(1) as pool:
         values = one(pool, task(1, "surroundings")).values
     assert not {name for name in values["modules"] if name.split(".")[0] in ("torch", "click", "matplotlib", "pandas")}
     assert values["environment"] == {
@@ -46,7 +46,7 @@ def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkey
 
 
 def test_a_gradient_worker_has_torch_with_one_thread_beside_a_rollout_worker_without():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([task(1, "surroundings", gradient=True), task(2, "surroundings"), task(3, gradient=True)])
         found = results(pool, 3)
     assert found[1].values["torch_threads"] == 1
@@ -58,13 +58,13 @@ def test_a_gradient_worker_has_torch_with_one_thread_beside_a_rollout_worker_wit
 
 
 def test_auto_is_resolved_by_the_first_gradient_worker():
-    with create(1, device="auto") as pool:
+    with local_pool(1, device="auto") as pool:
         device = one(pool, task(1, "surroundings", gradient=True)).values["device"]
         assert pool.device == device != "auto"
 
 
 def test_spawn_is_a_fallback_and_fork_is_refused():
-    with create(1, start_method="spawn") as pool:
+    with local_pool(1, start_method="spawn") as pool:
         values = one(pool, task(1, "surroundings")).values
     assert values["environment"]["OPENBLAS_NUM_THREADS"] == "1"
     assert "torch" not in values["modules"]
@@ -76,7 +76,7 @@ def test_spawn_is_a_fallback_and_fork_is_refused():
 
 
 def test_tasks_run_at_the_same_time_one_per_slot():
-    with create(2) as pool:
+    with local_pool(2) as pool:
         pool.submit([task(index, "sleep", {"seconds": 0.2}) for index in range(3)])
         assert {slot: running.id for slot, running in pool.running().items()} in ({0: 0, 1: 1}, {0: 1, 1: 0})
         found = results(pool, 3)
@@ -90,7 +90,7 @@ def test_tasks_run_at_the_same_time_one_per_slot():
 @pytest.mark.parametrize(("processes", "sleeping", "expected"), [(1, 0, False), (2, 0, True), (2, 1, False)])
 def test_a_task_is_told_whether_a_core_is_idle(processes, sleeping, expected):
     """One process expects one core to be busy; of two, one is idle when the sleeping task has ended."""
-    with create(processes) as pool:
+    with local_pool(processes) as pool:
         pool.submit([task(1, "sleep", {"seconds": 0.5})] * sleeping + [task(2, "second_core")])
         found = results(pool, 1 + sleeping)
         assert found[2].values == {"idle": expected}
@@ -98,13 +98,13 @@ def test_a_task_is_told_whether_a_core_is_idle(processes, sleeping, expected):
 
 
 def test_with_one_core_no_task_is_told_of_another():
-    with create(2, one_core=True) as pool:
+    with local_pool(2, one_core=True) as pool:
         assert one(pool, task(1, "second_core")).values == {"idle": False}
 
 
 @pytest.mark.parametrize("end", ["reset", "die"])
 def test_a_core_is_idle_again_when_a_worker_is_gone(end, tmp_path):
-    with create(2) as pool:
+    with local_pool(2) as pool:
         if end == "reset":
             pool.submit([task(1, "sleep", {"seconds": 60})])
             pool.reset()
@@ -116,7 +116,7 @@ def test_a_core_is_idle_again_when_a_worker_is_gone(end, tmp_path):
 
 
 def test_next_result_gives_up_after_its_timeout():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([task(1, "sleep", {"seconds": 0.5})])
         begin = time.monotonic()
         assert pool.next_result(0.05) is None
@@ -125,7 +125,7 @@ def test_next_result_gives_up_after_its_timeout():
 
 
 def test_what_cannot_be_sent_is_an_error_of_the_task():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([task(1, "wrong", {"error": "pickle"})])
         with pytest.raises(TaskError, match=r"task 1 \(test\) raised"):
             pool.next_result(30)
@@ -140,7 +140,7 @@ def test_what_cannot_be_sent_is_an_error_of_the_task():
 
 @pytest.mark.parametrize(("how", "told"), [("signal", "signal 9 (SIGKILL)"), ("exit", "exit code 3")])
 def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how, told):
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([
             task(1, "die", {"log": str(tmp_path / "log"), "times": 2, "how": how}),
             task(2, inputs={"a": Output(1, "array")}),
@@ -149,14 +149,14 @@ def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how
         array = np.array(pool.store.get(found[1].arrays["array"]))
         events = pool.events()
         assert pool.events() == []
-    with create(0) as pool:
+    with local_pool(0) as pool:
         np.testing.assert_array_equal(array, pool.store.get(one(pool, task(1)).arrays["array"]))
     assert [event.event for event in events] == ["worker died"] * 2
     assert all("task 1 (test)" in event.message and told in event.message for event in events)
 
 
 def test_a_task_that_kills_three_workers_fails(tmp_path):
-    with create(2) as pool:
+    with local_pool(2) as pool:
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 99, "how": "signal"}), task(2), task(3)])
         with pytest.raises(TaskError, match=r"task 1 \(test\) has ended 3 workers.*SIGKILL") as caught:
             results(pool, 3)
@@ -167,7 +167,7 @@ def test_a_task_that_kills_three_workers_fails(tmp_path):
 
 
 def test_an_interrupt_raised_by_a_task_is_the_tasks_error(capfd):
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pool.submit([task(1, "wrong", {"error": "interrupt"})])
         with pytest.raises(TaskError, match=r"^task 1 \(test\) raised KeyboardInterrupt"):
             results(pool, 1)
@@ -176,7 +176,7 @@ def test_an_interrupt_raised_by_a_task_is_the_tasks_error(capfd):
 
 
 def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
-    with create(1, task_timeout=0.5) as pool:
+    with local_pool(1, task_timeout=0.5) as pool:
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 1, "how": "hang"})])
         assert results(pool, 1)[1].values.keys() == {"sum"}
         (event,) = pool.events()
@@ -186,7 +186,7 @@ def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
 
 
 def test_a_worker_that_died_idle_is_replaced():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pid = one(pool, task(1, "surroundings")).values["pid"]
         os.kill(pid, signal.SIGKILL)
         time.sleep(0.1)
@@ -196,7 +196,7 @@ def test_a_worker_that_died_idle_is_replaced():
 
 
 def test_the_fork_server_may_die():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         pids = {one(pool, task(1, "surroundings")).values["pid"]}
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
         pids |= {one(pool, task(task_id, "surroundings")).values["pid"] for task_id in (2, 3)}
@@ -225,7 +225,7 @@ def gone(pids, seconds):
 
 
 def test_reset_and_close_end_the_workers_at_once():
-    pool = create(2)
+    pool = local_pool(2)
     pids = [result.values["pid"] for result in [one(pool, task(1, "surroundings"))]]
     pool.submit([task(2, "busy"), task(3, "busy")])
     begin = time.monotonic()
@@ -239,13 +239,13 @@ def test_reset_and_close_end_the_workers_at_once():
 
 
 def test_pools_leave_no_descriptor_and_no_process():
-    with create(1) as pool:  # the fork server and the resource tracker stay, so they must have been started
+    with local_pool(1) as pool:  # the fork server and the resource tracker stay, so they must have been started
         one(pool, task(1))
     gc.collect()
     me = psutil.Process()
     before = me.num_fds(), {child.pid for child in me.children(recursive=True)}
     for _ in range(3):
-        with create(2) as pool:
+        with local_pool(2) as pool:
             pool.submit([task(index, "sleep", {"seconds": 0.01}) for index in range(4)])
             results(pool, 4)
             pool.submit([task(9, "busy")])
@@ -257,7 +257,7 @@ def test_threads_may_each_have_a_pool():
 
     def work(number):
         for _ in range(3):
-            with create(1) as pool:
+            with local_pool(1) as pool:
                 found.setdefault(number, []).append(one(pool, task(number)).values["sum"])
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
@@ -318,7 +318,7 @@ def test_nothing_survives_a_killed_driver():
 
 
 def test_a_fork_server_outlives_sigterm_and_workers_do_not():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         assert one(pool, task(1)).task == 1
         server = forkserver._forkserver._forkserver_pid
         os.kill(server, signal.SIGTERM)
@@ -358,7 +358,7 @@ def kill_server(times, pause):
 
 def test_a_fork_server_that_is_killed_while_workers_start_is_started_anew():
     killed, thread = kill_server(times=3, pause=0.3)
-    with create(3) as pool:
+    with local_pool(3) as pool:
         pool.submit(task(number) for number in range(12))
         assert sorted(results(pool, 12)) == list(range(12))
         thread.join()
@@ -369,7 +369,7 @@ def test_a_fork_server_that_is_killed_while_workers_start_is_started_anew():
 
 @pytest.mark.slow
 def test_no_task_is_blamed_for_the_death_of_the_fork_server():
-    with create(1) as pool:
+    with local_pool(1) as pool:
         one(pool, task(1))
         pool.submit([task(2, "sleep", {"seconds": 3.0})])
         killed, thread = kill_server(times=4, pause=1.5)
@@ -381,7 +381,7 @@ def test_no_task_is_blamed_for_the_death_of_the_fork_server():
 
 
 def test_a_worker_over_its_memory_is_replaced():
-    with create(1, worker_memory=300 << 20) as pool:
+    with local_pool(1, worker_memory=300 << 20) as pool:
         pool.submit(task(number, "hoard", {"mib": 60, "keep": True}) for number in range(8))
         assert sorted(results(pool, 8)) == list(range(8))
         messages = [event.message for event in pool.events()]
@@ -392,7 +392,7 @@ def test_a_worker_over_its_memory_is_replaced():
 
 
 def test_a_task_of_this_process_gives_way_and_runs_again():
-    with create(0) as pool:
+    with local_pool(0) as pool:
         pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0})])
         threading.Timer(0.3, pool.interrupt).start()
         begun = time.monotonic()

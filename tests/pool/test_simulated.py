@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from erlbench.experiment.costs import Costs
-from erlbench.pool import SimulatedPool, create
+from erlbench.pool import SimulatedPool, local_pool
 from erlbench.work.tasks import Output, Priority, Task
 
 FUNCTIONS = "tests.pool.functions:"
@@ -32,13 +32,13 @@ def times(pool):
 
 @pytest.mark.parametrize("processes", [0, 1, 2])
 def test_two_virtual_processors_share_the_tasks(processes):
-    with SimulatedPool(create(processes), 2, COSTS) as pool:
+    with SimulatedPool(local_pool(processes), 2, COSTS) as pool:
         pool.submit([work(1, [3]), work(2, [1, 1]), work(3, [2]), work(4, [1]), work(5, [2], priority=Priority.ACTOR)])
         assert times(pool) == [(2, 0, 2, 1), (1, 0, 3, 0), (3, 2, 4, 1), (4, 3, 4, 0), (5, 4, 6, 1)]
 
 
 def test_the_critic_has_its_own_processor_and_evaluations_need_none():
-    with SimulatedPool(create(0), 1, COSTS) as pool:
+    with SimulatedPool(local_pool(0), 1, COSTS) as pool:
         pool.submit([
             work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, critic=1, priority=Priority.CRITIC),
             work(4, actor=1, priority=Priority.ACTOR, needs=[2]), work(5, [100], priority=Priority.EVALUATION),
@@ -50,8 +50,8 @@ def test_the_critic_has_its_own_processor_and_evaluations_need_none():
 
 def test_the_drivers_work_between_two_generations_takes_its_time():
     """It delays what comes when all is told, and nothing else; an interruption changes nothing."""
-    with SimulatedPool(create(0), 2, replace(COSTS, update=0.5)) as pool, \
-         SimulatedPool(create(0), 2, replace(COSTS, update=0.5)) as again:  # fmt: skip
+    with SimulatedPool(local_pool(0), 2, replace(COSTS, update=0.5)) as pool, \
+         SimulatedPool(local_pool(0), 2, replace(COSTS, update=0.5)) as again:  # fmt: skip
         pool.submit([work(1, [3])])
         pool.submit([work(2, [1])])  # beside the first: the driver's work is hidden
         assert times(pool) == [(2, 0.5, 1.5, 1), (1, 0.5, 3.5, 0)]
@@ -70,7 +70,7 @@ def test_the_drivers_work_between_two_generations_takes_its_time():
 
 @pytest.mark.parametrize("processes", [0, 2])
 def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
-    with SimulatedPool(create(processes), 2, COSTS) as pool:
+    with SimulatedPool(local_pool(processes), 2, COSTS) as pool:
         first = [work(1, [3]), work(2, critic=1, priority=Priority.CRITIC)]
         pool.submit([*first, dataclasses.replace(work(3, [1]), after=(1, 2)), work(4, [4])])
         assert times(pool) == [(1, 0, 3, 0), (4, 0, 4, 1), (2, 0, 10, 2), (3, 10, 11, 0)]
@@ -80,19 +80,19 @@ def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
 
 def test_the_overhead_and_the_other_costs_add_up():
     costs = Costs(timestep=0.5, critic_update=0.25, actor_update=0.125, overhead=2.0)
-    with SimulatedPool(create(0), 1, costs) as pool:
+    with SimulatedPool(local_pool(0), 1, costs) as pool:
         pool.submit([work(1, [4, 2], critic=2, actor=3)])
         assert times(pool) == [(1, 0.0, 2.0 + 3.0 + 0.5 + 0.375, 0)]
 
 
 def test_a_shared_critic_waits_for_the_processors_of_all():
-    with SimulatedPool(create(0), 1, COSTS, shared_critic=True) as pool:
+    with SimulatedPool(local_pool(0), 1, COSTS, shared_critic=True) as pool:
         pool.submit([work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, [2])])
         assert times(pool) == [(1, 0, 4, 0), (3, 4, 6, 0), (2, 6, 16, 0)]
 
 
 def test_only_evaluations_that_delay_the_end_are_named_as_running():
-    with SimulatedPool(create(0), 1, COSTS) as pool:
+    with SimulatedPool(local_pool(0), 1, COSTS) as pool:
         pool.submit([work(1, [4]), work(2, [9], priority=Priority.EVALUATION)])
         assert {running.id for running in pool.running().values()} <= {1}
         assert pool.next_result().task == 1
@@ -159,7 +159,7 @@ def filled(task, arrays):
 @pytest.fixture(scope="module")
 def reference():
     algorithm = Asynchronous(3)
-    with SimulatedPool(create(0), 3, TYPICAL) as pool:
+    with SimulatedPool(local_pool(0), 3, TYPICAL) as pool:
         run(pool, algorithm, algorithm.first)
     return algorithm.log
 
@@ -176,7 +176,7 @@ def test_the_reference_is_asynchronous(reference):
 @pytest.mark.parametrize("processes", [1, 3])
 def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
     algorithm = Asynchronous(3)
-    with SimulatedPool(create(processes), 3, TYPICAL) as pool:
+    with SimulatedPool(local_pool(processes), 3, TYPICAL) as pool:
         run(pool, algorithm, algorithm.first)
     assert algorithm.log == reference
 
@@ -184,7 +184,7 @@ def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
 @pytest.mark.parametrize("stop", [1, 17, 40])
 def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference, stop):
     algorithm = Asynchronous(3)
-    with create(2) as inner:
+    with local_pool(2) as inner:
         pool = SimulatedPool(inner, 3, TYPICAL)
         left = run(pool, algorithm, algorithm.first, stop)
         state = pool.state()
@@ -197,7 +197,7 @@ def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference,
 
 
 def test_reset_goes_back_to_the_beginning():
-    with SimulatedPool(create(0), 1, COSTS) as pool:
+    with SimulatedPool(local_pool(0), 1, COSTS) as pool:
         pool.submit([work(1, [3]), work(2, [3])])
         pool.next_result()
         pool.reset()

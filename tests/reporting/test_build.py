@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import Profile
-from erlbench.reporting import build
+from erlbench.reporting import build_report
 from erlbench.reporting.pages.page import SMOKE_BANNER
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study
@@ -32,7 +32,7 @@ def test_a_whole_report(tmp_path):
         "lanes": make_study("timeline", "Figure 1", name="lanes"), "curves": make_study("curves", "", name="curves"),
         "never": make_study(name="never", entries=()),
     }  # fmt: skip
-    index = build([results], out, studies, None, warnings.append)
+    index = build_report([results], out, studies, None, warnings.append)
     assert index == out / "index.html"
     text = read(out / "index.md")
     assert "5 runs: 4 done, 1 failed." in text
@@ -63,7 +63,7 @@ def test_a_whole_report(tmp_path):
 
 def test_every_link_of_a_report_leads_somewhere(tmp_path):
     make_run(tmp_path / "results", "Pendulum-v1", "cem", 0, [1, 2], tasks=make_tasks(0, "serial", 1, 2))
-    out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, pytest.fail).parent
+    out = build_report([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, pytest.fail).parent
     for page in out.rglob("index.md"):
         links = [part.split(")")[0] for part in read(page).split("](")[1:]]
         assert links
@@ -77,7 +77,7 @@ def test_smoke_runs_stand_below_the_reference_results_and_are_not_judged(tmp_pat
             make_run(tmp_path / "new", "HalfCheetah-v5", name, seed, [0, 100 + seed + 50 * (name == "aes-rl")])
     study = make_study(profiles={"smoke": Profile(tuple(range(5)), 1000, ("HalfCheetah-v5",))})
     out, known = tmp_path / "out", tmp_path / "kept"
-    build([tmp_path / "new"], out, {"study": study}, None, lambda warning: None, reference=known)
+    build_report([tmp_path / "new"], out, {"study": study}, None, lambda warning: None, reference=known)
     text = read(out / "index.md")
     order = [
         text.index(words) for words in ("## Reference results", "Swimmer-v5", "## New runs", SMOKE_BANNER, "HalfC")
@@ -95,7 +95,7 @@ def test_smoke_runs_stand_below_the_reference_results_and_are_not_judged(tmp_pat
 def test_a_study_that_was_not_run_is_not_listed(tmp_path):
     def pages(folder: Path, **options: bool) -> list[str]:
         out, warnings = tmp_path / f"{folder.name}-{len(options)}", []
-        build([folder], out, {"study": make_study()}, None, warnings.append, **options)
+        build_report([folder], out, {"study": make_study()}, None, warnings.append, **options)
         return [path.parent.name for path in sorted(out.glob("*/index.md"))]
 
     half, whole, begun = (tmp_path / name for name in ("half", "whole", "begun"))
@@ -112,7 +112,9 @@ def test_a_study_that_was_not_run_is_not_listed(tmp_path):
 
 def test_figures_with_published_lines_and_a_single_point(tmp_path):
     make_run(tmp_path / "results", "HalfCheetah-v5", "cem-rl", 0, [5000], steps=[1_000_000], studies=["study"])
-    out = build([tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, lambda warning: None).parent
+    out = build_report(
+        [tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, lambda warning: None
+    ).parent
     page = read(out / "study" / "index.md")
     assert "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2." in page
     assert "Lines: single runs, no band." in page
@@ -123,7 +125,9 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
     for seed in range(5):
         returns, tasks = learning_curve(seed, 100, 20), make_tasks(seed, "asynchronous", 5, 2)
         make_run(tmp_path / "results", "Ant-v5", "cem", seed, returns, tasks=tasks)
-    first, second = (build([tmp_path / "results"], tmp_path / name, {}, None, pytest.fail).parent for name in "ab")
+    first, second = (
+        build_report([tmp_path / "results"], tmp_path / name, {}, None, pytest.fail).parent for name in "ab"
+    )
     files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
     assert len(files) > 10
     assert [file for file in files if (first / file).read_bytes() != (second / file).read_bytes()] == []
@@ -136,7 +140,7 @@ def test_broken_runs_never_stop_the_report(tmp_path):
         (make_run(results, "Ant-v5", "cem", seed, [1, 2, 3]) / name).write_text(content)
     (make_run(results, "Ant-v5", "cem", 4, [1, 2, 3]) / "meta.json").unlink()
     (results / "Ant-v5" / "cem" / "seed-005").mkdir()
-    index = build([results], tmp_path / "report", {}, None, warnings.append)
+    index = build_report([results], tmp_path / "report", {}, None, warnings.append)
     for path in ("seed-000/eval.csv", "seed-001/eval.csv", "seed-002/status.json", "seed-004/meta.json", "seed-005"):
         assert [warning for warning in warnings if path in warning], path
     assert "| Ant-v5, 2k steps | cem | 2/5 | 3.00 |" in read(index.parent / "all-runs" / "index.md")
@@ -145,17 +149,17 @@ def test_broken_runs_never_stop_the_report(tmp_path):
 def test_warnings_go_to_standard_error(tmp_path, capsys):
     path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [1, 2], tasks=make_tasks(0, "serial", 1, 1))
     (path / "meta.json").unlink()
-    build([tmp_path / "results"], tmp_path / "report", {}, None)
+    build_report([tmp_path / "results"], tmp_path / "report", {}, None)
     assert capsys.readouterr().err.startswith(f"warning: {path / 'meta.json'}: cannot be read (No such file")
 
 
 def test_users_mistakes(tmp_path):
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [1, 2])
     with pytest.raises(UsageError, match="no study has a profile 'papr'; did you mean 'paper'"):
-        build([tmp_path / "results"], tmp_path / "report", {"study": make_study()}, "papr")
+        build_report([tmp_path / "results"], tmp_path / "report", {"study": make_study()}, "papr")
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="choose another folder by --out"):
-        build([tmp_path / "results"], tmp_path / "file", {}, None, lambda warning: None)
+        build_report([tmp_path / "results"], tmp_path / "file", {}, None, lambda warning: None)
 
 
 def test_nothing_of_the_run_side_is_imported():
@@ -179,6 +183,6 @@ def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path, mon
                     tmp_path / "results", f"Env{env}-v5", f"algo{name}", seed, returns, seconds_per_step=0.01 + seed
                 )
     begin = time.process_time()
-    index = build([tmp_path / "results"], tmp_path / "report", {}, None, lambda warning: None)
+    index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda warning: None)
     assert time.process_time() - begin < 20
     assert index.stat().st_size < 5e6

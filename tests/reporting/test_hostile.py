@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import COMMANDS, cli
 from erlbench.errors import ErlbenchError
-from erlbench.reporting import build
+from erlbench.reporting import build_report
 from erlbench.reporting.documents.files import csv_value
 from tests.reporting.make_runs import make_run
 
@@ -85,7 +85,7 @@ def test_a_folder_that_no_run_wrote_is_left_out_by_name(tmp_path, bad):
     bad(hostile)
     warnings: list[str] = []
     with pytest.raises(ErlbenchError, match="is written; folders left out of it: 1;") as caught:
-        build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
+        build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
     assert caught.value.exit_code == 1
     (line,) = [warning for warning in warnings if "left out: " in warning]
     assert line.startswith(f"{hostile}: left out: ")
@@ -99,7 +99,7 @@ def test_links_in_a_circle_are_walked_once(tmp_path):
     run = make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
     (tmp_path / "results" / "again").symlink_to(tmp_path / "results")
     (run.parent / "up").symlink_to(tmp_path)
-    build([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None)
+    build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None)
     assert invoke("show", tmp_path / "results").exit_code == 0
 
 
@@ -115,7 +115,7 @@ def hostile(tmp_path):
         config(run, f'[run]\nenv = "Hopper-v5"\nname = "td3"\nseed = {seed}\nworkers = {json.dumps(text)}\n[settings]\n'
                f"{json.dumps(text)} = {json.dumps(text)}\n")  # fmt: skip
     make_run(tmp_path / "results", "Hopper-v5", "td3", 20, [1.0, 2.0])
-    build([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None)
+    build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None)
     return tmp_path
 
 
@@ -157,7 +157,7 @@ def test_texts_in_figures_are_text(tmp_path):
     run = make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0], tasks=tasks)
     assert (run / "tasks.csv").is_file()
     warnings: list[str] = []
-    page = build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
+    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
     assert page.is_file()
     assert warnings == []
     drawn = sorted((tmp_path / "report").rglob("*.svg"))

@@ -1,7 +1,7 @@
 """Evaluations: their start states, and that the reported score is that of the saved policy."""
 
 from erlbench.running.driver import Driver
-from erlbench.running.evaluation import BUCKET, start_states
+from erlbench.running.evaluation import BUCKET, evaluation_seeds
 from tests.runs import make_cell, replayed, returns, rows, run
 
 
@@ -50,7 +50,7 @@ def test_a_run_that_is_stopped_in_its_final_evaluation_takes_it_once(tmp_path, m
 
 
 def test_start_states_belong_to_the_seed_and_a_bucket_of_the_budget():
-    assert start_states(3, BUCKET - 1, 10) == start_states(3, 0, 10)
-    assert start_states(3, None, 10) == start_states(3, None, 50)[:10]
-    found = [start_states(seed, steps, 5) for seed in (3, 4) for steps in (0, BUCKET, 7 * BUCKET + 38, None)]
+    assert evaluation_seeds(3, BUCKET - 1, 10) == evaluation_seeds(3, 0, 10)
+    assert evaluation_seeds(3, None, 10) == evaluation_seeds(3, None, 50)[:10]
+    found = [evaluation_seeds(seed, steps, 5) for seed in (3, 4) for steps in (0, BUCKET, 7 * BUCKET + 38, None)]
     assert len({value for states in found for value in states}) == 40

@@ -10,7 +10,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from erlbench.running.progress import Bars, facts, overall, short, sparkline
+from erlbench.running.progress import Bars, overall, reading_words, short, sparkline
 from erlbench.running.remaining import Reading, Remaining, Workload
 
 WORKLOADS = [Workload(f"cem, seed {seed}", ("cem", "Hopper-v5"), 1000) for seed in range(3)]
@@ -41,7 +41,7 @@ def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
     assert rate == pytest.approx(60)
     assert left == pytest.approx(10)
     assert remaining.all() == pytest.approx(10 + 20)
-    assert facts(Reading(600, 60_000, None, 1, 1, 50, 100), rate, left)[0] == "600 steps, generation 50/100"
+    assert reading_words(Reading(600, 60_000, None, 1, 1, 50, 100), rate, left)[0] == "600 steps, generation 50/100"
 
 
 def test_cells_that_wait_take_the_rate_of_their_kind():

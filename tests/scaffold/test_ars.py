@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.testing import check_algorithm
 from erlbench.work.replay import Replay
 from erlbench.work.tasks import Result
@@ -40,7 +40,7 @@ def public_step(returns, deltas, step_size, top):
 def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, top):
     task, random = problem("Swimmer-v5"), np.random.default_rng(0)
     settings = module.ArsSettings(directions=directions, top=top, nu=0.1, step_size=0.3)
-    with create(0) as pool:
+    with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
         algorithm = module.Ars(settings, Context(task, 0, 10**6, 1, pool.store, replay))
         assert algorithm.policy_spec.size == 16  # two actions, eight observations, no bias
@@ -60,7 +60,7 @@ def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, to
 
 def test_equal_returns_move_nothing(module, tmp_path):
     task = problem("Swimmer-v5")
-    with create(0) as pool:
+    with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
         algorithm = module.Ars(module.ArsSettings(), Context(task, 0, 10**6, 1, pool.store, replay))
         for one in algorithm.ask():

@@ -16,11 +16,11 @@ from tests.runs import make_cell, run
 
 def test_the_kernel_is_that_of_the_library():
     """In another process, where OpenBLAS is told to take an older processor's kernel."""
-    code = "from erlbench.work import kernel; print(kernel.name(kernel.describe()))"
+    code = "from erlbench.work import kernel; print(kernel.in_words(kernel.describe()))"
     env = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
     told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
     here = kernel.describe()
-    assert told.strip() != kernel.name(here)
+    assert told.strip() != kernel.in_words(here)
     assert "OPENBLAS_CORETYPE=Haswell" in told
     assert "Haswell" in told.split(", ")[1]
     assert here["kernel"] != "unknown"
@@ -64,10 +64,12 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
     """Where numpy computes them the line is that of runs from before there was a choice."""
     monkeypatch.setenv(kernel.CHOICE, kernel.NUMPY)
     before = {key: value for key, value in kernel.describe().items() if key != "products"}
-    assert kernel.name(kernel.describe()) == kernel.name(before)
+    assert kernel.in_words(kernel.describe()) == kernel.in_words(before)
     monkeypatch.setenv(kernel.CHOICE, kernel.TORCH)
-    assert kernel.name(kernel.describe()).startswith(f"{kernel.name(before).split(', OPENBLAS')[0]}, products by torch")
-    assert kernel.name(kernel.describe(), learns=False) == kernel.name(before)
+    assert kernel.in_words(kernel.describe()).startswith(
+        f"{kernel.in_words(before).split(', OPENBLAS')[0]}, products by torch"
+    )
+    assert kernel.in_words(kernel.describe(), learns=False) == kernel.in_words(before)
     found = {}
     for algo in ("cem", "td3"):
         cell = make_cell(algo, tmp_path, steps=320)
@@ -84,7 +86,7 @@ def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
         interrupt_after(patch, 10)
         assert run(cell) == 130
     begun = json.loads((cell.directory / "meta.json").read_text())["arithmetic"]
-    assert begun == kernel.name(kernel.describe(), learns=False)
+    assert begun == kernel.in_words(kernel.describe(), learns=False)
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     with pytest.raises(UsageError, match="--force-kernel"):
         run(cell)

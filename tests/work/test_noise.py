@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import kstest
 
 from erlbench.errors import CellError
-from erlbench.pool import create
+from erlbench.pool import local_pool
 from erlbench.running.checkpoint import references
 from erlbench.work.noise import BLOCK, NoiseTable, slice_of
 from erlbench.work.seeding import generator
@@ -37,7 +37,7 @@ def shifted(settings, inputs, key, workspace):
 @pytest.mark.parametrize("table", [None, TABLE])
 @pytest.mark.parametrize("processes", [0, 2])
 def test_driver_and_worker_reconstruct_the_same_noise(table, processes):
-    with create(processes) as pool:
+    with local_pool(processes) as pool:
         store = pool.store
         if table:
             store.hold(table)

@@ -292,7 +292,7 @@ def facts() -> Facts:
 
     status = os.statvfs(shared_memory_folder())
     memory = status.f_frsize * status.f_blocks
-    arithmetic = kernel.name(kernel.describe())
+    arithmetic = kernel.in_words(kernel.describe())
     return Facts(platform.node(), erlbench.__version__, platform.python_version(), arithmetic, memory)
 
 
@@ -303,6 +303,6 @@ def _values(settings: Any) -> list[Any]:
     return [getattr(settings, item.name) for item in fields(settings)] if is_dataclass(settings) else []
 
 
-def installed() -> bool:
+def ray_installed() -> bool:
     """Whether this environment has Ray."""
     return importlib.util.find_spec("ray") is not None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.pool.cluster.agent import Agent, Facts, installed
+from erlbench.pool.cluster.agent import Agent, Facts, ray_installed
 from erlbench.pool.options import PoolOptions
 
 PATIENCE = 10.0  # seconds to wait for the head
@@ -32,7 +32,7 @@ def connect(address: str) -> bool:
 
     Raises `UsageError` when there is none.
     """
-    if not installed():
+    if not ray_installed():
         raise UsageError("--pool ray needs a package that is missing; install it by: pip install 'erlbench[ray]'")
     import ray
 

@@ -212,7 +212,7 @@ def with_nominal_steps(run: Run, studies: Iterable[Study]) -> Run:
     return run
 
 
-def compare(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:
+def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:
     """The study's cells with the runs that fit a profile: one comparison for each profile with such a run.
 
     A run fits when environment, name, seed, budget and the settings that the study gives agree. With `profile` only

@@ -35,7 +35,7 @@ def draw_timelines(timelines: Sequence[Timeline], labels: Sequence[str], env: st
         figure.suptitle(env, fontsize=10)
         order = [kind for kind in kinds if kind in drawn]
         figure.legend(
-            [drawn[kind] for kind in order], [kind_name(kind) for kind in order], loc="outside lower center", ncols=4
+            [drawn[kind] for kind in order], [task_label(kind) for kind in order], loc="outside lower center", ncols=4
         )
         style.save(figure, path)
     return _timeline_caption(timelines, labels, shown)
@@ -88,7 +88,7 @@ def kind_order(kind: str) -> tuple[int, str]:
     return next((i for i, (name, _, _) in enumerate(KINDS) if name == kind), len(KINDS)), kind
 
 
-def kind_name(kind: str) -> str:
+def task_label(kind: str) -> str:
     """What legends call a kind of task."""
     short = kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}..."
     return next((text for name, text, _ in KINDS if name == kind), short)

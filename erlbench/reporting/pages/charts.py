@@ -18,7 +18,7 @@ from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import averaged
 from erlbench.reporting.figures.references import behind, reference_label
-from erlbench.reporting.figures.timelines import kind_colour, kind_name, kind_order
+from erlbench.reporting.figures.timelines import kind_colour, kind_order, task_label
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, curve
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.statistics.normalised import normalised
@@ -150,7 +150,7 @@ def timeline_chart(timelines: Sequence[Timeline], labels: Sequence[str]) -> Char
             "bars": [[rows[bar.process], kinds.index(bar.kind), *_bar(bar, start)] for bar in shown],
         })  # fmt: skip
     return Chart("timeline", {
-        "kinds": [[kind_name(kind), kind_colour(kind, i)] for i, kind in enumerate(kinds)], "panels": panels,
+        "kinds": [[task_label(kind), kind_colour(kind, i)] for i, kind in enumerate(kinds)], "panels": panels,
     })  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.reporting.data.comparison import compare, everything, judged
+from erlbench.reporting.data.comparison import comparisons_of, everything, judged
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.timeline import load_timeline
@@ -38,8 +38,8 @@ def tables(tmp_path: Path) -> list[Table]:
                     status="failed" if failed else "done", message="50 % & more: #1 {x} ~ \\ ^ λ" if failed else "",
                 )  # fmt: skip
     runs, published = find_runs([tmp_path], pytest.fail), load_published()
-    (scores,) = compare(make_study(), runs, None, pytest.fail)
-    (times,) = compare(make_study("time", "Table 1"), runs, None, pytest.fail)
+    (scores,) = comparisons_of(make_study(), runs, None, pytest.fail)
+    (times,) = comparisons_of(make_study("time", "Table 1"), runs, None, pytest.fail)
     page = judged(everything(runs), ReportOptions(baseline="cem-rl"))
     timelines = [load_timeline(run_set.runs[0], pytest.fail) for run_set in page.groups[0].run_sets]
     assert all(timelines)

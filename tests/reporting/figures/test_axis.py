@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting import build
-from erlbench.reporting.data.comparison import compare, everything, with_nominal_steps
+from erlbench.reporting import build_report
+from erlbench.reporting.data.comparison import comparisons_of, everything, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import curves as curve_figure
@@ -58,7 +58,7 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
     for seed in range(5):
         make_run(tmp_path / "results", "Ant-v5", "cem", seed, [0, 4, 8 + 2 * seed, 4])
     options = ReportOptions(x=name, smooth=2, band="range")
-    index = build([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks, options)
+    index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks, options)
     ((label, x, y, band),) = drawn
     assert label == AXES[name].label + (" (seconds)" if name == "time" else "")
     assert x[-1] == pytest.approx(end)
@@ -75,7 +75,7 @@ def test_runs_that_generations_end_say_so(tmp_path, monkeypatch):
     path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1], total=9_000_000)
     config = path / "config.toml"
     config.write_text(config.read_text().replace("workers =", "total_generations = 1\nworkers ="))
-    index = build([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks)
+    index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks)
     text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
     assert "budget 1 generations or 9,000,000 steps." in text
     assert "after 1 generations or 9,000,000 training steps (1,000 to 1,000 steps)" in text
@@ -89,7 +89,7 @@ def test_budgets_that_end_after_the_same_generations_have_names_of_their_own(tmp
     page = everything(find_runs([tmp_path / "in"], pytest.fail))
     names = [page.group_name(group) for group in page.groups]
     assert names == ["Ant-v5, 2 generations or 100k steps", "Ant-v5, 2 generations or 120k steps"]
-    assert build([tmp_path / "in"], tmp_path / "out", {}, None, no_tasks).is_file()
+    assert build_report([tmp_path / "in"], tmp_path / "out", {}, None, no_tasks).is_file()
 
 
 def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):
@@ -114,7 +114,7 @@ def test_published_points_stand_in_the_figure(tmp_path):
         entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),),
         profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
     )  # fmt: skip
-    (page,) = compare(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
+    (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
     caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", ReportOptions())
     assert caption[-1] == (
         "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from erlbench.reporting import build
+from erlbench.reporting import build_report
 from erlbench.reporting.figures import columns as column_figure
 from erlbench.reporting.options import ReportOptions, parse_panels
 from tests.reporting.make_runs import make_run
@@ -42,7 +42,9 @@ def test_the_figure_has_a_panel_per_name_and_the_runs_means(tmp_path, monkeypatc
         add_column(path, "score_es", ["nan", 5.0 + seed, 7.0])
         add_column(path, "score_sac", ["", "nan", 4.0])
     names = "sigma,score_es+score_sac,typo"
-    build([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, ReportOptions(parse_panels(names)))
+    build_report(
+        [tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, ReportOptions(parse_panels(names))
+    )
     (panels,) = drawn
     steps = [0.0, 1000.0, 2000.0]
     assert panels[0][0][1:] == (steps, [2.0, 2.0, 2.0])
@@ -59,7 +61,7 @@ def test_nothing_is_drawn_without_a_value(tmp_path):
     warnings = []
     for columns in ("sigma", ""):
         options = ReportOptions(parse_panels(columns))
-        build([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, options)
+        build_report([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, options)
         assert not list(tmp_path.rglob("columns*"))
     assert sum("'sigma'" in warning for warning in warnings) == 1
 
@@ -70,7 +72,7 @@ def test_columns_over_generations_smoothed(tmp_path, monkeypatch):
     monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
     add_column(make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1, 2]), "sigma", [1.0, 3.0, 7.0])
     options = ReportOptions((("sigma",),), x="generation", smooth=2)
-    index = build([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
+    index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
     (axes,) = drawn
     assert axes.get_xlabel() == "Generations"
     assert (axes.lines[0].get_xdata().tolist(), axes.lines[0].get_ydata().tolist()) == ([0, 1, 2], [1, 2, 5])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from erlbench.reporting import build
+from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 
@@ -35,7 +35,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     steps=[5000 * i for i in range(12)], status="failed" if failed else "done",
                     message=f"</script><script>alert(1)</script> {'a_long_path/' * 9}" if failed else "",
                 )  # fmt: skip
-    return build([folder / "results"], folder / "report", {}, None, lambda _: None, ReportOptions(baseline="td3"))
+    return build_report(
+        [folder / "results"], folder / "report", {}, None, lambda _: None, ReportOptions(baseline="td3")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +181,7 @@ def test_other_peoples_runs_stand_behind_ours_over_steps_only(page, report, tmp_
     for seed in range(2):
         steps = [0, 50_000, 100_000]
         make_run(tmp_path / "in", "HalfCheetah-v5", "td3", seed, [0, 3000, 4000 + seed], steps=steps)
-    index = build([tmp_path / "in"], tmp_path / "out", {}, None, lambda _: None)
+    index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, lambda _: None)
     page.get(index.as_uri() + "#all-runs")
     place = chart(page, "all-runs-curves-HalfCheetah-v5-100000")
     names = page.execute_script("return arguments[0].data.map(one => one.name).filter(Boolean)", place)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.reporting import build
+from erlbench.reporting import build_report
 from erlbench.reporting.data.comparability import base_name, environment_note
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
@@ -140,7 +140,7 @@ def test_names_of_environments():
 def test_the_page_has_the_table(swimmers, monkeypatch):
     monkeypatch.setattr("erlbench.reporting.pages.page.draw_curves", lambda *_: [])
     out = swimmers.parent / "report"
-    page = build([swimmers], out, {}, None, lambda _: None, ReportOptions(reach=())).parent / "all-runs"
+    page = build_report([swimmers], out, {}, None, lambda _: None, ReportOptions(reach=())).parent / "all-runs"
     text = (page / "index.md").read_text(encoding="utf-8")
     assert "Files: [md](reach.md), [tex](reach.tex), [csv](reach.csv)" in text
     latex = (page / "reach.tex").read_text(encoding="utf-8")

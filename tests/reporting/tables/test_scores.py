@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting.data.comparability import budget_note, comparable, environment_note, similar_budget
-from erlbench.reporting.data.comparison import compare, everything, judged, without_judgement
+from erlbench.reporting.data.comparison import comparisons_of, everything, judged, without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents import latex, markdown
@@ -27,7 +27,7 @@ from tests.reporting.make_studies import make_study
 
 
 def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
-    (found,) = compare(study or make_study(), find_runs([tmp_path], warn), profile, warn)
+    (found,) = comparisons_of(study or make_study(), find_runs([tmp_path], warn), profile, warn)
     return found
 
 
@@ -193,9 +193,9 @@ def test_profiles_of_one_study_come_on_pages_of_their_own(tmp_path):
     make_run(tmp_path / "a", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     make_run(tmp_path / "b", "HalfCheetah-v5", "cem-rl", 0, [1], steps=[1_000_000])
     runs = find_runs([tmp_path], pytest.fail)
-    found = compare(make_study(), runs, None, pytest.fail)
+    found = comparisons_of(make_study(), runs, None, pytest.fail)
     assert [one.name for one in found] == ["study-short", "study-paper"]
-    (only,) = compare(make_study(), runs, "paper", pytest.fail)
+    (only,) = comparisons_of(make_study(), runs, "paper", pytest.fail)
     assert only.name == "study"
     assert [run.total_timesteps for run in only.runs] == [1_000_000]
 
@@ -235,7 +235,7 @@ def test_runs_with_other_settings_are_not_the_studys(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
     plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"initial_variance": 0.5})
     runs = find_runs([tmp_path], pytest.fail)
-    assert compare(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
+    assert comparisons_of(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
     assert "other settings (initial_variance, workers)" in warnings[0]
     assert "other settings (initial_variance)" in warnings[1]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from erlbench.reporting.data.comparison import compare
+from erlbench.reporting.data.comparison import comparisons_of
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.timeline import load_timeline
@@ -13,7 +13,7 @@ from tests.reporting.make_studies import make_study
 
 def table_of(tmp_path):
     study = make_study("time", "Table 1")
-    (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    (comparison,) = comparisons_of(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
     table = times_table(comparison, load_published(), pytest.fail)
     return table, {(record["env"], record["name"]): record for record in table.records}
 
@@ -53,7 +53,7 @@ def test_asynchrony_and_second_cores_stand_beside_the_times(tmp_path):
     ]  # fmt: skip
     (path / "tasks.csv").write_text("\n".join([header + "staleness,critic_lag", *lines]) + "\n")
     study = make_study("time", "Table 1")
-    (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    (comparison,) = comparisons_of(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
 
     def tasks(run_set):
         return load_timeline(run_set.runs[0], pytest.fail) if run_set.name == "aes-rl" and run_set.runs else None
@@ -75,7 +75,7 @@ def test_seconds_per_episode_where_the_paper_has_them(tmp_path):
     episodes = {run.evaluations.episodes[-1] for run in runs}
     assert episodes == {6}
     study = make_study("time", "Figure 5", statistic="seconds_per_episode")
-    (comparison,) = compare(study, runs, None, pytest.fail)
+    (comparison,) = comparisons_of(study, runs, None, pytest.fail)
     table = times_table(comparison, load_published(), pytest.fail)
     assert table.records[0]["ms_per_episode"] == pytest.approx((20_000 / 6 + 60_000 / 6) / 2)
     assert "Per episode (ms)" in table.header
@@ -96,7 +96,7 @@ def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
     path = make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0] * 3, warmup=0, seconds_per_step=0.06)
     (path / "train.csv").unlink()
     study, warnings = make_study("time", "Table 1"), []
-    (comparison,) = compare(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    (comparison,) = comparisons_of(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
     table = times_table(comparison, load_published(), warnings.append)
     assert table.records[0]["after_warmup_min_per_million"] == pytest.approx(1000)
     assert "train.csv" in warnings[0]

@@ -1,0 +1,43 @@
+"""One word, one meaning: classes have names of their own, and so have functions that are imported by name."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LINKS = ROOT / "erlbench/algorithms", ROOT / "erlbench/envs"  # the same files once more
+# What means the same wherever it is defined, and what tells one from the other.
+SAME = {
+    "Adam": "the same method, for numpy's arrays and for PyTorch's",
+    "initial_learner": "of each gradient algorithm; another algorithm imports that of its learner",
+    "update_of": "of each gradient algorithm, as `initial_learner`",
+    "run": "the function erlbench.run, and the command of that name",
+    "export": "erlbench.exporting.export calls the one of a format's module",
+    "main": "of each program",
+}
+
+
+def sources():
+    for package in ("erlbench", "algorithms", "envs"):
+        for path in (ROOT / package).rglob("*.py"):
+            if not any(path.is_relative_to(link) for link in LINKS):
+                yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+
+
+def test_a_public_name_says_which_one_is_meant():
+    classes, functions, imports = defaultdict(list), defaultdict(list), defaultdict(list)
+    for path, module in sources():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                (classes if isinstance(node, ast.ClassDef) else functions)[node.name].append(path)
+        for node in ast.walk(module):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    imports[alias.name].append(f"{path}:{node.lineno}")
+    assert len(classes) > 200
+    assert len(functions) > 400
+    assert [name for name in SAME if len(classes[name]) < 2 and len(functions[name]) < 2] == []
+    several = {name: places for name, places in classes.items() if len(places) > 1 and name not in SAME}
+    assert several == {}, "give each class a name of its own"
+    bare = {name for name, places in functions.items() if len(places) > 1 and name in imports} - set(SAME)
+    assert {name: imports[name] for name in bare} == {}, "import the module, or give each function a name of its own"
