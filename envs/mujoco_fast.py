@@ -57,17 +57,17 @@ class _Fast(MujocoEnv):
         """The cost of control, of the action's float32; `np.add.reduce` is what `np.sum` comes to in the end."""
         return float(self._ctrl_cost_weight * np.add.reduce(np.square(action)))
 
-
-class _Runner(_Fast):
-    """Rewarded for its speed along x, less the cost of control."""
-
     def _run(self, action: np.ndarray) -> float:
-        """Simulate one step; the reward for speed. Numbers of Python take less time than numpy's, and are equal."""
+        """Simulate one step; the reward for speed along x. Numbers of Python take less time, and are equal."""
         positions, _, controls = self._state
         x = positions.item(0)
         controls[:] = action
         mujoco.mj_step(self.model, self.data, self.frame_skip)
         return self._forward_reward_weight * ((positions.item(0) - x) / self.dt)
+
+
+class _Runner(_Fast):
+    """Rewarded for its speed along x, less the cost of control."""
 
     def _get_obs(self) -> np.ndarray:
         positions, observation, first, second = self._observed
@@ -80,8 +80,8 @@ class _Runner(_Fast):
         return self._get_obs(), forward - self._control_cost(action), False, False, {}
 
 
-class _Walker(_Runner):
-    """Also rewarded for being healthy; the velocities that it observes are clipped."""
+class _Walker(_Fast):
+    """Rewarded for its speed and its health, less the cost of control; the velocities that it observes are clipped."""
 
     _healthy_reward: float
     _healthy_z_range: tuple[float, float]

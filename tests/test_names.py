@@ -1,4 +1,4 @@
-"""One word, one meaning: classes have names of their own, and so have functions that are imported by name."""
+"""Classes and functions have names of their own, and no class is deeper than two below the first of ours."""
 
 import ast
 from collections import defaultdict
@@ -41,3 +41,20 @@ def test_a_public_name_says_which_one_is_meant():
     assert several == {}, "give each class a name of its own"
     bare = {name for name, places in functions.items() if len(places) > 1 and name in imports} - set(SAME)
     assert {name: imports[name] for name in bare} == {}, "import the module, or give each function a name of its own"
+
+
+def test_no_inheritance_is_deeper_than_two():
+    bases = {}
+    for path, module in sources():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef):
+                key = (path, node.name) if node.name.startswith("_") else node.name
+                bases[key] = path, [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases]
+
+    def depth(key):
+        path, names = bases[key]
+        ours = [found for name in names for found in ((path, name), name) if found in bases]
+        return 1 + max(map(depth, ours)) if ours else 0
+
+    assert depth("PCEMRL") == 2
+    assert {key: depth(key) for key in bases if depth(key) > 2} == {}

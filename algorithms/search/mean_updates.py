@@ -24,7 +24,7 @@ def full_move(f_z: float, f_mean: float, scale: float = 0.0, psg: Psg = (1.0, 0.
 
 
 def fixed_range_linear(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 0.0)) -> float:
-    """Eq. 6: the difference over the range r = `scale`, clipped to [-1, 1]."""
+    """Eq. 6 and 7: the difference over the range r = `scale`, clipped to [-1, 1], times p_positive or p_negative."""
     return _scaled((f_z - f_mean) / scale, psg[0] if f_z > f_mean else psg[1])
 
 

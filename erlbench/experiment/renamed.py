@@ -1,4 +1,4 @@
-"""What had other names in the files of older versions: every reader of a run's config.toml and rows asks here."""
+"""What had other names in the files of older versions: every reader of a run's files asks here."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ _REPLAY = {"replay_capacity": "replay_size"}
 # Settings by algorithm: the old name, and the name it has now.
 SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM) | dict.fromkeys(("td3", "ddpg", "sac", "erl", "esac"), _REPLAY)
+)
+
+# Dataclasses of checkpoints: the old module:name, and where it is now. A move keeps its name where the old module
+# still imports it.
+TYPES: Mapping[str, str] = MappingProxyType(
+    {"erlbench.algorithms.openai_es:Generation": "erlbench.algorithms.openai_es:Gathered"}
 )
 
 

@@ -1,5 +1,6 @@
 """The settings' tables in docs/algorithms say what the code says."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -26,15 +27,32 @@ def test_page_lists_every_setting_and_preset(name):
         assert any(f"`{preset}`" in line for line in lines), preset
 
 
+def function_at(path, line, name, owner):
+    """The function that begins at a line of a file; it has that name, in the class `owner` if there is one."""
+    tree = ast.parse(path.read_text())
+    scopes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and owner in ("", node.name)]
+    for scope in scopes if owner else [tree, *scopes]:
+        for node in scope.body:
+            if isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == (name, line):
+                return node
+    raise AssertionError(f"docs/architecture.md: {path.name}:{line} is not {name}")
+
+
 def test_the_equations_are_where_the_architecture_says():
-    """`learners/td3.py:153 `smoothed`` names the line where that function begins."""
+    """A row names the line where a function begins, and equations, which that function's docstring names, too."""
     root = PAGES.parents[1]
-    page = (root / "docs/architecture.md").read_text()
-    places = re.findall(r"\b((?:learners|programs)/\w+\.py):(\d+) `(\w+)`", page)
-    assert len(places) > 15
-    for path, line, name in places:
-        found = (root / "algorithms/gradients" / path).read_text().splitlines()[int(line) - 1]
-        assert f"def {name}(" in found, f"docs/architecture.md: {path}:{line} is not {name}"
+    rows = re.findall(r"^\| (.+?) \| (.+\.py:\d+ .+) \|$", (root / "docs/architecture.md").read_text(), re.MULTILINE)
+    assert len(rows) > 35
+    for update, places in rows:
+        found = re.findall(r"([\w/]+\.py):(\d+) `(\w+)`(?: of `(\w+)`)?", places)
+        assert len(found) == places.count(".py:")
+        texts = []
+        for file, line, name, owner in found:
+            folder = "algorithms/gradients" if file.startswith(("learners/", "programs/")) else "algorithms"
+            texts.append(ast.get_docstring(function_at(root / folder / file, int(line), name, owner)) or "")
+        named = [set(re.findall(r"\d+", part)) for part in re.findall(r"[Ee]q\. \d+(?: and \d+)*", " ".join(texts))]
+        for part in re.findall(r"eq\. \d+(?: and \d+)*", update):
+            assert set(re.findall(r"\d+", part)) <= set().union(*named), f"{update}: {places}"
 
 
 def test_the_reader_of_td3_opens_as_many_lines_as_the_architecture_says():

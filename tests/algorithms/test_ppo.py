@@ -10,7 +10,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.distributions import CategoricalDistribution, DiagGaussianDistribution
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from erlbench.algorithms import ppo, registry
+from erlbench.algorithms import ppo, ppo_networks, registry
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.gradients.ppo_iteration import ACTIVATION_MODULES, Buffer
 from erlbench.cli import cli
@@ -209,8 +209,8 @@ def test_weights_start_orthogonal_as_torch_makes_them(start):
     for shape in ((16, 5), (3, 16)):
         normal = torch.randn(shape, generator=torch.Generator().manual_seed(2))
         theirs = torch.nn.init.orthogonal_(torch.empty(shape), generator=torch.Generator().manual_seed(2))
-        np.testing.assert_allclose(ppo.orthogonal(normal.double().numpy()), theirs, atol=1e-6)
-    learner = ppo.initial_learner(CARTPOLE, ppo.PPOSettings(hidden=(16, 8)), (1,))
+        np.testing.assert_allclose(ppo_networks.orthogonal(normal.double().numpy()), theirs, atol=1e-6)
+    learner = ppo_networks.initial_learner(CARTPOLE, ppo.PPOSettings(hidden=(16, 8)), (1,))
     assert learner.shape == (3, 2 * (16 * 5 + 8 * 17) + 2 * 9 + 9)
     assert not learner[1:].any()
 

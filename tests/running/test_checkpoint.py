@@ -1,11 +1,12 @@
 """Checkpoints: a round trip of everything that a state may hold, and damage that is noticed."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
 
+from erlbench.algorithms import openai_es, ppo
 from erlbench.running.checkpoint import (
     DamagedCheckpoint,
     checkpoints,
@@ -47,6 +48,20 @@ def test_a_state_comes_back_exactly(tmp_path, state):
 
 def test_references_are_found_in_nested_values(state):
     assert [ref.name for ref in references({"s": [state, (ArrayRef("9.x", (1,)),)]})] == ["3.critic", "9.x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("erlbench.algorithms.openai_es:Generation", openai_es.Gathered),
+        ("erlbench.algorithms.ppo:PPOSettings", ppo.PPOSettings),
+        ("erlbench.algorithms.ppo:PPOIteration", ppo.PPOIteration),
+    ],
+)
+def test_what_had_another_name_or_module_is_found(name, found):
+    """Checkpoints of older versions name these so; each of their fields is still there."""
+    values = {field.name: None for field in fields(found)}
+    assert decode({"$type": name, "fields": values}, {}) == found(**values)
 
 
 def test_the_last_two_are_kept_newest_first(tmp_path):
