@@ -8,7 +8,7 @@ plain values, numpy arrays and references; a checkpoint is that dataclass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, final
 
@@ -20,7 +20,9 @@ from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task, timesteps_of
+from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task, timesteps_of
+
+ROLLOUT = "erlbench.work.rollout:rollout"
 
 
 @dataclass
@@ -169,31 +171,32 @@ class Algorithm(ABC):
         """Put an array of the driver into the store; it is freed when the state no longer refers to it."""
         return self.context.store.put(f"{self.new_id()}.shared", array)
 
-    def rollout(
+    def rollouts(
         self,
-        parameters: Input,
+        policies: Iterable[Input],
         *,
         kind: str,
         counts: Counts = Counts.TRAINING,
         individual: int = 0,
         seeds: Sequence[int] = (),
         **more: Any,
-    ) -> Task:
-        """A task that plays whole episodes with one policy; `seeds` and `more` are fields of `RolloutSettings`."""
-        task_id = self.new_id()
+    ) -> list[Task]:
+        """Tasks that play whole episodes with one policy each, as the individuals `individual`, `individual` + 1, ...
+
+        They have the same settings: `seeds` and `more` are fields of `RolloutSettings`.
+        """
         purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
         settings = RolloutSettings(self.context.problem.env, self.policy_spec, seeds=tuple(seeds), **more)
-        return Task(
-            task_id,
-            kind,
-            "erlbench.work.rollout:rollout",
-            self.key(purpose, task_id),
-            settings,
-            {"parameters": parameters},
-            Priority.ROLLOUT,
-            counts,
-            individual=individual,
-        )
+        tasks = []
+        for number, parameters in enumerate(policies, individual):
+            task_id = self.new_id()
+            key, inputs = self.key(purpose, task_id), {"parameters": parameters}
+            tasks.append(Task(task_id, kind, ROLLOUT, key, settings, inputs, counts=counts, individual=number))
+        return tasks
+
+    def rollout(self, parameters: Input, *, kind: str, **more: Any) -> Task:
+        """The task of one policy; `more` as of `rollouts`."""
+        return self.rollouts([parameters], kind=kind, **more)[0]
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 

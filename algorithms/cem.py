@@ -168,10 +168,7 @@ class CEM(Algorithm):
             return []
         self.state.sample(self)
         episodes, seeds = self.settings.episodes, start_states(self, self.counters.generation)
-        return [
-            self.rollout(z, kind="es", episodes=episodes, individual=index, seeds=seeds)
-            for index, z in enumerate(self.state.individuals)
-        ]
+        return self.rollouts(self.state.individuals, kind="es", episodes=episodes, seeds=seeds)
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.evaluated(self, task.individual, result)

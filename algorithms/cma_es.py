@@ -104,10 +104,7 @@ class CMAES(Algorithm):
             return []
         state.individuals = [self.share(x.astype(np.float32)) for x in self._strategy.ask(generation)]
         seeds = start_states(self, generation)
-        return [
-            self.rollout(z, kind="es", episodes=settings.episodes, individual=index, seeds=seeds)
-            for index, z in enumerate(state.individuals)
-        ]
+        return self.rollouts(state.individuals, kind="es", episodes=settings.episodes, seeds=seeds)
 
     def _tell(self, task: Task, result: Result) -> None:
         """Take one individual's fitness; the last one of the generation updates the distribution."""

@@ -143,10 +143,7 @@ class ERL(Algorithm):
         state.running = True
         tasks = self._updates() if self.counters.generation else []
         seeds = start_states(self, self.counters.generation)
-        tasks += [
-            self.rollout(z, kind="es", episodes=settings.episodes, record=True, individual=index, seeds=seeds)
-            for index, z in enumerate(state.individuals)
-        ]
+        tasks += self.rollouts(state.individuals, kind="es", episodes=settings.episodes, record=True, seeds=seeds)
         noisy = self.rollout(
             state.actor, kind="rl", record=True, action_noise=settings.exploration_noise,
             noise_decay=settings.ou_theta, individual=settings.population,

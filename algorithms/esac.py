@@ -115,10 +115,7 @@ class ESAC(Algorithm):
         """Lines 5 to 8: the members' episodes."""
         self.state.individuals = self.population()
         seeds = start_states(self, self.generation)
-        return [
-            self.rollout(z, kind="es", episodes=self.settings.episodes, individual=index, seeds=seeds)
-            for index, z in enumerate(self.state.individuals)
-        ]
+        return self.rollouts(self.state.individuals, kind="es", episodes=self.settings.episodes, seeds=seeds)
 
     def population(self) -> list[Perturbed]:
         """What is evaluated: children, members around the mean, copies of the SAC policy, all of them perturbed."""
@@ -174,16 +171,8 @@ class ESAC(Algorithm):
         policies: list[Input] = [state.mean_ref, state.sac.actor]
         if state.winner is not None:
             policies.append(state.winner)
-        return [
-            self.rollout(
-                policy,
-                kind="validation",
-                counts=Counts.FITNESS,
-                episodes=self.settings.validation_episodes,
-                individual=index,
-            )
-            for index, policy in enumerate(policies)
-        ]
+        episodes = self.settings.validation_episodes
+        return self.rollouts(policies, kind="validation", counts=Counts.FITNESS, episodes=episodes)
 
     def _gradient(self) -> list[Task]:
         """The estimate of line 11, from the members around the mean; the ranks are those of all members."""

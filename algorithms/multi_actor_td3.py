@@ -135,17 +135,13 @@ class MultiActorTD3(Algorithm):
         """One noisy episode of each actor."""
         self.state.steps, settings = 0, self.settings
         random = self.counters.timesteps < settings.start_timesteps
-        return [
-            self.rollout(
-                actor.policy,
-                kind="random" if random else "rl",
-                record=True,
-                random_actions=random,
-                action_noise=settings.exploration_noise,
-                individual=index,
-            )
-            for index, actor in enumerate(self.state.actors)
-        ]
+        return self.rollouts(
+            [actor.policy for actor in self.state.actors],
+            kind="random" if random else "rl",
+            record=True,
+            random_actions=random,
+            action_noise=settings.exploration_noise,
+        )
 
     def _blocks(self, updates: int) -> list[Task]:
         """`updates` TD3 updates of each actor, one after the other, since they share the critic."""

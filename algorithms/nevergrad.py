@@ -149,10 +149,7 @@ class Nevergrad(Algorithm):
             return []
         state.candidates = [self.share(x.astype(np.float32)) for x in self._search.ask(self._size(state.told))]
         seeds = start_states(self, self.counters.generation)
-        return [
-            self.rollout(x, kind="es", episodes=settings.episodes, individual=index, seeds=seeds)
-            for index, x in enumerate(state.candidates)
-        ]
+        return self.rollouts(state.candidates, kind="es", episodes=settings.episodes, seeds=seeds)
 
     def _tell(self, task: Task, result: Result) -> None:
         """Take one candidate's fitness; the last one of a batch is the time to tell nevergrad."""

@@ -168,26 +168,24 @@ class OpenAIES(Algorithm):
         number = state.current.launched
         state.current.launched += 1
         state.pairs[place] = Pair(generation, number)
-        seeds = self._start_states(generation, number)
-        tasks = [
-            self.rollout(
-                Perturbed(
-                    state.policy, settings.sigma, self._noise_key(generation, number), sign, self._table, self._size
-                ),
-                kind="es",
-                episodes=settings.episodes,
-                action_noise=self._noise,
-                individual=2 * place + index,
-                seeds=seeds,
-                limit=state.limit if self._shortened else None,
-                observe=settings.observation_share if settings.normalise_observations else 0.0,
-            )
-            for index, sign in enumerate(SIGNS)
-        ]
-        draw = generator(*self.key(Purpose.POPULATION, generation, number)).random()
-        if draw < settings.mean_share:
+        key = self._noise_key(generation, number)
+        tasks = self.rollouts(
+            [Perturbed(state.policy, settings.sigma, key, sign, self._table, self._size) for sign in SIGNS],
+            kind="es",
+            episodes=settings.episodes,
+            action_noise=self._noise,
+            individual=2 * place,
+            seeds=self._start_states(generation, number),
+            limit=state.limit if self._shortened else None,
+            observe=settings.observation_share if settings.normalise_observations else 0.0,
+        )
+        if settings.mean_share and self._drawn(generation, number) < settings.mean_share:
             tasks.append(self.rollout(state.policy, kind="unperturbed", individual=2 * place, mode=True))
         return tasks
+
+    def _drawn(self, generation: int, number: int) -> float:
+        """A pair's own number in [0, 1); a generator takes as long to make as a pair's tasks."""
+        return generator(*self.key(Purpose.POPULATION, generation, number)).random()
 
     def _noise_key(self, generation: int, number: int) -> Key:
         return self.key(Purpose.NOISE, generation, number)

@@ -110,10 +110,13 @@ class Queue:
             self._unfinished[task.id] = task
             self._lanes[self._lane(task)] += 1
         for task in tasks:
+            if not (others := dependencies(task)):
+                self._push(task)
+                continue
             for other in needed(task):
                 if other not in self._outputs and other not in self._unfinished:
                     raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
-            missing = [other for other in dependencies(task) if other in self._unfinished]  # others are finished
+            missing = [other for other in others if other in self._unfinished]  # others are finished
             for other in missing:
                 self._dependents.setdefault(other, []).append(task.id)
             if missing:
@@ -142,7 +145,7 @@ class Queue:
         """A ready task out of its turn, with its `Output`s replaced."""
         task = self._unfinished[task_id]
         heap = self._ready[self._lane(task)]
-        heap.remove((int(task.priority), task_id))
+        heap.remove((task.priority, task_id))
         heapq.heapify(heap)
         return self._resolved(task)
 
@@ -171,7 +174,7 @@ class Queue:
             container.clear()
 
     def _push(self, task: Task) -> None:
-        heapq.heappush(self.ready(self._lane(task)), (int(task.priority), task.id))
+        heapq.heappush(self.ready(self._lane(task)), (task.priority, task.id))
 
     def _resolved(self, task: Task) -> Task:
         if not needed(task):

@@ -38,4 +38,4 @@ class Chunks:
 
 def alike(first: Task, second: Task) -> bool:
     """Whether the one may be sent with the other."""
-    return (first.kind, first.function, first.priority) == (second.kind, second.function, second.priority)
+    return first.kind == second.kind and first.function == second.function and first.priority == second.priority

@@ -230,12 +230,13 @@ class ProcessPool:
     def _chunk(self, gradient: bool) -> list[Task]:
         """The tasks to send now. One that was with a worker that died goes alone, so that the next time tells."""
         queue = self._queue
-        chunk = [queue.pop(gradient)]
-        if chunk[0].id in self._kills:
+        first = queue.pop(gradient)
+        chunk = [first]
+        if first.id in self._kills:
             return chunk
-        for _ in range(1, self._chunks.size(chunk[0], 1 + len(queue.ready(gradient)))):
+        for _ in range(1, self._chunks.size(first, 1 + len(queue.ready(gradient)))):
             following = queue.first(gradient)
-            if following is None or following.id in self._kills or not alike(chunk[0], following):
+            if following is None or following.id in self._kills or not alike(first, following):
                 break
             chunk.append(queue.pop(gradient))
         return chunk
@@ -308,20 +309,19 @@ class ProcessPool:
             elif not worker.ready:
                 self._broken = as_error("gradient worker", answer)
                 self._end(worker)
+                return
             else:
-                self._returned(slot, answer)
-
-    def _returned(self, slot: Slot, answer: Result | Failure) -> None:
-        """Take in the first of a slot's tasks."""
-        task, worker = slot.tasks.popleft(), slot.worker
+                self._returned(slot.tasks.popleft(), answer)
+                worker.finished += 1
         if slot.tasks:
             self._running[slot.index] = slot.tasks[0]
             slot.deadline = time.monotonic() + GRAIN + self.task_timeout
-        else:
+        elif slot.worker is not None:
             self._release(slot)
+
+    def _returned(self, task: Task, answer: Result | Failure) -> None:
+        """Take in what became of a task."""
         self._kills.pop(task.id, None)
-        if worker is not None:
-            worker.finished += 1
         if isinstance(answer, Failure):
             self._queue.drop(task.id)
             self._finished.append(as_error(name(task), answer))

@@ -13,8 +13,6 @@ from typing import Any
 from erlbench.errors import CellError
 from erlbench.files import check_regular, is_same_file
 
-PLAIN = frozenset({str, int, bool, float})  # csv writes these as `str` does, floats thus without loss
-
 
 class CsvFile:
     """An append-only CSV file that can go back to a saved length.
@@ -30,7 +28,7 @@ class CsvFile:
         self._comment = comment
         check_regular(path)
         self._file = open(path, "ab", buffering=0)
-        self._rows: list[Mapping[str, Any] | tuple[Any, ...]] = []  # not yet in the file
+        self._lines: list[str] = []  # not yet in the file
         self._length = 0
         self._crc = 0
 
@@ -41,31 +39,29 @@ class CsvFile:
         if self._comment:
             self._append(f"#{self._comment}\n".encode())
         if self.columns:
-            self._append(_lines([self.columns]))
+            self._append(line(self.columns).encode())
 
     def begin(self) -> None:
         """Begin a file that is empty, and leave any other as it is."""
         if not self.path.stat().st_size:
             self.start()
 
-    def write(self, row: Mapping[str, Any] | tuple[Any, ...]) -> None:
-        """Add one row, which must not change any more: its values in the order of the columns, or by their names.
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Add one row: the values of its columns by name. Other names are left out; missing ones are empty."""
+        if self.columns is None:
+            self.columns = list(row)
+            self._lines.append(line(self.columns))
+        self._lines.append(line([_text(row.get(column)) for column in self.columns]))
 
-        Names that are no columns are left out; missing ones are empty.
-        """
-        self._rows.append(row)
+    def write_line(self, line: str) -> None:
+        """Add one row as the text that `write` would make of it, for files that get one for every task."""
+        self._lines.append(line)
 
     def flush(self) -> None:
         """Append the rows added so far to the file; they are lost if that fails."""
-        if not self._rows:
-            return
-        rows, self._rows = self._rows, []
-        header = []
-        if self.columns is None:
-            assert isinstance(rows[0], Mapping)
-            self.columns = list(rows[0])
-            header = [self.columns]
-        self._append(_lines(header + [self._cells(row) for row in rows]))
+        if self._lines:
+            lines, self._lines = self._lines, []
+            self._append("".join(lines).encode())
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs; all rows are in the file."""
@@ -99,14 +95,9 @@ class CsvFile:
             self._file.close()
 
     def _cut(self, length: int) -> None:
-        self._rows.clear()
+        self._lines.clear()
         self._file.truncate(length)
         self._length = length
-
-    def _cells(self, row: Mapping[str, Any] | tuple[Any, ...]) -> list[Any]:
-        assert self.columns is not None
-        values = row if isinstance(row, tuple) else map(row.get, self.columns)
-        return [value if type(value) in PLAIN else _text(value) for value in values]
 
     def _append(self, data: bytes) -> None:
         left = memoryview(data)
@@ -126,7 +117,8 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _lines(rows: Sequence[Sequence[Any]]) -> bytes:
+def line(cells: Sequence[str]) -> str:
+    """The line of a row with these cells, which are quoted where they have to be."""
     buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()

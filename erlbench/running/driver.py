@@ -91,6 +91,8 @@ class Driver:
         self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
         self._sweep_at = SWEEP_FROM
         self._aside = aside
+        self._pools = [pool] if aside is None else [pool, aside]
+        self._synchronous = algorithm.is_synchronous(algorithm.settings)
         self._evaluating: int | None = None  # the task that `aside` has
         self._saved = self._flushed = time.monotonic()
         self.phase = BEGINS
@@ -192,10 +194,6 @@ class Driver:
             self._flush()
         self._watch(self)
 
-    @property
-    def _pools(self) -> list[Pool]:
-        return [self.pool] if self._aside is None else [self.pool, self._aside]
-
     def _next_result(self) -> Result | None:
         """Of the training as soon as there is one; of the evaluation aside when it is looked at."""
         if self._aside is not None and self._evaluating is not None:
@@ -212,10 +210,11 @@ class Driver:
         self._flushed = time.monotonic()
 
     def _take_events(self) -> None:
-        for event in (event for pool in self._pools for event in pool.events()):
-            self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
-            if event.event in NODES:
-                self.warnings.append(f"{event.event}: {event.message}")
+        for pool in self._pools:
+            for event in pool.events():
+                self.recorder.event(event.event, event.message, self.clock.since_start(event.time))
+                if event.event in NODES:
+                    self.warnings.append(f"{event.event}: {event.message}")
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
 
@@ -250,7 +249,7 @@ class Driver:
         for dependent in self._dependents.get(result.task, ()):
             if asked := self._asked.get(dependent):
                 self._asked[dependent] = replace(asked, ready=max(asked.ready, result.end))
-        if not self.algorithm.is_synchronous(self.algorithm.settings):
+        if not self._synchronous:
             self._deliver(result)
             return
         self._arrived[result.task] = result

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.errors import CellError
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.clock import Clock
-from erlbench.running.csv_file import CsvFile
+from erlbench.running.csv_file import CsvFile, line
 from erlbench.running.results import checksum
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
@@ -119,39 +120,28 @@ class Recorder:
         now: Counters | None = None,
     ) -> None:
         """A finished task, to tasks.csv; `asked` and `now`, what has been counted before it is told, of training."""
-        values, played = result.values, timesteps_of(result.values)
-        staleness = critic_lag = None
+        values, played, asynchrony = result.values, timesteps_of(result.values), ",,"
         if asked and now:
             staleness = now.generation - asked.generation
             critic_lag = now.critic_updates - asked.critic_updates
             self.asynchrony.worked(result.end - result.start, result.second_core)
             if played:
                 self.asynchrony.played(staleness, critic_lag, result.start - asked.ready)
-        self.tasks.write(
-            (  # TASK_COLUMNS
-                result.task,
-                kind,
-                result.process,
-                individual,
-                clock.since_start(result.start),
-                clock.since_start(result.end),
-                played,
-                values.get("critic_updates", 0),
-                values.get("actor_updates", 0),
-                result.second_core,
-                clock.since_start(asked.ready) if asked else None,
-                staleness,
-                critic_lag,
-            )
+            asynchrony = f"{clock.since_start(asked.ready)},{staleness},{critic_lag}"
+        self.tasks.write_line(  # TASK_COLUMNS
+            f"{result.task},{_cell(kind)},{result.process},{individual},"
+            f"{clock.since_start(result.start)},{clock.since_start(result.end)},"
+            f"{played},{values.get('critic_updates', 0)},{values.get('actor_updates', 0)},"
+            f"{result.second_core},{asynchrony}\n"
         )
 
     def played(self, task: Task, result: Result, timesteps: int, clock: Clock) -> None:
         """The episodes of a task, to episodes.csv; `timesteps` so far, theirs included."""
         if task.counts == Counts.NOTHING:
             return
-        common = (clock.train, task.kind, task.individual, task.id, timesteps)  # EPISODE_COLUMNS
+        common = f"{clock.train},{_cell(task.kind)},{task.individual},{task.id},{timesteps}\n"
         for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
-            self.episodes.write((episode_return, length, *common))
+            self.episodes.write_line(f"{episode_return},{length},{common}")  # EPISODE_COLUMNS
 
     def generation(self, counters: Counters, metrics: Mapping[str, float], clock: Clock) -> None:
         """An update of the search distribution, to train.csv."""
@@ -194,3 +184,9 @@ class Recorder:
         for file in (*self.files.values(), self.events):
             with suppress(OSError):
                 file.close()
+
+
+@lru_cache
+def _cell(text: str) -> str:
+    """A text as it stands in a row; there are few different ones."""
+    return line([text]).rstrip("\n")
