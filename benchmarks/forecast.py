@@ -1,7 +1,8 @@
 """The forecast beside what was measured: its error, cell by cell, for the package and for docs/time.md.
 
-python -m benchmarks.forecast sleeping     # more processes than cores; about three minutes
-python -m benchmarks.forecast computing    # on a quiet machine; about 15 minutes
+python -m benchmarks.forecast sleeping                # more processes than cores; about six minutes
+python -m benchmarks.forecast computing               # on a quiet machine; about 40 minutes
+python -m benchmarks.forecast computing --algo cem    # or one after the other; about five minutes
 
 Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in
 docs/time.md. With --dry-run nothing is written.
@@ -19,7 +20,7 @@ import re  # noqa: E402
 import tempfile  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
-from dataclasses import astuple, fields, replace  # noqa: E402
+from dataclasses import astuple, dataclass, fields, replace  # noqa: E402
 from math import isnan, nan  # noqa: E402
 from pathlib import Path  # noqa: E402
 from statistics import mean, median  # noqa: E402
@@ -45,17 +46,27 @@ ERRORS, PAGE = Path("erlbench/experiment") / FILE, Path("docs/time.md")
 SECONDS = 5e-3  # a step of the sleeping environment
 SLEEPING = {"mean_length": 100, "seconds_per_step": SECONDS, "lengths": "uniform", "observation_size": 4,
             "action_size": 2}  # fmt: skip
-EPISODES = 12  # a process
+EPISODES = 60  # a process: what is in flight at the end, and not counted, weighs little
 NEVER = 10**9
 # AES-RL without its critic: what is left is asleep, and as asynchronous as it is.
 ASYNCHRONOUS = {"start_timesteps": NEVER, "warmup": "own-policies", "tell_in_warmup": True, "mean_episodes": 1,
                 "hidden": (8,)}  # fmt: skip
 TRIPS = 200  # empty tasks
-ATTEMPTS, DISTURBED = 3, 1.0  # percent of the machine that its host may take (`Stolen`)
-CALIBRATION = 20.0  # seconds of each short run
 SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
-EVOLUTION: tuple[int, Mapping[str, Any]] = (100_000, {})  # steps, settings
-GRADIENTS: tuple[int, Mapping[str, Any]] = (4_000, {"start_timesteps": 1000})
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How cells of an algorithm are measured."""
+
+    steps: int
+    settings: Mapping[str, Any]
+    calibration: float  # seconds of each of its short runs
+    turns: int
+
+
+EVOLUTION = Kind(100_000, {}, 4.0, 7)
+GRADIENTS = Kind(4_000, {"start_timesteps": 1000}, 20.0, 3)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
@@ -76,18 +87,16 @@ def measure(cell: Cell, processes: int) -> float:
     return float(status["train_time_s"] / 60 / status["timesteps"] * 1e6)
 
 
-def compare(kind: str, cell: Cell, processes: int, costs: Costs, measured: Sequence[float]) -> Validated:
-    """The mean of the measured times beside the forecast, which knows the episodes' lengths of the run in the cell."""
+def compare(kind: str, cell: Cell, processes: int, costs: Costs, measured: float) -> Validated:
+    """The measured time beside the forecast, which knows the episodes' lengths of the run in the cell."""
     with open(cell.directory / "episodes.csv", newline="") as file:
         lengths = [int(row["l"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
     expected = forecast(cell, costs.on(processes), processes, lengths).minutes
-    own = forecast(cell, from_tasks(cell.directory), processes, lengths).minutes * mean(measured) / measured[0]
-    described, usual = machine.describe(), mean(measured)
-    apart = 100 * (max(measured) - min(measured)) / usual if len(measured) > 1 else nan
+    own = forecast(cell, from_tasks(cell.directory), processes, lengths).minutes
+    described = machine.describe()
     return Validated(
-        kind, cell.algo, processes, round(usual, 4), round(expected, 4),
-        f"{described['cpu']}, {described['cores']} cores", round(apart, 1), round(own, 4),
-    )  # fmt: skip
+        kind, cell.algo, processes, measured, expected, f"{described['cpu']}, {described['cores']} cores", own=own
+    )
 
 
 def dispatch_seconds() -> float:
@@ -112,44 +121,46 @@ def sleeping(folder: Path) -> Iterator[Validated]:
             steps = EPISODES * SLEEPING["mean_length"] * processes  # type: ignore[operator]
             out = folder / f"{algo}-{processes}"
             cell = with_workers(cell_of(algo, "erlbench/Latency-v0", out, steps, settings, SLEEPING), processes)
-            stolen, measured = Stolen(), [measure(cell, processes)]
+            stolen, measured = Stolen(), measure(cell, processes)
             costs = Costs(SECONDS, 0.0, 0.0, dispatch_seconds(), "sleeping")
-            yield replace(compare("sleeping", cell, processes, costs, measured), stolen=round(100 * stolen.share(), 1))
+            row = replace(compare("sleeping", cell, processes, costs, measured), stolen=100 * stolen.share())
+            yield replace(middle([row]), lowest=nan, highest=nan, apart=nan)
 
 
-def computing(folder: Path) -> Iterator[Validated]:
-    """HalfCheetah on one process to all cores; of some attempts the one from which the host took least."""
-    for algo in COMPUTING:
-        found: list[Validated] = []
-        for attempt in range(ATTEMPTS):
-            rows = in_turns(folder / str(attempt), algo)
-            if not found or rows[0].stolen < found[0].stolen:
-                found = rows
-            if found[0].stolen < DISTURBED:
-                break
-        yield from found
+def computing(folder: Path, algorithms: Sequence[str]) -> Iterator[Validated]:
+    """HalfCheetah on one process to all cores, in several turns."""
+    for algo in algorithms:
+        turns = [turn(folder / f"{algo}-{n}", algo, backwards=n % 2 == 1) for n in range(COMPUTING[algo].turns)]
+        yield from map(middle, zip(*turns, strict=True))
 
 
-def in_turns(folder: Path, algo: str) -> list[Validated]:
-    """Calibration, runs, the same runs backwards, calibration: what the machine's speed does weighs equally on both."""
-    counts, stolen, (steps, settings) = sorted({1, 2, cores()}), Stolen(), COMPUTING[algo]
-    cell = cell_of(algo, "HalfCheetah-v5", folder / algo, steps, settings, SHORT)
-    cells = {count: with_workers(replace(cell, out=folder / f"{algo}-{count}"), count) for count in counts}
-    costs, measured = [calibrate(cell, CALIBRATION)], [measure(cells[count], count) for count in counts]
-    again = [measure(replace(cells[count], out=folder / f"{algo}-{count}-again"), count) for count in counts[::-1]]
-    costs.append(calibrate(cell, CALIBRATION))
-    click.echo("\n".join(map(str, costs)), err=True)
+def turn(folder: Path, algo: str, backwards: bool) -> list[Validated]:
+    """A calibration and at once the runs that it forecasts, so that both meet the same machine; or the other way."""
+    stolen, how = Stolen(), COMPUTING[algo]
+    cell = cell_of(algo, "HalfCheetah-v5", folder, how.steps, how.settings, SHORT)
+    cells = {count: with_workers(replace(cell, out=folder / str(count)), count) for count in sorted({1, 2, cores()})}
+    costs = None if backwards else calibrate(cell, how.calibration)
+    measured = {count: measure(cells[count], count) for count in sorted(cells, reverse=backwards)}
+    costs = costs or calibrate(cell, how.calibration)
     share = round(100 * stolen.share(), 1)
-    return [
-        replace(compare("computing", cells[count], count, between(costs), both), stolen=share)
-        for count, *both in zip(counts, measured, again[::-1], strict=True)
-    ]
+    rows = [replace(compare("computing", cells[n], n, costs, measured[n]), stolen=share) for n in cells]
+    click.echo(f"  {costs}\n  {share} % stolen; errors " + ", ".join(f"{row.error:+.1f} %" for row in rows), err=True)
+    return rows
 
 
-def between(costs: Sequence[Costs]) -> Costs:
-    """The means of all costs."""
-    numbers = {item.name for item in fields(Costs)} - {"source", "cores"}
-    return replace(costs[0], **{name: mean(getattr(one, name) for one in costs) for name in numbers})
+def middle(turns: Sequence[Validated]) -> Validated:
+    """Of one cell in several turns: medians of the time and of the errors, and by how much the turns differ."""
+    usual, errors = median(row.measured for row in turns), [row.error for row in turns]
+    return replace(
+        turns[0],
+        measured=round(usual, 4),
+        forecast=round(usual * (1 + median(errors) / 100), 4),
+        own=round(usual * (1 + median(row.schedule_error for row in turns) / 100), 4),
+        lowest=round(min(errors), 1),
+        highest=round(max(errors), 1),
+        apart=round(100 * (max(row.measured for row in turns) - min(row.measured for row in turns)) / usual, 1),
+        stolen=round(mean(row.stolen for row in turns), 1),
+    )
 
 
 def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> None:
@@ -165,16 +176,21 @@ def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> N
 def table(rows: Sequence[Validated]) -> str:
     """The rows in Markdown, with the machines that they were measured on."""
     lines = [
-        "| | environment | processes | measured | apart | forecast | error | of the schedule | stolen |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| | environment | processes | measured | apart | forecast | error | of turns | of the schedule | stolen |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
         f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} | {_percent(row.apart)} "
-        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_percent(row.schedule_error, '+')} | {_percent(row.stolen)} |"
+        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_turns(row)} | {_percent(row.schedule_error, '+')} "
+        f"| {_percent(row.stolen)} |"
         for row in rows
     ]
     machines = "; ".join(dict.fromkeys(row.machine for row in rows))
     return "\n".join([*lines, "", f"Minutes per million training steps, measured on {machines}.", ""])
+
+
+def _turns(row: Validated) -> str:
+    return "" if isnan(row.lowest) else f"{row.lowest:+.1f} to {row.highest:+.1f} %"
 
 
 def _percent(value: float, sign: str = "") -> str:
@@ -183,11 +199,13 @@ def _percent(value: float, sign: str = "") -> str:
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
+@click.option("--algo", "algorithms", multiple=True, type=click.Choice(list(COMPUTING)), help="Only these; computing.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
-def main(kind: str, dry_run: bool) -> None:
+def main(kind: str, algorithms: Sequence[str], dry_run: bool) -> None:
     """Measure, forecast, and write down the errors."""
     with tempfile.TemporaryDirectory() as name:
-        for row in (sleeping if kind == "sleeping" else computing)(Path(name)):
+        folder = Path(name)
+        for row in sleeping(folder) if kind == "sleeping" else computing(folder, algorithms or list(COMPUTING)):
             click.echo(
                 f"{row.algorithm} on {row.processes}: {row.measured:,.2f}, {row.forecast:,.2f}, {row.error:+.1f} %"
             )

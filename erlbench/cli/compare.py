@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from erlbench.cli.notices import notices
+
 
 @click.command()
 @click.argument("folders", nargs=-1, metavar="A B [C]...", type=click.Path(path_type=Path))
@@ -28,10 +30,8 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions
 
-    def warn(message: str) -> None:
-        click.echo(f"erlbench: {message}", err=True)
-
-    page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric))
+    with notices() as warn:
+        page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric))
     shown = ("Algorithm", "Compared with", table.header[4], "Mean", "Change", "p")
     places = [table.header.index(name) for name in shown]
     rows = [list(shown), *([cells[i].text for i in places] for cells in table.cells)]

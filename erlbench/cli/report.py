@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from erlbench.cli.notices import notices
 from erlbench.errors import UsageError
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.studies import Study, find_profile
@@ -151,10 +152,9 @@ def command(
             find_profile(one, profile)
     from erlbench.reporting import build_report
 
-    def warn(message: str) -> None:
-        click.echo(f"erlbench: {message}", err=True)
-
-    click.echo(build_report(folders, out, chosen, profile, warn, options, reference, named=bool(study)))
+    with notices() as warn:
+        index = build_report(folders, out, chosen, profile, warn, options, reference, named=bool(study))
+    click.echo(index)
 
 
 def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:

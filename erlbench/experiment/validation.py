@@ -22,7 +22,9 @@ class Validated:
     measured: float
     forecast: float
     machine: str
-    apart: float = math.nan  # percent: two measurements of the cell
+    apart: float = math.nan  # percent: the shortest and the longest measurement of the cell
+    lowest: float = math.nan  # of the errors of single turns: a forecast and a measurement at the same time
+    highest: float = math.nan
     own: float = math.nan  # forecast from what the tasks of that run took, so by its schedule alone
     stolen: float = math.nan  # percent of the machine's time that its host took meanwhile
 
@@ -43,7 +45,7 @@ def validated() -> list[Validated]:
         return [
             Validated(
                 row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]), float(row["forecast"]),
-                row["machine"], float(row["apart"]), float(row["own"]), float(row["stolen"]),
+                row["machine"], *(float(row[name]) for name in ("apart", "lowest", "highest", "own", "stolen")),
             )
             for row in csv.DictReader(file)
         ]  # fmt: skip

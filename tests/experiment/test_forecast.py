@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.forecast import middle
 from benchmarks.forecast_figure import PUBLISHED, humanoid, uniform_lengths
 from erlbench.cli import cli
 from erlbench.errors import UsageError
@@ -60,6 +61,21 @@ def test_errors_are_printed_for_each_algorithm_and_kind():
         ("cem", "sleeping", "-1.0 % on 5, +10.0 % on 9"), ("cem", "computing", "not measured"),
         ("td3", "sleeping", "not measured"), ("td3", "computing", "not measured"),
     ]  # fmt: skip
+
+
+def test_one_disturbed_turn_of_three_does_not_decide_about_the_error():
+    """Times 10, 10 and 20, forecasts 10.2, 9.9 and 10: errors of 2, -1 and -50 %, schedules all right."""
+    turns = [
+        Validated("computing", "cem", 1, time, expected, "here", own=time, stolen=share)
+        for time, expected, share in ((10.0, 10.2, 0.0), (10.0, 9.9, 0.3), (20.0, 10.0, 60.0))
+    ]
+    row = middle(turns)
+    assert row.measured == 10.0
+    assert row.error == pytest.approx(-1.0)
+    assert (row.lowest, row.highest) == (-50.0, 2.0)
+    assert row.schedule_error == 0.0
+    assert row.apart == 100.0
+    assert row.stolen == pytest.approx(20.1)
 
 
 def test_the_packaged_errors_are_those_of_the_documentation():

@@ -14,6 +14,7 @@ from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
+from erlbench.reporting.folding import folded
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import REFERENCE, SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
@@ -50,7 +51,7 @@ def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequenc
     blocks += [_summary(runs), *(overview_table(one) for one in own if one.kind == "all")]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
-        ("Warnings", _list(warnings)),
+        ("Warnings", _list(folded(warnings))),
         ("Runs that are not finished", _list(_unfinished(runs))),
         ("Machines and versions", _list(_machines(runs))),
         ("How to reproduce", _commands(runs)),
