@@ -28,6 +28,7 @@ from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
+from benchmarks.awake import awake  # noqa: E402
 from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 from erlbench.experiment.calibration import calibrate, from_tasks  # noqa: E402
@@ -65,8 +66,8 @@ class Kind:
     turns: int
 
 
-EVOLUTION = Kind(100_000, {}, 4.0, 7)
-GRADIENTS = Kind(4_000, {"start_timesteps": 1000}, 20.0, 3)
+EVOLUTION = Kind(30_000, {}, 1.5, 15)
+GRADIENTS = Kind(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 7)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
@@ -203,7 +204,7 @@ def _percent(value: float, sign: str = "") -> str:
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 def main(kind: str, algorithms: Sequence[str], dry_run: bool) -> None:
     """Measure, forecast, and write down the errors."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, awake():
         folder = Path(name)
         for row in sleeping(folder) if kind == "sleeping" else computing(folder, algorithms or list(COMPUTING)):
             click.echo(

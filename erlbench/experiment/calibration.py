@@ -123,8 +123,10 @@ def _run_all(cell: Cell, seconds: float, count: int, device: str, found: Measure
     with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder, ThreadPoolExecutor(count) as threads:
         cells = [dataclasses.replace(cell, seed=seed, out=Path(folder)) for seed in range(count)]
         ready = threading.Barrier(count)
-        for _ in threads.map(lambda one: _run_for(one, seconds, device, ready), cells):
-            pass
+        runs = [threads.submit(_run_for, one, seconds, device, ready) for one in cells]
+        errors = [error for run in runs if (error := run.exception()) is not None]
+        for error in sorted(errors, key=lambda one: isinstance(one, threading.BrokenBarrierError)):
+            raise error  # the cause, not that others waited for it
         for one in cells:
             found.add(one.directory)
 

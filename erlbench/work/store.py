@@ -47,8 +47,9 @@ class Store:
         """A new store, held by this process; stores that nobody holds any more are removed first."""
         remove_abandoned()
         store = cls(tempfile.mkdtemp(prefix=PREFIX, dir=shared_memory_folder()))
-        store._lock = os.open(store.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        store._lock = os.open(store.folder / "unlocked", os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(store._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.rename(store.folder / "unlocked", store.folder / "lock")  # nobody ever finds a lock that is not held
         return store
 
     def put(self, name: str, array: npt.ArrayLike) -> ArrayRef:

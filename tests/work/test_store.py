@@ -1,5 +1,6 @@
 """The shared-memory store: round trips, perturbations, and the removal of abandoned stores."""
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,23 @@ def test_a_held_store_stays_and_an_abandoned_one_is_removed(store):
     remove_abandoned()
     assert not abandoned.exists()
     assert store.folder.exists()
+
+
+def test_a_store_that_is_being_made_is_not_taken_for_an_abandoned_one(monkeypatch):
+    """Another driver begins at the same moment: it looks for abandoned stores before each lock is taken."""
+    lock, busy = fcntl.flock, []
+
+    def looking(descriptor, operation):
+        if not busy:
+            busy.append(True)
+            remove_abandoned()
+            busy.clear()
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", looking)
+    made = Store.create()
+    assert made.get(made.put("a", np.ones(3))).sum() == 3
+    made.close()
 
 
 def test_the_blocks_of_a_vector_are_its_bits(store):
