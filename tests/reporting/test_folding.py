@@ -13,7 +13,11 @@ def test_warnings_that_differ_in_their_paths_only_are_one_line():
         "results/b/seed-001: has the budget of results/c/seed-001; left out here",
         "results/a/seed-002: no tasks.csv, so the report has no timeline",
     ]
-    assert folded(messages) == [messages[0] + " (and 2 more like this)", messages[1], messages[3] + " (and 1 more like this)"]
+    assert folded(messages) == [
+        messages[0] + " (and 2 more like this)",
+        messages[1],
+        messages[3] + " (and 1 more like this)",
+    ]
 
 
 def test_each_folder_that_is_left_out_is_named():
