@@ -25,7 +25,7 @@ from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.tasks import ArrayRef, Result, Task
 
-V1, V2 = "SAC v1", "SAC v2"
+V2 = "SAC v2"
 BOTH = "SAC v1 and v2"
 FIRST_CODE = "SAC v1, authors' code for HalfCheetah and Ant; 1,000 elsewhere"
 

@@ -95,12 +95,9 @@ class RayPool:
     def next_result(self, timeout: float | None = None) -> Result | None:
         end = inf if timeout is None else time.monotonic() + timeout
         while not self._finished and len(self._queue):
-            left = end - time.monotonic()
-            if left <= 0 and timeout:
-                return None
             self.look()
-            self._wait(max(0.0, min(left, LOOK)))
-            if timeout is not None and time.monotonic() >= end:
+            self._wait(max(0.0, min(end - time.monotonic(), LOOK)))
+            if time.monotonic() >= end:
                 break
         if not self._finished:
             return None
@@ -277,8 +274,7 @@ class RayPool:
         self._looked = now
         for member in connection.members():
             if member.node_id not in self._nodes and member.node_id not in self._starting | self._refused:
-                slots = min(member.cores, self._options.processes or member.cores)
-                agent = connection.start_agent(self._agent, member, slots, self._options)
+                agent = connection.start_agent(self._agent, member, self._slots_of(member), self._options)
                 self._starting[member.node_id] = member, agent, agent.facts.remote(), now + START
         for node_id, (member, agent, _, deadline) in list(self._starting.items()):
             if now > deadline:
@@ -297,11 +293,14 @@ class RayPool:
             self._refuse(node_id, member.host, objection, agent)
             return
         del self._starting[node_id]
-        slots = min(member.cores, self._options.processes or member.cores)
+        slots = self._slots_of(member)
         node = self._nodes[node_id] = Node(f"{member.host} ({node_id[:6]})", agent, slots, self._slots)
         self._slots += slots
         node.reset(self._epoch)
         self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {slots} processes"))
+
+    def _slots_of(self, member: connection.Member) -> int:
+        return min(member.cores, self._options.processes or member.cores)
 
     def _refuse(self, node_id: str, host: str, why: str, agent: Any) -> None:
         import ray

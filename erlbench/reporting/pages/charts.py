@@ -59,7 +59,7 @@ class ChartData:
              "runs": [self._run(run) for run in run_set.runs], "curve": self._curve(averaged(run_set))}
             for index, run_set in enumerate(group.run_sets) if any(len(run.evaluations) for run in run_set.runs)
         ]  # fmt: skip
-        return Chart("curves", {"env": group.env, "cells": run_sets, "others": others,
+        return Chart("curves", {"env": group.env, "runSets": run_sets, "others": others,
                                 "published": [list(line) for line in lines]})  # fmt: skip
 
     def _array(self, values: Array) -> int:

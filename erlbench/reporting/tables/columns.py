@@ -13,7 +13,7 @@ from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.metrics import updates_per_step
 
 
-class CellRow(Protocol):
+class RunSetRow(Protocol):
     """A row of a table with one run set a row, or several rows a run set."""
 
     @property
@@ -22,7 +22,7 @@ class CellRow(Protocol):
     def run_set(self) -> RunSet: ...
 
 
-def identity(comparison: Comparison) -> list[Column[CellRow]]:
+def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
     """Environment, algorithm and the number of runs."""
     names = {(group.env, group.total_timesteps): comparison.group_name(group) for group in comparison.groups}
     return [
@@ -35,12 +35,12 @@ def identity(comparison: Comparison) -> list[Column[CellRow]]:
     ]  # fmt: skip
 
 
-def status() -> Column[CellRow]:
+def status() -> Column[RunSetRow]:
     """What the runs that do not count are at."""
     return Column("Status", lambda row: row.run_set.status, note="what the runs that do not count are at.")
 
 
-def updates() -> Column[CellRow]:
+def updates() -> Column[RunSetRow]:
     """Gradient updates per training step of critic and actor, without which no time and no score can be judged."""
     return Column(
         "Updates/step", lambda row: updates_per_step(row.run_set.done), _pair,

@@ -63,9 +63,9 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
                note="training minutes per million training steps, mean over runs."),
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
-    remarks = (f"{METRICS[metric].words}. Cells are the same when environment, budget and name are.",)
+    remarks = (f"{METRICS[metric].words}. Runs are compared where environment, budget and name are the same.",)
     names = " and ".join([", ".join(side.name for side in sides[:-1]), sides[-1].name])
-    return Table("differences", f"{names}, cell by cell", columns, _rows(sides, metric), remarks)
+    return Table("differences", f"{names}, side by side", columns, _rows(sides, metric), remarks)
 
 
 def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:

@@ -1,4 +1,4 @@
-"""The matrix of all cells: which algorithm was run in which environment, how far, and with which score."""
+"""The matrix of all run sets: which algorithm was run in which environment, how far, and with which score."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def overview_table(comparison: Comparison) -> Table[str]:
         )  # fmt: skip
     remarks = (
         "Mean score of the finished runs, and finished runs of all. Green: all runs are finished; amber: some are not; "
-        "red: one failed. A cell leads to its learning curves.",
+        "red: one failed. A score leads to its learning curves.",
     )
-    return Table("", "All cells", columns, sorted(names), remarks)
+    return Table("", "Algorithms and environments", columns, sorted(names), remarks)
 
 
 def _finished(group: Group) -> int:

@@ -175,7 +175,7 @@ def _finite(value: float) -> float:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    done = [run for group in comparison.groups for run_set in group.run_sets for run in run_set.done]
+    done = [run for run_set in comparison.run_sets for run in run_set.done]
     gaps = [np.diff(run.evaluations.timesteps) for run in done if len(run.evaluations) > 1]
     episodes = sorted({run.eval_episodes for run in done if run.eval_episodes}, key=lambda n: (len(n), n))
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""

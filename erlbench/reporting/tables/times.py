@@ -146,7 +146,7 @@ def _one(row: Time, what: str) -> str:
 
 
 def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
-    done = [run for group in comparison.groups for run_set in group.run_sets for run in run_set.done]
+    done = [run for run_set in comparison.run_sets for run in run_set.done]
     lengths = sorted({run.timesteps for run in done})
     if lengths and lengths[0] >= MILLION:
         yield "Measured over runs of at least 1,000,000 training steps."

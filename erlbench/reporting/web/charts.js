@@ -37,9 +37,9 @@ const unitOf = (name, largest) => {
     const [unit, scale] = UNITS.filter((one) => largest >= 2 * one[1]).pop() || UNITS[0];
     return [`${DATA.axes[name].label} (${unit})`, scale];
 };
-const meanOf = (cell) => {
-    if (cell.curve !== null) return DATA.curves[cell.curve].axes[state.x];
-    const run = cell.runs.map((i) => DATA.runs[i].axes[state.x]).find((points) => points);
+const meanOf = (runSet) => {
+    if (runSet.curve !== null) return DATA.curves[runSet.curve].axes[state.x];
+    const run = runSet.runs.map((i) => DATA.runs[i].axes[state.x]).find((points) => points);
     return run && { x: run[0], mean: run[1] };
 };
 const bandOf = (line) => {
@@ -48,21 +48,21 @@ const bandOf = (line) => {
     return line.interval || (state.band === "auto" ? line.range : null);
 };
 function curves(chart) {
-    const found = chart.cells.map((cell) => [cell, meanOf(cell)]).filter(([, line]) => line);
+    const found = chart.runSets.map((runSet) => [runSet, meanOf(runSet)]).filter(([, line]) => line);
     const largest = Math.max(
         0,
-        ...chart.cells
-            .flatMap((cell) => cell.runs.map((i) => DATA.runs[i].axes[state.x]))
+        ...chart.runSets
+            .flatMap((runSet) => runSet.runs.map((i) => DATA.runs[i].axes[state.x]))
             .filter((points) => points)
             .map(([x]) => x[x.length - 1]),
     );
     const [title, scale] = unitOf(state.x, largest);
     const scaled = (x) => x.map((value) => value / scale);
     const traces = [];
-    for (const [cell, line] of found) {
-        const tint = colour(cell.colour),
+    for (const [runSet, line] of found) {
+        const tint = colour(runSet.colour),
             band = bandOf(line),
-            group = cell.name;
+            group = runSet.name;
         if (band) {
             const edge = {
                 x: scaled(line.x),
@@ -77,8 +77,8 @@ function curves(chart) {
                 { ...edge, y: band[1], fill: "tonexty", fillcolor: faded(tint, 0.18) },
             );
         }
-        if (state.single || cell.curve === null) {
-            for (const index of cell.curve === null ? cell.runs.slice(1) : cell.runs) {
+        if (state.single || runSet.curve === null) {
+            for (const index of runSet.curve === null ? runSet.runs.slice(1) : runSet.runs) {
                 const run = DATA.runs[index],
                     points = run.axes[state.x];
                 if (points)
@@ -90,27 +90,27 @@ function curves(chart) {
                         opacity: 0.55,
                         showlegend: false,
                         legendgroup: group,
-                        name: `${cell.label}, seed ${run.seed}${run.status === "done" ? "" : ` (${run.status})`}`,
+                        name: `${runSet.label}, seed ${run.seed}${run.status === "done" ? "" : ` (${run.status})`}`,
                         hovertemplate: "%{y:,.4~g}",
                     });
             }
         }
-        const runs = cell.curve === null ? 1 : DATA.curves[cell.curve].runs;
+        const runs = runSet.curve === null ? 1 : DATA.curves[runSet.curve].runs;
         traces.push({
             x: scaled(line.x),
             y: line.mean,
             mode: line.x.length === 1 ? "markers" : "lines",
             legendgroup: group,
-            line: { width: 2.2, color: tint, dash: dash(cell.colour) },
+            line: { width: 2.2, color: tint, dash: dash(runSet.colour) },
             marker: { color: tint, size: 7 },
-            name: `${cell.label} (${runs} run${runs > 1 ? "s" : ""})`,
+            name: `${runSet.label} (${runs} run${runs > 1 ? "s" : ""})`,
             hovertemplate: "%{y:,.4~g}",
         });
     }
     for (const other of state.x === "timesteps" ? chart.others : []) {
         // other people's runs know only their steps
         const [x, mean, low, high] = other.line.map(list),
-            index = chart.cells.find((cell) => cell.name === other.name).colour;
+            index = chart.runSets.find((runSet) => runSet.name === other.name).colour;
         const edge = {
             x,
             mode: "lines",
@@ -143,7 +143,7 @@ function curves(chart) {
         line: {
             dash: "dot",
             width: 1.4,
-            color: colour(chart.cells.find((cell) => cell.name === name)?.colour ?? 0),
+            color: colour(chart.runSets.find((runSet) => runSet.name === name)?.colour ?? 0),
         },
     }));
     return [
@@ -179,14 +179,14 @@ function curveRows(chart) {
             "Band, high",
         ],
     ];
-    for (const cell of chart.cells) {
-        const line = meanOf(cell);
+    for (const runSet of chart.runSets) {
+        const line = meanOf(runSet);
         if (!line) continue;
         const band = bandOf(line),
             every = Math.max(1, Math.ceil(line.x.length / 10));
         for (let i = (line.x.length - 1) % every; i < line.x.length; i += every)
             rows.push([
-                cell.label,
+                runSet.label,
                 number(line.x[i]),
                 number(line.mean[i]),
                 band ? number(band[0][i]) : "–",

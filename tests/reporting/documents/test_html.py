@@ -90,9 +90,9 @@ def test_no_text_becomes_markup():
 
 def test_charts_have_a_place_and_data():
     document = Document(
-        [Figure("f", "A", "Caption.", chart=Chart("curves", {"cells": []})), Figure("g", "B", "Caption.")]
+        [Figure("f", "A", "Caption.", chart=Chart("curves", {"runSets": []})), Figure("g", "B", "Caption.")]
     )
-    assert html.charts(document, PLACE) == {"page-f": {"kind": "curves", "cells": []}}
+    assert html.charts(document, PLACE) == {"page-f": {"kind": "curves", "runSets": []}}
     tags = Tags(html.document(document, PLACE))
     assert [figure["id"] for figure in tags.of("figure")] == ["page-f", "page-g"]
     assert [image["src"] for image in tags.of("img")] == ["page/g.png"]
