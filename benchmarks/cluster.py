@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 
 from benchmarks.cells import ENVIRONMENT, drive, short_problem
-from benchmarks.driver import GENERATIONS, POPULATION, REPEATS, IdleCEM
-from benchmarks.harness import Claim, Stolen, cpu_seconds, median, take_turns
+from benchmarks.driver import GENERATIONS, POPULATION, RUNS, IdleCEM
+from benchmarks.harness import Claim, Stolen, median
 from benchmarks.tasks_and_workers import MEAN, TASKS_EACH, asleep, task, walker_lengths
 from benchmarks.timekeeping import Timekeeper
 from erlbench.algorithms import registry
@@ -107,21 +107,21 @@ def _driver(raylets: Raylets) -> Claim:
     """The driver's processor time per task through two nodes, as `benchmarks.driver` measures it for processes."""
     with raylets.pool(1) as pool:
 
-        def seconds(generations: int) -> float:
+        def run() -> list[float]:
             settings = resolve(CEMSettings, ENVIRONMENT, {}, {"population": POPULATION, "hidden": (400, 300)})
-            budget, where = POPULATION * generations, problem(ENVIRONMENT)
+            budget, where = POPULATION * GENERATIONS, problem(ENVIRONMENT)
             pool.reset()
             pool.store.clear()
             with tempfile.TemporaryDirectory() as folder:
                 replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
                 algorithm = IdleCEM(settings, Context(where, 0, budget, POPULATION, pool.store, replay))
-                found = cpu_seconds(lambda: drive(algorithm, pool, Path(folder)))
+                drive(algorithm, pool, Path(folder))
                 replay.close()
-            return found
+            return algorithm.generations.tolist()
 
-        turns = take_turns({"first": lambda: seconds(1), "all": lambda: seconds(GENERATIONS)}, REPEATS)
-    cost = median(turns["all"] - turns["first"]) / (POPULATION * (GENERATIONS - 1))
-    return Claim("driver time per ES task through two nodes", 1e6 * cost, 500.0, False, "µs", samples=turns)
+        seconds = np.array([value for _ in range(RUNS) for value in run()])
+    cost = 1e6 * median(seconds) / POPULATION
+    return Claim("driver time per ES task through two nodes", cost, 500.0, False, "µs", samples={"cem": seconds})
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from benchmarks.cells import drive
-from benchmarks.harness import Claim, cpu_seconds, median, take_turns
+from benchmarks.harness import Claim, cpu_seconds, median
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
@@ -29,14 +30,18 @@ from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Result, Task
 
-POPULATION, GENERATIONS = 500, 5
-REPEATS = 5
+POPULATION, GENERATIONS = 500, 6
+RUNS = 5
 TARGET = 50.0  # microseconds
 WIDTHS = {"population": POPULATION, "hidden": (400, 300)}
 
 
 class Idle(Algorithm):
-    """An algorithm whose episodes are no-ops."""
+    """An algorithm whose episodes are no-ops, and which notes the processor time at the end of each generation."""
+
+    def __init__(self, settings: Any, context: Context) -> None:
+        super().__init__(settings, context)
+        self.ends: list[float] = []  # seconds
 
     def rollouts(self, *arguments: Any, **more: Any) -> list[Task]:
         tasks = super().rollouts(*arguments, **more)
@@ -44,9 +49,18 @@ class Idle(Algorithm):
             task.function = "benchmarks.tasks:nothing"
         return tasks
 
+    def metrics(self) -> dict[str, float]:
+        self.ends.append(time.process_time())
+        return super().metrics()
+
+    @property
+    def generations(self) -> np.ndarray:
+        """The driver's processor time for each generation but the first, `(generations - 1,)` seconds."""
+        return np.diff(self.ends)
+
 
 class IdleCEM(Idle, CEM):
-    """CEM, which notes the processor time of its updates."""
+    """CEM, which notes the processor time of its updates, too."""
 
     def __init__(self, settings: CEMSettings, context: Context) -> None:
         super().__init__(settings, context)
@@ -63,23 +77,18 @@ class IdleOpenAIES(Idle, OpenAIES):
     """OpenAI-ES."""
 
 
-Run = TypeVar("Run", bound=Idle)
-
-
 def measure() -> Iterator[Claim]:
     """The numbers of a process of its own, since a driver never loads torch."""
     command = [sys.executable, "-m", "benchmarks.driver"]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds = {name: np.array(values) for name, values in json.loads(printed).items()}
-    whole, strategy = seconds["all"] - seconds["first"], seconds["openai all"] - seconds["openai first"]
     rows = {
-        "driver time per ES task, 400-300 policy": whole,
-        "the same without CEM's own update": whole - seconds["update"],
-        "driver time per task of OpenAI-ES, 400-300 policy": strategy,
+        "driver time per ES task, 400-300 policy": seconds["cem"],
+        "the same without CEM's own update": seconds["cem"] - seconds["update"],
+        "driver time per task of OpenAI-ES, 400-300 policy": seconds["openai-es"],
     }
     for claim, values in rows.items():
-        cost = 1e6 * median(values) / (POPULATION * (GENERATIONS - 1))
-        yield Claim(claim, cost, TARGET, at_least=False, unit="µs", samples=seconds)
+        yield Claim(claim, 1e6 * median(values) / POPULATION, TARGET, at_least=False, unit="µs", samples=seconds)
 
 
 def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[RolloutSettings, np.ndarray]:
@@ -89,49 +98,38 @@ def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[RolloutSettings, np.nd
     return RolloutSettings(task.env, spec), initial_parameters(spec.sizes, (0,))
 
 
-class Turns:
-    """Runs of the driver, one at a time."""
-
-    def __init__(self) -> None:
-        self._updates: list[float] = []
-
-    def cem(self, generations: int) -> float:
-        """The driver's processor time for a run, with its rows, rankings and updates of the distribution."""
-        algorithm, seconds = _run(IdleCEM, resolve(CEMSettings, "HalfCheetah-v5", {}, WIDTHS), generations)
-        self._updates = algorithm.updates
-        return seconds
-
-    def update(self) -> float:
-        """Of the last run of CEM, all updates but the first."""
-        return sum(self._updates[1:])
-
-    def openai_es(self, generations: int) -> float:
-        """The driver's processor time for a run; workers add up the noise."""
-        more = {**WIDTHS, "normalise_observations": False}
-        return _run(IdleOpenAIES, resolve(OpenAIESSettings, "HalfCheetah-v5", {}, more), generations)[1]
+def cem() -> IdleCEM:
+    """A run of CEM, with its rows, rankings and updates of the distribution."""
+    algorithm = _run(IdleCEM, resolve(CEMSettings, "HalfCheetah-v5", {}, WIDTHS))
+    assert isinstance(algorithm, IdleCEM)
+    return algorithm
 
 
-def _run(cls: type[Run], settings: Any, generations: int) -> tuple[Run, float]:
-    task, total = problem("HalfCheetah-v5"), POPULATION * generations  # each task counts one step
+def openai_es() -> Idle:
+    """A run of OpenAI-ES, whose workers add up the noise."""
+    more = {**WIDTHS, "normalise_observations": False}
+    return _run(IdleOpenAIES, resolve(OpenAIESSettings, "HalfCheetah-v5", {}, more))
+
+
+def _run(cls: type[Idle], settings: Any) -> Idle:
+    task, total = problem("HalfCheetah-v5"), POPULATION * GENERATIONS  # each task counts one step
     with tempfile.TemporaryDirectory() as folder, ProcessPool(1) as pool:
         replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
         algorithm = cls(settings, Context(task, 0, total, POPULATION, pool.store, replay))
-        seconds = cpu_seconds(lambda: drive(algorithm, pool, Path(folder)))
+        drive(algorithm, pool, Path(folder))
         replay.close()
-    return algorithm, seconds
+    return algorithm
 
 
 def main() -> None:
-    """Print the seconds of each turn."""
-    turns = Turns()
-    candidates = {
-        "first": lambda: turns.cem(1),
-        "all": lambda: turns.cem(GENERATIONS),
-        "update": turns.update,
-        "openai first": lambda: turns.openai_es(1),
-        "openai all": lambda: turns.openai_es(GENERATIONS),
-    }
-    print(json.dumps({name: values.tolist() for name, values in take_turns(candidates, REPEATS).items()}))
+    """Print the seconds of each generation; the runs take turns."""
+    seconds: dict[str, list[float]] = {"cem": [], "update": [], "openai-es": []}
+    for _ in range(RUNS):
+        run = cem()
+        seconds["cem"] += run.generations.tolist()
+        seconds["update"] += run.updates[1:]
+        seconds["openai-es"] += openai_es().generations.tolist()
+    print(json.dumps(seconds))
 
 
 if __name__ == "__main__":

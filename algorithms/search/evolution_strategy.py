@@ -122,6 +122,9 @@ def gradient(algorithm: Algorithm, results: Iterable[Result]) -> np.ndarray:
     total: np.ndarray | None = None
     for result in sorted(results, key=lambda result: result.task):
         block = algorithm.context.store.get(result.arrays["sum"])
-        total = block.copy() if total is None else total + block
+        if total is None:
+            total = block.copy()
+        else:
+            total += block
     assert total is not None
     return total

@@ -1,5 +1,7 @@
 """ERL's schedule: what a generation plays, what it learns from, and when the learner's actor joins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def generation(algorithm, workspace):
             name: outputs[value.task][value.name] if isinstance(value, Output) else value
             for name, value in task.inputs.items()
         }
-        result = workspace.run(type(task)(**{**vars(task), "inputs": inputs}))
+        result = workspace.run(replace(task, inputs=inputs))
         outputs[task.id] = result.arrays
         results.append(result)
         algorithm.tell(task, result)
