@@ -66,8 +66,8 @@ class Kind:
     turns: int
 
 
-EVOLUTION = Kind(30_000, {}, 1.5, 15)
-GRADIENTS = Kind(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 7)
+EVOLUTION = Kind(30_000, {}, 1.5, 16)
+GRADIENTS = Kind(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 4)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
@@ -150,18 +150,28 @@ def turn(folder: Path, algo: str, backwards: bool) -> list[Validated]:
 
 
 def middle(turns: Sequence[Validated]) -> Validated:
-    """Of one cell in several turns: medians of the time and of the errors, and by how much the turns differ."""
-    usual, errors = median(row.measured for row in turns), [row.error for row in turns]
+    """Of one cell in several turns: medians over pairs of turns, and by how much the pairs differ.
+
+    One turn of a pair begins with the calibration, the other ends with it. So a machine that becomes slower or faster
+    meanwhile does not count.
+    """
+    pairs = [_mean(turns[first : first + 2]) for first in range(0, len(turns), 2)]
+    usual, errors = median(row.measured for row in pairs), [row.error for row in pairs]
     return replace(
         turns[0],
         measured=round(usual, 4),
         forecast=round(usual * (1 + median(errors) / 100), 4),
-        own=round(usual * (1 + median(row.schedule_error for row in turns) / 100), 4),
+        own=round(usual * (1 + median(row.schedule_error for row in pairs) / 100), 4),
         lowest=round(min(errors), 1),
         highest=round(max(errors), 1),
-        apart=round(100 * (max(row.measured for row in turns) - min(row.measured for row in turns)) / usual, 1),
-        stolen=round(mean(row.stolen for row in turns), 1),
+        apart=round(100 * (max(row.measured for row in pairs) - min(row.measured for row in pairs)) / usual, 1),
+        stolen=round(mean(row.stolen for row in pairs), 1),
     )
+
+
+def _mean(turns: Sequence[Validated]) -> Validated:
+    means = {name: mean(getattr(row, name) for row in turns) for name in ("measured", "forecast", "own", "stolen")}
+    return replace(turns[0], **means)
 
 
 def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> None:
@@ -177,12 +187,12 @@ def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> N
 def table(rows: Sequence[Validated]) -> str:
     """The rows in Markdown, with the machines that they were measured on."""
     lines = [
-        "| | environment | processes | measured | apart | forecast | error | of turns | of the schedule | stolen |",
+        "| | environment | processes | measured | apart | forecast | error | of pairs | of the schedule | stolen |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
         f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} | {_percent(row.apart)} "
-        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_turns(row)} | {_percent(row.schedule_error, '+')} "
+        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_pairs(row)} | {_percent(row.schedule_error, '+')} "
         f"| {_percent(row.stolen)} |"
         for row in rows
     ]
@@ -190,7 +200,7 @@ def table(rows: Sequence[Validated]) -> str:
     return "\n".join([*lines, "", f"Minutes per million training steps, measured on {machines}.", ""])
 
 
-def _turns(row: Validated) -> str:
+def _pairs(row: Validated) -> str:
     return "" if isnan(row.lowest) else f"{row.lowest:+.1f} to {row.highest:+.1f} %"
 
 

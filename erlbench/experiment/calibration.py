@@ -24,6 +24,7 @@ from erlbench.experiment.costs import Costs
 from erlbench.experiment.renamed import read_run_rows
 from erlbench.files import reason
 from erlbench.running import progress
+from erlbench.running.clock import Clock
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import RunningCell
 from erlbench.running.runner import Runner
@@ -131,23 +132,33 @@ def _run_all(cell: Cell, seconds: float, count: int, device: str, found: Measure
             found.add(one.directory)
 
 
+class _TrainedFor(threading.Event):
+    """Set once a run has trained for so many seconds; to start workers and import libraries is no training."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.clock: Clock | None = None  # of the run, when there is one
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self.clock is not None and self.clock.train >= self.seconds)
+
+
 def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) -> None:
     """Run `cell` in one process until it ends or the time is over."""
-    stop, display = threading.Event(), progress.create(-1)
+    stop, display = _TrainedFor(seconds), progress.create(-1)
     runner = Runner(RunOptions(1, device=device, one_core=True, verbosity=-1), display, stop)
-    timer = threading.Timer(seconds, stop.set)
     directory = RunDirectory(cell.directory)
     directory.hold()
     run = None
     try:
         run = RunningCell(cell, directory, runner.pool(cell), runner)
+        stop.clock = run.driver.clock
         ready.wait()
-        timer.start()
         run.driver.run()
     except Interrupted:
         pass  # the time is over
     finally:
-        timer.cancel()
         if run is None:
             ready.abort()  # the others need not wait
         else:
@@ -193,7 +204,8 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, by least absolute deviations.
 
     A few tasks that were disturbed change little of it (iteratively reweighted least squares: Schlossmacher, 1973).
-    All other tasks together cost what they took: a median alone would be too low. What no task did costs 0.
+    All other tasks together cost what they took: a median alone would be too low. What no task did costs 0. `spread`
+    is the root mean square of their errors over that of their times.
     Raises `UsageError` without tasks.
     """
     if not len(tasks):
@@ -212,8 +224,11 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     values = np.zeros(4)
     values[used] = found / scale
     fitted = design @ values
-    usual = seconds <= DISTURBED * np.maximum(fitted, 1e-6)
+    usual, spread = seconds <= DISTURBED * np.maximum(fitted, 1e-6), 0.0
     if usual.any():
-        values *= seconds[usual].sum() / fitted[usual].sum()
+        factor = seconds[usual].sum() / fitted[usual].sum()
+        values *= factor
+        error = seconds[usual] - factor * fitted[usual]
+        spread = math.sqrt((error**2).sum() / (seconds[usual] ** 2).sum())
     step, critic, actor, overhead = map(float, values)
-    return Costs(step, critic, actor, overhead, source)
+    return Costs(step, critic, actor, overhead, source, spread=spread)

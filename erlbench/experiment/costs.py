@@ -25,6 +25,7 @@ class Costs:
     crowding: float = 1.0  # by which all of it takes longer while every core of that machine works
     cores: int = 1  # of that machine
     update: float = 0.0  # the driver's work between two generations, while no task runs
+    spread: float = 0.0  # relative standard deviation of a task's time; a forecast's, not simulated time's
 
     def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
         """How long a task takes."""
@@ -49,6 +50,7 @@ class Costs:
             factor * self.overhead,
             self.source,
             update=self.update,
+            spread=self.spread,
         )
 
 
@@ -65,12 +67,16 @@ def load_costs(path: Path) -> Costs:
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
     if table is file.data:
         file.known(table, [*known, "cell", "machine"], ())
-    absent: dict[str, Any] = {"source": "", "crowding": 1.0, "cores": 1, "update": 0.0}
+    absent: dict[str, Any] = {"source": "", "crowding": 1.0, "cores": 1, "update": 0.0, "spread": 0.0}
     values: dict[str, Any] = {}
     for name in known:
         value = table.get(name, absent.get(name, 0.0))
         if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
-            what = "a number of at least 0" if name in ("crowding", "cores") else "seconds, a number of at least 0"
+            what = (
+                "a number of at least 0"
+                if name in ("crowding", "cores", "spread")
+                else "seconds, a number of at least 0"
+            )
             file.fail(f"'{name}' must be {what}, not {value!r}", (name,))
         values[name] = str(value) if name == "source" else int(value) if name == "cores" else float(value)
     return Costs(**values)

@@ -7,6 +7,7 @@ what it does late is its own; only the durations of tasks, and the lengths of ep
 from __future__ import annotations
 
 import csv
+import math
 import tempfile
 import threading
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
+from erlbench.work.seeding import generator
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,14 @@ def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], crit
 
 
 class _Counting(SimulatedPool):
-    """Counts what individuals would have recorded when their result is delivered."""
+    """Counts what individuals would have recorded when their result is delivered.
+
+    Equal tasks take unequal times, so that who waits for the last of them waits longer: log-normal factors of mean 1.
+    """
 
     def __init__(self, inner: Any, processors: int, costs: Costs, replay: CountingReplay, shared: bool) -> None:
         super().__init__(inner, processors, costs, shared)
-        self._replay = replay
+        self._replay, self._spread = replay, math.log1p(costs.spread**2)  # a variance, of the logarithm
         self._recording: set[int] = set()
 
     def submit(self, tasks: Any) -> None:
@@ -94,6 +99,10 @@ class _Counting(SimulatedPool):
             self._recording.discard(result.task)
             self._replay.count(sum(result.values["lengths"]))
         return result
+
+    def _duration(self, task_id: int) -> float:
+        factor = math.exp(math.sqrt(self._spread) * generator(task_id).standard_normal() - self._spread / 2)
+        return super()._duration(task_id) * factor
 
 
 def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast:

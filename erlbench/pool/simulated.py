@@ -167,10 +167,11 @@ class SimulatedPool:
 
     def _finish(self, task_id: int) -> float:
         """When a task that runs and has physically finished ends, in virtual seconds."""
+        return self._running[task_id].time + self._duration(task_id)
+
+    def _duration(self, task_id: int) -> float:
         values = self._done[task_id].values
-        return self._running[task_id].time + self.costs.seconds(
-            timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
-        )
+        return self.costs.seconds(timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0))
 
 
 def lane(task: Task) -> str:

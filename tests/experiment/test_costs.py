@@ -6,8 +6,9 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.calibration import calibrate, fit, from_tasks, save_costs
+from erlbench.experiment.calibration import _TrainedFor, calibrate, fit, from_tasks, save_costs
 from erlbench.experiment.costs import Costs, built_in_costs, load_costs
+from erlbench.running.clock import Clock
 from tests.runs import make_cell, run
 
 TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", 1.6, 4, 0.02)
@@ -29,8 +30,19 @@ def test_the_fit_finds_the_costs_although_some_tasks_were_disturbed():
     assert found.timestep == pytest.approx(TRUE.timestep, rel=0.03)
     assert found.critic_update == pytest.approx(TRUE.critic_update, rel=0.03)
     assert found.actor_update == pytest.approx(TRUE.actor_update, rel=0.03)
+    assert 0.003 < found.spread < 0.03  # |N(0, 0.01)| and what the fit leaves; not the times three
     with pytest.raises(UsageError, match="no task"):
         fit([], "here")
+
+
+def test_to_start_workers_does_not_use_up_the_time_of_a_calibration():
+    moments = iter([0.0, 30.0, 31.0, 32.0])  # to make the run, to import; then it trains
+    stop = _TrainedFor(2.0)
+    stop.clock = Clock(lambda: next(moments))
+    stop.clock.start()
+    for over in (False, True):
+        stop.clock.tick()
+        assert stop.is_set() == over
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():
