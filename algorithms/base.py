@@ -86,6 +86,14 @@ class Algorithm(ABC):
         return True
 
     @classmethod
+    def gradient_workers(cls, settings: Any, workers: int) -> int:
+        """The most tasks with gradient steps at the same time: one for each individual in flight, and the critic's.
+
+        As many workers import their libraries before a run's clock starts, if there are so many.
+        """
+        return workers + 1
+
+    @classmethod
     def depends_on_budget(cls, settings: Any) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 

@@ -82,6 +82,10 @@ class CEMRL(Algorithm):
         return ""
 
     @classmethod
+    def gradient_workers(cls, settings: CEMRLSettings, workers: int) -> int:
+        return settings.n_grad + 1
+
+    @classmethod
     def policy_for(cls, settings: CEMRLSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 

@@ -34,14 +34,11 @@ STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.j
 
 
 def _gradient_workers(cell: Cell, processes: int) -> int:
-    """The gradient workers that a cell will need: one for each of its individuals, and one for the critic.
-
-    None where the run ends before its gradient steps begin.
-    """
+    """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
     warmup = getattr(cell.settings, "start_timesteps", 0) or 0
     if not registry.entry(cell.algo).critic_updates or warmup >= cell.total_timesteps:
         return 0
-    return min(max(1, processes), cell.workers + 1)
+    return min(max(1, processes), registry.find(cell.algo).gradient_workers(cell.settings, cell.workers))
 
 
 def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:

@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from erlbench.pool.processes import ProcessPool
 from tests.runs import make_cell, rows, run
 
 SECONDS = 0.016  # a step
 STEPS = 50  # an episode
+SMALL_POPULATION = {"population": 4, "elites": 2, "n_grad": 2}
 POPULATION, GENERATIONS = 4, 2
 ATTEMPTS = 4  # on a loaded machine a run may be late; none may ever be early
 SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS}}
@@ -81,6 +83,26 @@ def test_start_up_counts_for_no_cell(tmp_path):
         assert starts[0] >= 0
         assert max(start - end for start, end in zip(starts, ends, strict=False)) < 0.7
     assert not any(row["kind"] == "preparation" for row in _tasks(first))
+
+
+def test_all_workers_that_train_at_the_same_time_are_there_before_the_clock_starts(tmp_path, monkeypatch):
+    """CEM-RL trains several actors at once, each in a worker that imports PyTorch; TD3's tasks are a chain."""
+    asked = {}
+    prepare = ProcessPool.prepare
+
+    def noting(pool, task, workers):
+        if task.gradient:
+            asked[cell.algo] = workers
+        prepare(pool, task, workers)
+
+    monkeypatch.setattr(ProcessPool, "prepare", noting)
+    settings = {"start_timesteps": 60, "hidden": (8,), "batch_size": 8}
+    for cell in (
+        make_cell("cem-rl", tmp_path, steps=200, settings=settings | SMALL_POPULATION, workers=0),
+        make_cell("td3", tmp_path, steps=200, settings=settings, workers=0),
+    ):
+        assert run(cell, processes=4) == 0
+    assert asked == {"cem-rl": 3, "td3": 1}
 
 
 def _tasks(cell):
