@@ -43,14 +43,20 @@ def main(before: Path, after: Path, names: tuple[str, ...], minutes: float) -> N
             if begun + took[name] >= end:
                 continue
             for place in (0, 1) if turn % 2 == 0 else (1, 0):
-                record = run(checkouts[place], name)
+                try:
+                    record = run(checkouts[place], name)
+                except subprocess.CalledProcessError:  # its traceback is printed above
+                    click.echo(f"{checkouts[place]}: its benchmark '{name}' fails, so it is left out", err=True)
+                    del took[name]
+                    break
                 commits[place] = str(record["machine"]["commit"])[:12]
                 for claim in record["claims"]:
                     if (number := own(claim)) is not None:
                         found[claim["claim"]][place].append(number[0])
                         units[claim["claim"]] = number[1]
-            took[name] = time.monotonic() - begun
-            click.echo(f"turn {turn + 1}: {name}, {took[name]:.0f} s", err=True)
+            else:
+                took[name] = time.monotonic() - begun
+                click.echo(f"turn {turn + 1}: {name}, {took[name]:.0f} s", err=True)
         turn += 1
     for line in table(found, units, commits):
         click.echo(line)
