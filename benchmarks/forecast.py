@@ -57,7 +57,7 @@ SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
 
 
 @dataclass(frozen=True)
-class Kind:
+class Effort:
     """How cells of an algorithm are measured."""
 
     steps: int
@@ -66,8 +66,8 @@ class Kind:
     turns: int
 
 
-EVOLUTION = Kind(30_000, {}, 1.5, 16)
-GRADIENTS = Kind(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 4)
+EVOLUTION = Effort(30_000, {}, 1.5, 16)
+GRADIENTS = Effort(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 4)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
