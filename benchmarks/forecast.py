@@ -32,9 +32,9 @@ from benchmarks.awake import awake  # noqa: E402
 from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 from erlbench.experiment.calibration import calibrate, from_tasks  # noqa: E402
-from erlbench.experiment.cells import Cell, RunOptions  # noqa: E402
+from erlbench.experiment.cells import Cell, RunOptions, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
-from erlbench.experiment.forecast import forecast, with_workers  # noqa: E402
+from erlbench.experiment.forecast import forecast  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
 from erlbench.pool import local_pool  # noqa: E402

@@ -14,8 +14,8 @@ OTHER = ("source", "crowding", "cores")  # what is no duration
 @click.option("--env", metavar="ID", help="Environment.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
 @click.option("--from-run", type=click.Path(path_type=Path), help="Take the tasks of this run instead of a new one.")
-@click.option("--seconds", default=20.0, show_default=True, type=click.FloatRange(min=1),
-              help="Time of each of four short runs: two alone, two beside as many as there are cores.")  # fmt: skip
+@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(min=1),
+              help="Time of each of six short runs: four on one process, two on all cores.")  # fmt: skip
 @click.option("--out", default="costs.toml", show_default=True, type=click.Path(path_type=Path), help="File to write.")
 def command(
     algo: str | None, env: str | None, assignments: tuple[str, ...], from_run: Path | None, seconds: float, out: Path

@@ -36,8 +36,9 @@ def command(
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
     from erlbench.errors import UsageError
+    from erlbench.experiment.cells import with_workers
     from erlbench.experiment.costs import built_in_costs, load_costs
-    from erlbench.experiment.forecast import forecast, with_workers
+    from erlbench.experiment.forecast import forecast
     from erlbench.experiment.validation import errors_of
 
     counts = seed_list(processes if "," in processes else f"{processes},{processes}", "--processes")

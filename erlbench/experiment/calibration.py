@@ -7,7 +7,7 @@ import math
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
-from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.cells import Cell, RunOptions, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.renamed import read_run_rows
 from erlbench.files import reason
@@ -33,7 +33,7 @@ from erlbench.threads import cores
 # Tasks are short, so that there are some of each kind, and of two sizes, so that what a task costs by itself and what
 # each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
-SIZES = (5, 100)  # steps of an episode, and critic updates of a task, of cells with gradient steps
+SHORT, LONG = 5, 100  # steps of an episode, and critic updates of a task, of cells with gradient steps
 LONGER = 4  # times as many steps without
 ROUNDS = 30  # of the reweighted fit
 DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
@@ -70,18 +70,24 @@ class Measured:
 
 
 def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
-    """Costs of the tasks of `cell`: from runs in one process on one core, of about so many seconds each.
+    """Costs of the tasks of `cell`, from six runs of about so many seconds each; every update uses one core.
 
-    Two runs, alone, have tasks of two sizes. The same beside as many others as there are cores tells by how much they
-    slow each other down.
+    One process, alone, has short tasks and then long ones. Long ones on as many processes as there are cores tell by
+    how much these slow each other down; short ones would tell how busy the driver is, which has fewer messages in real
+    runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not count.
     """
-    alone, count = _measure(cell, seconds, 1, device), cores()
-    costs = alone.costs(f"erlbench calibrate, {cell.name} on {cell.env}")
-    crowding = 1.0
+    alone, crowded, count = Measured(), Measured(), cores()
+    runs = [(1, SHORT, alone), (1, LONG, alone)]
     if count > 1:
-        tasks = _measure(cell, seconds, count, device).tasks
+        runs.append((count, LONG, crowded))
+    for order in (runs, runs[::-1]):
+        for processes, size, found in order:
+            _run_for(_short(cell, size, processes), processes, seconds, device, found)
+        _check_gradient_steps(cell, seconds, alone)
+    costs, crowding = alone.costs(f"erlbench calibrate, {cell.name} on {cell.env}"), 1.0
+    if crowded.tasks:
         fitted = fit(alone.tasks, costs.source)
-        crowding = max(1.0, sum(task[0] for task in tasks) / sum(fitted.seconds(*counts) for _, *counts in tasks))
+        crowding = sum(task[0] for task in crowded.tasks) / sum(fitted.seconds(*counts) for _, *counts in crowded.tasks)
     return dataclasses.replace(costs, crowding=crowding, cores=count)
 
 
@@ -89,14 +95,14 @@ def _mean(seconds: Sequence[float]) -> float:
     return float(np.mean(seconds)) if seconds else 0.0
 
 
-def _short(cell: Cell, size: int) -> Cell:
-    """The cell with tasks of a size, and without evaluations on the way."""
+def _short(cell: Cell, size: int, processes: int) -> Cell:
+    """The cell with tasks of a size, as many individuals in flight as processes, and no evaluations on the way."""
     shorter = {"start_timesteps": WARMUP, "critic_block": size}
     known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
     steps = size if registry.entry(cell.algo).critic_updates else LONGER * size
     longest = problem(cell.env, cell.env_settings).env.max_episode_steps
     return dataclasses.replace(
-        cell,
+        with_workers(cell, processes),
         settings=dataclasses.replace(cell.settings, **known),
         env_settings={**cell.env_settings, "max_episode_steps": min(steps, longest)},
         evaluate="after",
@@ -105,11 +111,8 @@ def _short(cell: Cell, size: int) -> Cell:
     )
 
 
-def _measure(cell: Cell, seconds: float, count: int, device: str) -> Measured:
-    """So many seeds of `cell` at the same time, in a process each; first with short tasks, then with longer ones."""
-    found = Measured()
-    for size in SIZES:
-        _run_all(_short(cell, size), seconds, count, device, found)
+def _check_gradient_steps(cell: Cell, seconds: float, found: Measured) -> None:
+    """Without any, updates would be free; raises `UsageError`."""
     listed = registry.entry(cell.algo)
     for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
         if expected and not any(task[place] for task in found.tasks):
@@ -117,19 +120,6 @@ def _measure(cell: Cell, seconds: float, count: int, device: str) -> Measured:
                 f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
                 "actor; take more --seconds"
             )
-    return found
-
-
-def _run_all(cell: Cell, seconds: float, count: int, device: str, found: Measured) -> None:
-    with tempfile.TemporaryDirectory(prefix="erlbench-calibrate-") as folder, ThreadPoolExecutor(count) as threads:
-        cells = [dataclasses.replace(cell, seed=seed, out=Path(folder)) for seed in range(count)]
-        ready = threading.Barrier(count)
-        runs = [threads.submit(_run_for, one, seconds, device, ready) for one in cells]
-        errors = [error for run in runs if (error := run.exception()) is not None]
-        for error in sorted(errors, key=lambda one: isinstance(one, threading.BrokenBarrierError)):
-            raise error  # the cause, not that others waited for it
-        for one in cells:
-            found.add(one.directory)
 
 
 class _TrainedFor(threading.Event):
@@ -144,27 +134,22 @@ class _TrainedFor(threading.Event):
         return super().is_set() or (self.clock is not None and self.clock.train >= self.seconds)
 
 
-def _run_for(cell: Cell, seconds: float, device: str, ready: threading.Barrier) -> None:
-    """Run `cell` in one process until it ends or the time is over."""
-    stop, display = _TrainedFor(seconds), progress.create(-1)
-    runner = Runner(RunOptions(1, device=device, one_core=True, verbosity=-1), display, stop)
-    directory = RunDirectory(cell.directory)
-    directory.hold()
-    run = None
-    try:
-        run = RunningCell(cell, directory, runner.pool(cell), runner)
+def _run_for(cell: Cell, processes: int, seconds: float, device: str, found: Measured) -> None:
+    """Run `cell` on so many processes until it ends or the time is over, and add what was seen."""
+    options = RunOptions(processes, device=device, one_core=True, verbosity=-1)
+    with ExitStack() as ends:
+        folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="erlbench-calibrate-"))
+        cell = dataclasses.replace(cell, out=Path(folder))
+        stop = _TrainedFor(seconds)
+        runner = ends.enter_context(closing(Runner(options, progress.create(-1), stop)))
+        directory = RunDirectory(cell.directory)
+        directory.hold()
+        ends.callback(directory.release)
+        run = ends.enter_context(closing(RunningCell(cell, directory, runner.pool(cell), runner)))
         stop.clock = run.driver.clock
-        ready.wait()
-        run.driver.run()
-    except Interrupted:
-        pass  # the time is over
-    finally:
-        if run is None:
-            ready.abort()  # the others need not wait
-        else:
-            run.close()
-        runner.close()
-        directory.release()
+        with suppress(Interrupted):  # the time is over
+            run.driver.run()
+        found.add(cell.directory)
 
 
 def from_tasks(folder: Path) -> Costs:
@@ -201,34 +186,36 @@ def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mappi
 
 
 def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
-    """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, by least absolute deviations.
+    """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, such that the means are right.
 
-    A few tasks that were disturbed change little of it (iteratively reweighted least squares: Schlossmacher, 1973).
-    All other tasks together cost what they took: a median alone would be too low. What no task did costs 0. `spread`
-    is the root mean square of their errors over that of their times.
+    Least squares, each task with a weight of one over its seconds. So all tasks together cost what they took, and tasks
+    of each size count by the time that they took; medians would be too low. Left out are tasks that were disturbed:
+    they took `DISTURBED` times what a fit by least absolute deviations says (iteratively reweighted least squares:
+    Schlossmacher, 1973), which few of them do not change. What no task did costs 0. `spread` is the root mean square
+    of the errors over that of the times.
     Raises `UsageError` without tasks.
     """
     if not len(tasks):
         raise UsageError(f"{source} has no task to measure costs on; let it run longer")
     table = np.asarray(tasks, dtype=np.float64)
-    seconds, counts = table[:, 0], table[:, 1:]
-    design = np.column_stack([counts, np.ones(len(table))])
-    used = design.any(axis=0)
-    scale = np.maximum(design[:, used].max(axis=0), 1.0)
-    found, weight = np.zeros(used.sum()), 1.0 / np.maximum(seconds, 1e-6)
+    seconds, counts = np.maximum(table[:, 0], 1e-6), table[:, 1:]
+    design = np.column_stack([counts, np.ones(len(table)), counts[:, 1:].any(axis=1)])
+    weight = 1.0 / seconds
     for _ in range(ROUNDS):
-        root = np.sqrt(weight)[:, None]
-        found = nnls(design[:, used] / scale * root, seconds * root[:, 0])[0]
-        residual = np.abs(design[:, used] / scale @ found - seconds)
-        weight = 1.0 / np.maximum(residual, 1e-4 * np.maximum(seconds, 1e-6)) / np.maximum(seconds, 1e-6)
-    values = np.zeros(4)
-    values[used] = found / scale
-    fitted = design @ values
-    usual, spread = seconds <= DISTURBED * np.maximum(fitted, 1e-6), 0.0
-    if usual.any():
-        factor = seconds[usual].sum() / fitted[usual].sum()
-        values *= factor
-        error = seconds[usual] - factor * fitted[usual]
-        spread = math.sqrt((error**2).sum() / (seconds[usual] ** 2).sum())
-    step, critic, actor, overhead = map(float, values)
-    return Costs(step, critic, actor, overhead, source, spread=spread)
+        fitted = design @ _solve(design, seconds, weight)
+        weight = 1.0 / np.maximum(abs(fitted - seconds), 1e-4 * seconds) / seconds
+    fitted = np.maximum(fitted, 1e-6)
+    usual = seconds <= DISTURBED * fitted
+    if not usual.any():
+        usual[:] = True
+    seconds, design, fitted = seconds[usual], design[usual], fitted[usual]
+    values = _solve(design, seconds, 1.0 / fitted)
+    spread = math.sqrt(((seconds - design @ values) ** 2).sum() / (seconds**2).sum())
+    step, critic, actor, overhead, gradient = map(float, values)
+    return Costs(step, critic, actor, overhead, source, spread=spread, gradient_overhead=gradient)
+
+
+def _solve(design: np.ndarray, seconds: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weighted least squares without negative costs; `(columns,)`."""
+    scale, root = np.maximum(design.max(axis=0), 1.0), np.sqrt(weight)
+    return nnls(design / scale * root[:, None], seconds * root)[0] / scale

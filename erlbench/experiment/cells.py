@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.costs import Costs, built_in_costs
+from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs
 from erlbench.experiment.settings import toml_values
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
@@ -108,6 +108,11 @@ class RunOptions:
     command_line: tuple[str, ...] = ()
 
 
+def with_workers(cell: Cell, workers: int) -> Cell:
+    """The cell with so many individuals in flight, where its algorithm counts them."""
+    return replace(cell, workers=workers) if cell.workers else cell
+
+
 def cell_name(algo: str, preset: str, default_preset: str) -> str:
     """`algo`, or `algo@preset` for any preset but the default one."""
     return algo if preset == default_preset else f"{algo}@{preset}"
@@ -132,6 +137,8 @@ def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         there, here = saved.get(table, {}), now.get(table, {})
         if not isinstance(there, Mapping):
             there = {}
+        if there and table == "costs":
+            there = DEFAULTS | there  # a run of before some of these were measured
         for key in [*here, *(key for key in there if key not in here)]:
             if there.get(key) != here.get(key):
                 lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +26,7 @@ class Costs:
     cores: int = 1  # of that machine
     update: float = 0.0  # the driver's work between two generations, while no task runs
     spread: float = 0.0  # relative standard deviation of a task's time; a forecast's, not simulated time's
+    gradient_overhead: float = 0.0  # what a task with gradient steps takes besides, such as to load networks
 
     def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
         """How long a task takes."""
@@ -34,6 +35,7 @@ class Costs:
             + timesteps * self.timestep
             + critic_updates * self.critic_update
             + actor_updates * self.actor_update
+            + (self.gradient_overhead if critic_updates or actor_updates else 0.0)
         )
 
     def on(self, processes: int) -> Costs:
@@ -43,15 +45,19 @@ class Costs:
         """
         others = min(processes, self.cores) - 1
         factor = 1 + (self.crowding - 1) * others / (self.cores - 1) if others > 0 else 1.0
-        return Costs(
-            factor * self.timestep,
-            factor * self.critic_update,
-            factor * self.actor_update,
-            factor * self.overhead,
-            self.source,
-            update=self.update,
-            spread=self.spread,
+        return replace(
+            self,
+            timestep=factor * self.timestep,
+            critic_update=factor * self.critic_update,
+            actor_update=factor * self.actor_update,
+            overhead=factor * self.overhead,
+            gradient_overhead=factor * self.gradient_overhead,
+            crowding=1.0,
+            cores=1,
         )
+
+
+DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is not MISSING}  # of files from before
 
 
 @cache
@@ -67,10 +73,9 @@ def load_costs(path: Path) -> Costs:
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
     if table is file.data:
         file.known(table, [*known, "cell", "machine"], ())
-    absent: dict[str, Any] = {"source": "", "crowding": 1.0, "cores": 1, "update": 0.0, "spread": 0.0}
     values: dict[str, Any] = {}
     for name in known:
-        value = table.get(name, absent.get(name, 0.0))
+        value = table.get(name, DEFAULTS.get(name, 0.0))
         if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
             what = (
                 "a number of at least 0"

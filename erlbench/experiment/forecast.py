@@ -10,7 +10,7 @@ import csv
 import math
 import tempfile
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,3 @@ def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast
         float(np.quantile(late, 0.9)), float(train[-1, 2] / train[-1, 0]),
         float((end - start).sum() / (lanes * (end.max() - start.min()))),
     )  # fmt: skip
-
-
-def with_workers(cell: Cell, workers: int) -> Cell:
-    """The cell with so many individuals in flight, where its algorithm counts them."""
-    return replace(cell, workers=workers) if cell.workers else cell

@@ -12,6 +12,7 @@ import tomli_w
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, cell_name, check_name, differences, folder_name
+from erlbench.experiment.costs import Costs
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,13 @@ def test_differences_are_named():
     assert differences({}, {"run": {"seed": 1}}) == ["run.seed: not set there, 1 now"]
     assert differences({"settings": {"old": 1}}, {}) == ["settings.old: 1 there, not set now"]
     assert differences({"run": 3}, {"run": {}}) == []
+
+
+def test_costs_that_were_not_measured_yet_when_a_run_began_are_none_of_its_differences():
+    now = dataclasses.replace(CELL, simulated_time=True, costs=Costs(1e-4, 0.0, 0.0, 1e-3)).config()
+    before = {key: value for key, value in now["costs"].items() if key not in ("spread", "gradient_overhead")}
+    assert differences({**now, "costs": before}, now) == []
+    assert differences({**now, "costs": {**before, "timestep": 1.0}}, now) == ["costs.timestep: 1.0 there, 0.0001 now"]
 
 
 def test_where_it_runs_is_no_difference():

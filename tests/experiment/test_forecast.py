@@ -11,8 +11,9 @@ from benchmarks.forecast import middle
 from benchmarks.forecast_figure import PUBLISHED, humanoid, uniform_lengths
 from erlbench.cli import cli
 from erlbench.errors import UsageError
+from erlbench.experiment.cells import with_workers
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.forecast import forecast, with_workers
+from erlbench.experiment.forecast import forecast
 from erlbench.experiment.validation import Validated, errors_of, validated
 from tests.runs import make_cell, run
 
