@@ -1,19 +1,23 @@
-"""Gymnasium's locomotion robots with less Python in a step: the same observations, rewards and ends, bit for bit.
+"""Steps of Gymnasium's locomotion robots with less Python: the same observations, rewards and ends, bit for bit.
 
-What is left out is what a rollout never reads: the info, the check of the action's shape, and the contact forces
-where neither observation nor reward holds them. Tests compare every bit with Gymnasium's own classes.
+A step is a function with all it needs bound once: settings, and views of the simulation's arrays, which stay. What is
+left out is what a rollout never reads: the info, the check of the action's shape, and the contact forces where neither
+observation nor reward holds them. Tests compare every bit with Gymnasium's own classes.
+
+`array[...] = values` and numpy's functions with arrays as bounds take half the time of `array[:]` and of bounds that
+are Python's numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import mujoco
 import numpy as np
-from gymnasium.envs.mujoco import MujocoEnv
 from gymnasium.envs.mujoco.ant_v5 import AntEnv
 from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymnasium.envs.mujoco.hopper_v5 import HopperEnv
@@ -21,209 +25,208 @@ from gymnasium.envs.mujoco.humanoid_v5 import HumanoidEnv
 from gymnasium.envs.mujoco.swimmer_v5 import SwimmerEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
-Step = tuple[np.ndarray, Any, bool, bool, dict[str, Any]]  # the reward: a float, or numpy's
+Outcome = tuple[np.ndarray, Any, bool, bool, dict[str, Any]]  # the reward: a float, or numpy's
+Step = Callable[[np.ndarray], Outcome]
 
-
-class _Fast(MujocoEnv):
-    """What all have in common."""
-
-    observation_structure: dict[str, int]
-    _forward_reward_weight: float
-    _ctrl_cost_weight: float
-
-    @cached_property
-    def dt(self) -> float:
-        """Seconds per step."""
-        return self.model.opt.timestep * self.frame_skip
-
-    @cached_property
-    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positions, velocities, and controls: views that stay, as `data` does."""
-        return self.data.qpos, self.data.qvel, self.data.ctrl
-
-    @cached_property
-    def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The positions that are observed, and a vector for the observation with its two parts."""
-        positions = self.data.qpos[self._left_out :]
-        observation = np.empty(len(positions) + len(self.data.qvel))
-        return positions, observation, observation[: len(positions)], observation[len(positions) :]
-
-    @cached_property
-    def _left_out(self) -> int:
-        """How many of the first positions are not observed."""
-        return int(self.observation_structure["skipped_qpos"])
-
-    def _control_cost(self, action: np.ndarray) -> float:
-        """The cost of control, of the action's float32; `np.add.reduce` is what `np.sum` comes to in the end."""
-        return float(self._ctrl_cost_weight * np.add.reduce(np.square(action)))
-
-    def _run(self, action: np.ndarray) -> float:
-        """Simulate one step; the reward for speed along x. Numbers of Python take less time, and are equal."""
-        positions, _, controls = self._state
-        x = positions.item(0)
-        controls[:] = action
-        mujoco.mj_step(self.model, self.data, self.frame_skip)
-        return self._forward_reward_weight * ((positions.item(0) - x) / self.dt)
-
-
-class _Runner(_Fast):
-    """Rewarded for its speed along x, less the cost of control."""
-
-    def _get_obs(self) -> np.ndarray:
-        positions, observation, first, second = self._observed
-        first[:] = positions
-        second[:] = self._state[1]
-        return observation.copy()  # takes half the time of np.concatenate
-
-    def step(self, action: np.ndarray) -> Step:
-        forward = self._run(action)
-        return self._get_obs(), forward - self._control_cost(action), False, False, {}
-
-
-class _Walker(_Fast):
-    """Rewarded for its speed and its health, less the cost of control; the velocities that it observes are clipped."""
-
-    _healthy_reward: float
-    _healthy_z_range: tuple[float, float]
-    _healthy_angle_range: tuple[float, float]
-    _terminate_when_unhealthy: bool
-
-    @property
-    def is_healthy(self) -> bool:
-        """Whether the torso is upright."""
-        positions = self._state[0]
-        z, angle = positions.item(1), positions.item(2)
-        (low, high), (least, most) = self._healthy_z_range, self._healthy_angle_range
-        return low < z < high and least < angle < most
-
-    def _get_obs(self) -> np.ndarray:
-        positions, observation, first, second = self._observed
-        first[:] = positions
-        np.minimum(np.maximum(self._state[1], -10), 10, out=second)  # np.clip without its overhead
-        return observation.copy()
-
-    def step(self, action: np.ndarray) -> Step:
-        forward = self._run(action)
-        healthy = self.is_healthy
-        reward = forward + healthy * self._healthy_reward - self._control_cost(action)
-        return self._get_obs(), reward, not healthy and self._terminate_when_unhealthy, False, {}
-
-
-class FastHalfCheetah(_Runner, HalfCheetahEnv):
-    """HalfCheetah-v5."""
-
-
-class FastSwimmer(_Runner, SwimmerEnv):
-    """Swimmer-v5."""
-
-
-class FastWalker2d(_Walker, Walker2dEnv):
-    """Walker2d-v5."""
-
-
-class FastHopper(_Walker, HopperEnv):
-    """Hopper-v5."""
-
-    _healthy_state_range: tuple[float, float]
-
-    @property
-    def is_healthy(self) -> bool:
-        """Whether the torso is upright and no number of the state is out of bounds."""
-        state = np.concatenate((self.data.qpos[2:], self.data.qvel))
-        low, high = self._healthy_state_range
-        return super().is_healthy and bool(low < np.minimum.reduce(state) and np.maximum.reduce(state) < high)
-
-
-class FastAnt(_Fast, AntEnv):
-    """Ant-v5."""
-
-    @cached_property
-    def _body(self) -> int:
-        return int(self.model.body(self._main_body).id)
-
-    @cached_property
-    def _feels(self) -> bool:
-        """Whether the contact forces matter: in the preset `paper` they do not."""
-        return bool(self._contact_cost_weight or self._include_cfrc_ext_in_observation)
-
-    def _forces(self) -> np.ndarray:
-        """The clipped contact forces (bodies, 6)."""
-        mujoco.mj_rnePostConstraint(self.model, self.data)
-        lowest, highest = self._contact_force_range
-        return np.minimum(np.maximum(self.data.cfrc_ext, lowest), highest)
-
-    def step(self, action: np.ndarray) -> Step:
-        data, body = self.data, self._body
-        x = data.xpos[body, 0]
-        data.ctrl[:] = action
-        mujoco.mj_step(self.model, data, self.frame_skip)
-        velocity = (data.xpos[body, 0] - x) / self.dt
-        state = np.concatenate((data.qpos, data.qvel))
-        low, high = self._healthy_z_range
-        healthy = low <= state[2] <= high and np.isfinite(state).all()
-        control = self._ctrl_cost_weight * np.add.reduce(np.square(action))
-        contact, forces = np.float64(0.0), None
-        if self._feels:
-            forces = self._forces()
-            contact = self._contact_cost_weight * np.add.reduce(np.square(forces), axis=None)
-        reward = velocity * self._forward_reward_weight + healthy * self._healthy_reward - (control + contact)
-        observation = state[self._left_out :]
-        if forces is not None and self._include_cfrc_ext_in_observation:
-            observation = np.concatenate((observation, forces[1:].ravel()))
-        return observation, reward, not healthy and self._terminate_when_unhealthy, False, {}
-
-
-class FastHumanoid(_Fast, HumanoidEnv):
-    """Humanoid-v5."""
-
-    @cached_property
-    def _mass(self) -> np.float64:
-        return self.model.body_mass.sum()
-
-    @cached_property
-    def _feels(self) -> bool:
-        """Whether the contact forces matter: in the preset `paper` they do not."""
-        return bool(self._contact_cost_weight or self._include_cfrc_ext_in_observation)
-
-    def _centre(self) -> np.float64:
-        """Where the centre of mass is along x."""
-        return np.einsum("b,bj->j", self.model.body_mass, self.data.xipos)[0] / self._mass
-
-    def step(self, action: np.ndarray) -> Step:
-        data = self.data
-        x = self._centre()
-        data.ctrl[:] = action
-        mujoco.mj_step(self.model, data, self.frame_skip)
-        if self._feels:
-            mujoco.mj_rnePostConstraint(self.model, data)
-        velocity = (self._centre() - x) / self.dt
-        low, high = self._healthy_z_range
-        healthy = low < data.qpos[2] < high
-        control = self._ctrl_cost_weight * np.add.reduce(np.square(data.ctrl))
-        contact = np.float64(0.0)
-        if self._contact_cost_weight:
-            contact = self._contact_cost_weight * np.add.reduce(np.square(data.cfrc_ext), axis=None)
-        lowest, highest = self._contact_cost_range
-        costs = control + min(max(contact, lowest), highest)
-        reward = self._forward_reward_weight * velocity + healthy * self._healthy_reward - costs
-        observation = self._get_obs()  # type: ignore[no-untyped-call]
-        return observation, reward, not healthy and self._terminate_when_unhealthy, False, {}
-
-
-FAST: Mapping[type, type] = MappingProxyType(
-    {
-        AntEnv: FastAnt,
-        HalfCheetahEnv: FastHalfCheetah,
-        HopperEnv: FastHopper,
-        HumanoidEnv: FastHumanoid,
-        SwimmerEnv: FastSwimmer,
-        Walker2dEnv: FastWalker2d,
-    }
-)
+NOTHING = np.float64(0.0)
+square, total = np.square, np.add.reduce  # the latter is what `np.sum` comes to in the end
 
 
 def hasten(env: Any) -> None:
-    """Give `env` its fast class if it is exactly Gymnasium's, whatever its arguments, and nobody looks on."""
-    fast = FAST.get(type(env))
-    if fast is not None and env.render_mode is None:
-        env.__class__ = fast
+    """Give `env` its fast step if its class is exactly Gymnasium's, whatever its arguments, and nobody looks on."""
+    make = STEPS.get(type(env))
+    if make is not None and env.render_mode is None:
+        env.step = make(env)
+
+
+def _runner(env: Any) -> Step:
+    """HalfCheetah and Swimmer: rewarded for the speed along x, less the cost of control."""
+    run, control_cost = _moves(env), _control_cost(env)
+    positions, velocities = _observed_positions(env), env.data.qvel
+    observation, first, second = _observation(positions, velocities)
+
+    def step(action: np.ndarray) -> Outcome:
+        forward = run(action)
+        first[...] = positions
+        second[...] = velocities
+        return observation.copy(), forward - control_cost(action), False, False, {}  # a copy: half of np.concatenate
+
+    return step
+
+
+def _walker(env: Any, is_sound: Callable[[], bool] | None = None) -> Step:
+    """Walker2d: rewarded for speed and health, less the cost of control; the velocities that it observes are clipped.
+
+    It is healthy while its torso is upright and `is_sound`.
+    """
+    run, control_cost = _moves(env), _control_cost(env)
+    positions, velocities, position = _observed_positions(env), env.data.qvel, env.data.qpos.item
+    observation, first, second = _observation(positions, velocities)
+    slowest, fastest = np.full_like(velocities, -10), np.full_like(velocities, 10)
+    (low, high), (least, most) = env._healthy_z_range, env._healthy_angle_range
+    healthy_reward, terminates = env._healthy_reward, env._terminate_when_unhealthy
+
+    def step(action: np.ndarray) -> Outcome:
+        forward = run(action)
+        healthy = low < position(1) < high and least < position(2) < most and (is_sound is None or is_sound())
+        reward = forward + healthy * healthy_reward - control_cost(action)
+        first[...] = positions
+        np.maximum(velocities, slowest, out=second)
+        np.minimum(second, fastest, out=second)
+        return observation.copy(), reward, not healthy and terminates, False, {}
+
+    return step
+
+
+def _hopper(env: Any) -> Step:
+    """Hopper: a walker all of whose state must be within bounds."""
+    positions, velocities = env.data.qpos[2:], env.data.qvel
+    low, high = env._healthy_state_range
+
+    def is_sound() -> bool:
+        state = positions.tolist() + velocities.tolist()
+        return bool(low < min(state) and max(state) < high and not math.isnan(sum(state)))  # min and max overlook NaN
+
+    return _walker(env, is_sound)
+
+
+def _ant(env: Any) -> Step:
+    """Ant: rewarded for the speed of its torso and for health, less the costs of control and of contact."""
+    model, data, dt = env.model, env.data, env.dt
+    positions, velocities, controls = data.qpos, data.qvel, data.ctrl
+    x = partial(data.xpos.item, model.body(env._main_body).id, 0)
+    simulate, forces = partial(mujoco.mj_step, model, data, env.frame_skip), _contact_forces(env)
+    left_out, (low, high) = env.observation_structure["skipped_qpos"], env._healthy_z_range
+    forward_weight, healthy_reward = env._forward_reward_weight, env._healthy_reward
+    control_weight, contact_weight = env._ctrl_cost_weight, env._contact_cost_weight
+    terminates, observes_forces = env._terminate_when_unhealthy, env._include_cfrc_ext_in_observation
+
+    def step(action: np.ndarray) -> Outcome:
+        before = x()
+        controls[...] = action
+        simulate()
+        velocity = (x() - before) / dt
+        state = np.concatenate((positions, velocities))
+        healthy = low <= state.item(2) <= high and math.isfinite(sum(state.tolist()))  # MuJoCo bounds all by 1e10
+        observation, contact = state[left_out:], NOTHING
+        if forces is not None:
+            felt = forces()
+            contact = contact_weight * total(square(felt), axis=None)
+            if observes_forces:
+                observation = np.concatenate((observation, felt[1:].ravel()))
+        costs = control_weight * total(square(action)) + contact
+        reward = velocity * forward_weight + healthy * healthy_reward - costs
+        return observation, reward, not healthy and terminates, False, {}
+
+    return step
+
+
+def _humanoid(env: Any) -> Step:
+    """Humanoid: rewarded for the speed of its centre of mass and for health, less the costs of control and contact."""
+    model, data, dt = env.model, env.data, env.dt
+    controls, centres, masses, mass = data.ctrl, data.xipos, model.body_mass, model.body_mass.sum()
+    simulate, feels = partial(mujoco.mj_step, model, data, env.frame_skip), _feels(env)
+    height, observed, forces = partial(data.qpos.item, 2), _observed_by_humanoid(env), data.cfrc_ext
+    low, high = env._healthy_z_range
+    forward_weight, healthy_reward = env._forward_reward_weight, env._healthy_reward
+    control_weight, contact_weight = env._ctrl_cost_weight, env._contact_cost_weight
+    lowest, highest = env._contact_cost_range
+    terminates = env._terminate_when_unhealthy
+    seen, x = b"", NOTHING  # the bodies' centres after the last step, and that of all along x
+
+    def centre() -> np.float64:
+        """Where the centre of mass is along x; a step begins where the last one ended."""
+        nonlocal seen, x
+        now = centres.tobytes()
+        if now != seen:
+            seen, x = now, np.einsum("b,bj->j", masses, centres)[0] / mass
+        return x
+
+    def step(action: np.ndarray) -> Outcome:
+        before = centre()
+        controls[...] = action
+        simulate()
+        if feels:
+            mujoco.mj_rnePostConstraint(model, data)
+        velocity = (centre() - before) / dt
+        healthy = low < height() < high
+        contact = contact_weight * total(square(forces), axis=None) if contact_weight else NOTHING
+        costs = control_weight * total(square(controls)) + min(max(contact, lowest), highest)
+        reward = forward_weight * velocity + healthy * healthy_reward - costs
+        return np.concatenate(observed), reward, not healthy and terminates, False, {}
+
+    return step
+
+
+# -- what steps are made of ---------------------------------------------------------------------------------------
+
+
+def _moves(env: Any) -> Callable[[np.ndarray], float]:
+    """Simulate one step; the reward for speed along x. Numbers of Python take less time than numpy's, and are equal."""
+    controls, position, weight, dt = env.data.ctrl, env.data.qpos.item, env._forward_reward_weight, env.dt
+    simulate = partial(mujoco.mj_step, env.model, env.data, env.frame_skip)
+
+    def run(action: np.ndarray) -> float:
+        x = position(0)
+        controls[...] = action
+        simulate()
+        return weight * ((position(0) - x) / dt)
+
+    return run
+
+
+def _control_cost(env: Any) -> Callable[[np.ndarray], float]:
+    """The cost of control, of the action's float32."""
+    weight = env._ctrl_cost_weight
+    return lambda action: float(weight * total(square(action)))
+
+
+def _observed_positions(env: Any) -> np.ndarray:
+    """A view of all but those that are left out, x first."""
+    return env.data.qpos[env.observation_structure["skipped_qpos"] :]
+
+
+def _observation(positions: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A vector for positions and velocities, and its two parts."""
+    observation = np.empty(len(positions) + len(velocities))
+    return observation, observation[: len(positions)], observation[len(positions) :]
+
+
+def _observed_by_humanoid(env: Any) -> list[np.ndarray]:
+    """Views of the parts of Humanoid's observation."""
+    data = env.data
+    parts = {
+        "cinert": data.cinert[1:], "cvel": data.cvel[1:], "qfrc_actuator": data.qfrc_actuator[6:],
+        "cfrc_ext": data.cfrc_ext[1:],
+    }  # fmt: skip
+    chosen = [part.ravel() for name, part in parts.items() if getattr(env, f"_include_{name}_in_observation")]
+    return [_observed_positions(env), data.qvel, *chosen]
+
+
+def _feels(env: Any) -> bool:
+    """Whether contact forces are rewarded or observed: in the preset `paper` they are not."""
+    return bool(env._contact_cost_weight or env._include_cfrc_ext_in_observation)
+
+
+def _contact_forces(env: Any) -> Callable[[], np.ndarray] | None:
+    """Compute the contact forces and return them clipped `(bodies, 6)`; None: neither observed nor rewarded."""
+    model, data = env.model, env.data
+    lowest, highest = env._contact_force_range
+
+    def forces() -> np.ndarray:
+        mujoco.mj_rnePostConstraint(model, data)
+        return np.minimum(np.maximum(data.cfrc_ext, lowest), highest)
+
+    return forces if _feels(env) else None
+
+
+STEPS: Mapping[type, Callable[[Any], Step]] = MappingProxyType(
+    {
+        AntEnv: _ant,
+        HalfCheetahEnv: _runner,
+        HopperEnv: _hopper,
+        HumanoidEnv: _humanoid,
+        SwimmerEnv: _runner,
+        Walker2dEnv: _walker,
+    }
+)

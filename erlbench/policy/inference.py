@@ -40,7 +40,7 @@ class NumpyPolicy:
 
     def normalised(self, observation: np.ndarray) -> np.ndarray:
         """Normalised action `(action,)` for an observation `(observation,)`; the next call overwrites it."""
-        self._observation[:] = observation
+        self._observation[...] = observation  # takes half the time of [:]
         for operation in self._operations:
             operation()
         return self._action
