@@ -1,6 +1,7 @@
 """Settings of gradient tasks: what one update is, and how many a task makes. Plain values, known without torch.
 
-An update's settings are constants of its program (`gradients/programs`), which is built once for each.
+A program (`gradients/programs`) is built once for each update. Learning rates, discount and tau lie in its memory, the
+other settings are constants of its operations.
 """
 
 from __future__ import annotations

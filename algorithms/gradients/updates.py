@@ -35,6 +35,7 @@ class Learner(Protocol):
     """Networks, optimisers and buffers, and the programs of their updates."""
 
     block: int  # minibatches that one `draw` reads
+    numbers: dict[str, Tensor]  # of the settings, in memory: programs go on with what is written there
     report: Tensor  # numbers of the last update: as many of `NUMBERS` as there are
     programs: list[Program]  # all
 

@@ -14,6 +14,7 @@ import torch
 
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
 from erlbench.algorithms.gradients.learners.minibatches import Minibatches, Noise, Transitions, load, saved
+from erlbench.algorithms.gradients.learners.numbers import in_memory
 from erlbench.algorithms.gradients.learners.sac import SoftActor
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics, smoothed
 from erlbench.algorithms.gradients.programs.networks import Network
@@ -33,7 +34,9 @@ class CriticBlock:
         policy, batch_size = settings.policy, settings.batch_size
         self._settings = settings
         state = torch.zeros(settings.critic.shape, device=device)
-        self.critics = Critics(settings.critic, batch_size, state, settings.learning_rate, settings.discount)
+        numbers = self.numbers = in_memory(settings, device)
+        rate, discount = numbers["learning_rate"], numbers["discount"]
+        self.critics = Critics(settings.critic, batch_size, state, rate, discount)
         self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
         self._noise = Noise((BLOCK * batch_size, policy.sizes[-1]), device)
         self.target_actor = torch.zeros(policy.size, device=device)
@@ -60,7 +63,7 @@ class CriticBlock:
             alone(*critics.inputs.read(batch, actions)),
             *critics.target_values(),
             *critics.fit(),
-            critics.polyak_update(self._settings.tau),
+            critics.polyak_update(self.numbers["tau"]),
         ]
 
     def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
@@ -90,7 +93,9 @@ class SoftCriticBlock:
         policy, batch_size = settings.policy, settings.batch_size
         self._settings = settings
         state = torch.zeros(settings.critic.shape, device=device)
-        self.critics = Critics(settings.critic, batch_size, state, settings.learning_rate, settings.discount, 0.5)
+        numbers = self.numbers = in_memory(settings, device)
+        rate, discount = numbers["learning_rate"], numbers["discount"]
+        self.critics = Critics(settings.critic, batch_size, state, rate, discount, 0.5)
         self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
         self._noise = Noise((BLOCK * batch_size, policy.sizes[-1]), device)
         self.target_actor = torch.zeros(policy.size, device=device)
@@ -114,7 +119,7 @@ class SoftCriticBlock:
             *critics.target_values(),
             alone(entropy),
             *critics.fit(),
-            critics.polyak_update(self._settings.tau),
+            critics.polyak_update(self.numbers["tau"]),
         ]
 
     def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
@@ -145,7 +150,9 @@ class ActorBlock:
         self._q1 = torch.zeros(critic.size, device=device)
         self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
         self._observations = torch.zeros(batch_size, policy.sizes[0], device=device)
-        self.actor = Actor(policy, critic, self._observations, list(self._state), self._q1, settings.learning_rate)
+        self.numbers = in_memory(settings, device)
+        rate = self.numbers["learning_rate"]
+        self.actor = Actor(policy, critic, self._observations, list(self._state), self._q1, rate)
         self.report = torch.zeros(0, device=device)
         self.programs = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
 
@@ -188,9 +195,9 @@ class SoftActorBlock:
         self._noise = Noise((BLOCK, batch_size, policy.sizes[-1]), device)
         self._observations = torch.zeros(batch_size, policy.sizes[0], device=device)
         self._weight = torch.zeros(1, device=device).fill_(settings.temperature / batch_size)
-        self.actor = SoftActor(
-            mean_policy(policy), critic, list(self._state), self._observations, self._critics, settings.learning_rate
-        )
+        self.numbers = in_memory(settings, device)
+        rate, mean = self.numbers["learning_rate"], mean_policy(policy)
+        self.actor = SoftActor(mean, critic, list(self._state), self._observations, self._critics, rate)
         self.report = torch.zeros(0, device=device)
         self.programs = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
 

@@ -18,19 +18,18 @@ class DDPGLearner(JointLearner):
         if critic.count != 1:
             raise ValueError(f"DDPG has one critic, not {critic.count}")
         super().__init__(settings, 4 * policy.size + 4 * critic.size, policy.size, 0, device)
-        self._tau = settings.tau
         self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
         self.critics = Critics(
             critic,
             batch_size,
             self.state[4 * policy.size :].view(critic.shape),
-            settings.critic_learning_rate,
-            settings.discount,
+            self.numbers["critic_learning_rate"],
+            self.numbers["discount"],
             weight_decay=settings.critic_weight_decay,
             gradient_clip=settings.critic_gradient_clip,
         )
         online, target, *moments = self._actors
-        q, rate = self.critics.state[0], settings.actor_learning_rate
+        q, rate = self.critics.state[0], self.numbers["actor_learning_rate"]
         self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
         self.adams = self.critics.adam, self.actor.adam
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
@@ -40,13 +39,13 @@ class DDPGLearner(JointLearner):
 
     def _stages(self, cores: int) -> list[Stage]:
         """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
-        critics = self.critics
+        critics, tau = self.critics, self.numbers["tau"]
         return [
             alone(*self._target.forward()),
             alone(*critics.inputs.read(self._batch, self._target.outputs[0])),
             *critics.target_values(),
             *critics.fit(),
             *self.actor.step(cores),
-            critics.polyak_update(self._tau),
-            alone(polyak_update(self._actors[1], self._actors[0], self._tau), *self._host.copy()),
+            critics.polyak_update(tau),
+            alone(polyak_update(self._actors[1], self._actors[0], tau), *self._host.copy()),
         ]

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Noise, Transitions, load
+from erlbench.algorithms.gradients.learners.numbers import in_memory
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.update_settings import Update
@@ -20,6 +21,7 @@ class JointLearner:
 
     def __init__(self, settings: Update, size: int, actor_size: int, noises: int, device: str) -> None:
         """`state` has `size` floats and begins with the online actor; noise is drawn for so many actions each."""
+        self.numbers = in_memory(settings, device)
         self.state = torch.zeros(size, device=device)
         self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
         self._batch = self._minibatches[0]

@@ -29,7 +29,7 @@ class SoftActor:
 
     def __init__(
         self, policy: PolicySpec, critic: CriticSpec, state: Sequence[Tensor], observations: Tensor, critics: Tensor,
-        learning_rate: float,
+        learning_rate: Tensor,
     ) -> None:  # fmt: skip
         """`state`: parameters and Adam's two moments, rows of `actor_size(policy)`; all are used in place.
 
@@ -79,15 +79,15 @@ class SACLearner(JointLearner):
         sizes = [rows * columns for rows, columns in shapes.values()]
         super().__init__(settings, sum(sizes), actor_size(policy), 2, device)  # noise: of the next actions, and its own
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
-        batch, rate = self._batch, settings.learning_rate
-        self.critics = Critics(critic, batch_size, parts["critic"], rate, settings.discount, 0.5)
+        batch, rate = self._batch, self.numbers["learning_rate"]
+        self.critics = Critics(critic, batch_size, parts["critic"], rate, self.numbers["discount"], 0.5)
         critics = self.critics.state[0]
         self.actor = SoftActor(policy, critic, list(parts["actor"]), batch.observations, critics, rate)
         self.adams = self.critics.adam, self.actor.adam
         self._next_actor = GaussianActor(policy, parts["actor"][0], batch.next_observations)
         self._temperature = Temperature(parts["temperature"], rate, settings.temperature, settings.target_entropy)
         self.alpha, self._weight = self._temperature.alpha, self.state.new_zeros(1)
-        self._value = Value(settings, parts["value"], batch) if settings.value_network else None
+        self._value = Value(settings, parts["value"], batch, rate) if settings.value_network else None
         self._observation = torch.zeros(1, policy.sizes[0])
         self._acting_noise = torch.zeros(1, policy.sizes[-1])
         self._acting = GaussianActor(policy, self._host.tensor, self._observation)
@@ -98,7 +98,7 @@ class SACLearner(JointLearner):
     def _stages(self) -> list[Stage]:
         """One gradient step of critics, actor, temperature and targets (v2, algorithm 1)."""
         log_probability = partial(torch.mean, self.actor.pi.log_probabilities, dim=(0, 1), out=self.report[1])
-        value = self._value.polyak_update(self._settings.tau) if self._value else []
+        value = self._value.polyak_update(self.numbers["tau"]) if self._value else []
         return [
             *self._critic_step(),
             alone(partial(self.report[0].copy_, self.critics.loss)),
@@ -136,7 +136,7 @@ class SACLearner(JointLearner):
             value = [self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)]
         weight = alone(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
         stages = [*self.actor.slope(), *value, weight, self.actor.step(self._weight)]
-        return stages if self._value is not None else [*stages, self.critics.polyak_update(self._settings.tau)]
+        return stages if self._value is not None else [*stages, self.critics.polyak_update(self.numbers["tau"])]
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
@@ -157,7 +157,7 @@ class SACLearner(JointLearner):
 class Temperature:
     """The temperature alpha, a fixed number or exp of a parameter."""
 
-    def __init__(self, state: Tensor, learning_rate: float, fixed: float | None, target_entropy: float) -> None:
+    def __init__(self, state: Tensor, learning_rate: Tensor, fixed: float | None, target_entropy: float) -> None:
         """`state` `(3, 1)`: log alpha and Adam's moments, used in place; `fixed` None: it is learnt."""
         self._log, *moments = state
         self._gradient = torch.zeros_like(self._log)
@@ -185,7 +185,7 @@ class Temperature:
 class Value:
     """v1's state-value network V with its target."""
 
-    def __init__(self, settings: SACUpdate, state: Tensor, batch: Minibatch) -> None:
+    def __init__(self, settings: SACUpdate, state: Tensor, batch: Minibatch, learning_rate: Tensor) -> None:
         """`state`: online, target, Adam's moments, `(4, n)`, used in place."""
         sizes, activation = value_sizes(settings.policy, settings.critic), settings.critic.activation
         self._parameters, self._target, *moments = state
@@ -193,7 +193,7 @@ class Value:
         online, observations = self._parameters[None], batch.observations
         self._online = Network(sizes, activation, "linear", online, observations, gradient[None])
         self.target = Network(sizes, activation, "linear", self._target[None], batch.next_observations)
-        self.adam = Adam(self._parameters, gradient, moments, settings.learning_rate)
+        self.adam = Adam(self._parameters, gradient, moments, learning_rate)
         self._values = torch.zeros_like(self._online.outputs[0])
 
     def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Stage:
@@ -210,6 +210,6 @@ class Value:
             *self.adam.step(),
         )
 
-    def polyak_update(self, tau: float) -> Lane:
+    def polyak_update(self, tau: Tensor) -> Lane:
         """The target follows."""
         return [polyak_update(self._target, self._parameters, tau)]

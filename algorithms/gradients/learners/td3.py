@@ -26,7 +26,7 @@ class Critics:
     """The critics Q_k, a lane each, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
 
     def __init__(
-        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: float, discount: float,
+        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: Tensor, discount: Tensor,
         weight: float = 1.0, weight_decay: float = 0.0, gradient_clip: float | None = None,
     ) -> None:  # fmt: skip
         """`state`: `critic.shape` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
@@ -64,7 +64,7 @@ class Critics:
         passes: Lane = [*q.forward(lane), *slope, *q.backward(lane), *q.gradients(lane)]
         return [*passes, *clipped(self._gradient, self._clip), *self.adam.step(k)]
 
-    def polyak_update(self, tau: float) -> Stage:
+    def polyak_update(self, tau: Tensor) -> Stage:
         """The targets follow."""
         return alone(polyak_update(self.state[1], self.state[0], tau))
 
@@ -74,7 +74,7 @@ class Actor:
 
     def __init__(
         self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], critics: Tensor,
-        learning_rate: float,
+        learning_rate: Tensor,
     ) -> None:  # fmt: skip
         """`state`: rows of parameters and Adam's two moments; `critics` begin with Q_1; all are used in place."""
         parameters, *moments = state
@@ -118,13 +118,13 @@ class TD3Learner(JointLearner):
     """TD3's networks and its update on one minibatch; `state` is the flat vector of `td3.initial_learner`."""
 
     def __init__(self, settings: TD3Update, device: str) -> None:
-        policy, critic, rate = settings.policy, settings.critic, settings.learning_rate
+        policy, critic = settings.policy, settings.critic
         super().__init__(settings, 4 * policy.size + 8 * critic.size, policy.size, 1, device)
-        self._settings = settings
+        self._settings, rate = settings, self.numbers["learning_rate"]
         self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
         online, target, *moments = self._actors
         critics = self.state[4 * policy.size :].view(critic.shape)
-        self.critics = Critics(critic, settings.batch_size, critics, rate, settings.discount)
+        self.critics = Critics(critic, settings.batch_size, critics, rate, self.numbers["discount"])
         self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], critics[0], rate)
         self.adams = self.critics.adam, self.actor.adam
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
@@ -147,7 +147,7 @@ class TD3Learner(JointLearner):
 
     def _actor_step(self, cores: int) -> list[Stage]:
         """The delayed update: a step of the actor up Q_1, then all targets follow."""
-        online, target, tau = self._actors[0], self._actors[1], self._settings.tau
+        online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
         follow = alone(polyak_update(target, online, tau), *self._host.copy())
         return [*self.actor.step(cores), self.critics.polyak_update(tau), follow]
 

@@ -20,13 +20,14 @@ class Adam:
         parameters: Tensor,
         gradients: Tensor,
         moments: Sequence[Tensor],
-        learning_rate: float,
+        learning_rate: Tensor | float,
         cuts: Sequence[int] = (),
         weight_decay: float = 0.0,
     ) -> None:
         """All contiguous and of the same length, used in place; `moments` are the first and the second.
 
-        `cuts`: where all but the first part begin. `weight_decay` times the parameters is added to the gradients.
+        A `learning_rate` in memory is read at each step. `cuts`: where all but the first part begin. `weight_decay`
+        times the parameters is added to the gradients.
         """
         parts = zip(*(tensor.tensor_split(list(cuts)) for tensor in (parameters, gradients, *moments)))
         self._parts = [[[tensor] for tensor in part] for part in parts]

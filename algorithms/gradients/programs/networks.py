@@ -88,6 +88,6 @@ class Network:
         return lane
 
 
-def polyak_update(target: Tensor, online: Tensor, tau: float) -> Operation:
+def polyak_update(target: Tensor, online: Tensor, tau: Tensor) -> Operation:
     """Target = (1 - tau) * target + tau * online."""
     return partial(target.lerp_, online, tau)

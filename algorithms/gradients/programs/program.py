@@ -2,7 +2,8 @@
 
 A lane is a sequence of operations. A stage is one lane or several, which may run at the same time. The stages of a
 program run one after another. All arguments of an operation are bound when the program is built: it allocates nothing,
-branches on no data and waits for no device. So a program can be recorded once and replayed.
+branches on no data and waits for no device. So a program can be recorded once and replayed. Learning rates, discount
+and tau are read from memory: a recording goes on with those that are written there.
 """
 
 from __future__ import annotations

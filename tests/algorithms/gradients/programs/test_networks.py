@@ -105,7 +105,7 @@ def test_adams_parts_step_by_themselves():
 
 def test_targets_follow():
     target, online = torch.tensor([1.0, -2.0]), torch.tensor([3.0, 2.0])
-    polyak_update(target, online, 0.25)()
+    polyak_update(target, online, torch.tensor(0.25))()
     assert target.tolist() == [1.5, -1.0]
     assert online.tolist() == [3.0, 2.0]
 

@@ -2,12 +2,15 @@
 
 This is what a CUDA graph asks of a program. `Recorder` is an executor that asks the same of it on a CPU. It runs each
 operation once and notes the calls of PyTorch's and numpy's functions with their arguments. It refuses calls that return
-new memory or a Python number. From then on it repeats the calls alone.
+new memory or a Python number. From then on it repeats the calls alone. The numbers of a program lie in memory, so a
+recording goes on with another learning rate.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -99,44 +102,52 @@ TWINS, ONE = critic_spec(POLICY, (24, 16), "leaky-relu"), critic_spec(POLICY, (2
 BATCH = 16
 
 
-def td3():
-    learner = TD3Learner(TD3Update(POLICY, TWINS, BATCH, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
-    learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
-    return learner, lambda: learner.state
+class Numbers(NamedTuple):
+    """The numbers of an update that lie in memory."""
+
+    learning_rate: float
+    discount: float
+    tau: float
 
 
-def ddpg(clip=0.1):
-    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, 1e-3, 1e-3, 1e-2, clip, 0.99, 0.005), "cpu")
-    learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
-    return learner, lambda: learner.state
+FIRST, OTHERS = Numbers(1e-3, 0.99, 0.005), Numbers(3e-4, 0.9, 0.02)
 
 
-def sac(temperature=None, value_network=False):
-    update = SACUpdate(PLAIN, TWINS, BATCH, 1e-3, 0.99, 0.005, 2.0, temperature, -2.0, value_network)
-    learner = SACLearner(update, "cpu")
-    learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
-    return learner, lambda: learner.state
+def td3(numbers):
+    learner = TD3Learner(TD3Update(POLICY, TWINS, BATCH, *numbers, 0.2, 0.5, 2), "cpu")
+    return learner, learner.state, lambda: learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
 
 
-def critics(kind, policy, noise):
-    learner = kind(CriticUpdate(policy, TWINS, BATCH, 1e-3, 0.99, 0.005, noise, 0.5, 0.2), "cpu")
-    learner.load(initial_critic(TWINS, (1,)), initial_policy(policy, (2,)), 0)
-    return learner, lambda: learner.critics.state
+def ddpg(numbers, clip=0.1):
+    rate, discount, tau = numbers
+    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, rate, rate, 1e-2, clip, discount, tau), "cpu")
+    return learner, learner.state, lambda: learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
 
 
-def actor(kind, policy):
-    learner = kind(ActorUpdate(policy, TWINS, BATCH, 1e-3, 0.2), "cpu")
-    learner.load(initial_policy(policy, (2,)), initial_critic(TWINS, (1,)))
-    return learner, lambda: learner._state
+def sac(numbers, temperature=None, value_network=False):
+    learner = SACLearner(SACUpdate(PLAIN, TWINS, BATCH, *numbers, 2.0, temperature, -2.0, value_network), "cpu")
+    return learner, learner.state, lambda: learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
+
+
+def critics(kind, policy, noise, numbers):
+    learner = kind(CriticUpdate(policy, TWINS, BATCH, *numbers, noise, 0.5, 0.2), "cpu")
+    initial = initial_critic(TWINS, (1,)), initial_policy(policy, (2,))
+    return learner, learner.critics.state, lambda: learner.load(*initial, 0)
+
+
+def actor(kind, policy, numbers):
+    learner = kind(ActorUpdate(policy, TWINS, BATCH, numbers.learning_rate, 0.2), "cpu")
+    initial = initial_policy(policy, (2,)), initial_critic(TWINS, (1,))
+    return learner, learner._state, lambda: learner.load(*initial)
 
 
 LEARNERS = {
     "td3": td3,
     "ddpg": ddpg,
-    "ddpg, unbounded": partial(ddpg, None),
+    "ddpg, unbounded": partial(ddpg, clip=None),
     "sac": sac,
-    "sac, fixed temperature": partial(sac, 0.2),
-    "sac, value network": partial(sac, None, True),
+    "sac, fixed temperature": partial(sac, temperature=0.2),
+    "sac, value network": partial(sac, value_network=True),
     "critics": partial(critics, CriticBlock, POLICY, 0.2),
     "critics, no noise": partial(critics, CriticBlock, POLICY, 0.0),
     "critics, soft": partial(critics, SoftCriticBlock, SOFT, 0.0),
@@ -160,18 +171,50 @@ class Source:
             array[:] = column[indices]
 
 
+def updated(learner, state, begin, executor):
+    """The bytes of the state, and of the losses, after twenty updates from the beginning."""
+    begin()
+    before = state.clone()
+    with arithmetic():
+        reports = make_updates(learner, Source(), np.random.default_rng(3), executor, range(20))
+    assert not torch.equal(before, state)
+    return state.numpy().tobytes(), reports.numpy().tobytes()
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_recorded_program_repeats_every_bit(name):
-    found = []
-    for executor in (InTurn(), Recorder()):
-        learner, state = LEARNERS[name]()
-        begin = state().clone()
-        with arithmetic():
-            reports = make_updates(learner, Source(), np.random.default_rng(3), executor, range(20))
-        assert not torch.equal(begin, state())
-        found.append((state().numpy().tobytes(), reports.numpy().tobytes()))
-    assert found[0] == found[1]
-    assert len(executor.recorded) == len(learner.programs)
+    recorder = Recorder()
+    expected = updated(*LEARNERS[name](FIRST), InTurn())
+    learner, *more = LEARNERS[name](FIRST)
+    assert updated(learner, *more, recorder) == expected
+    assert len(recorder.recorded) == len(learner.programs)
+
+
+def names(learner, number):
+    """What the learner calls the number; DDPG has two learning rates."""
+    return [name for name in learner.numbers if name.endswith(number)]
+
+
+NUMBERS = [(name, number) for name in LEARNERS for number in Numbers._fields if names(LEARNERS[name](FIRST)[0], number)]
+
+
+def test_all_numbers_lie_in_memory():
+    learnt_alone = [pair for pair in product(LEARNERS, Numbers._fields) if pair not in NUMBERS]
+    assert learnt_alone == list(product(("actor", "actor, soft"), ("discount", "tau")))
+
+
+@pytest.mark.parametrize(("name", "number"), NUMBERS)
+def test_a_recorded_program_goes_on_with_another_number(name, number):
+    """The outcome is that of a learner that was built with the number, in every bit."""
+    recorder, others = Recorder(), FIRST._replace(**{number: getattr(OTHERS, number)})
+    learner, *more = LEARNERS[name](FIRST)
+    first = updated(learner, *more, recorder)
+    for field in names(learner, number):
+        learner.numbers[field].fill_(getattr(OTHERS, number))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{__name__}.record", None)  # nothing is recorded anew
+        found = updated(learner, *more, recorder)
+    assert found == updated(*LEARNERS[name](others), InTurn()) != first
 
 
 def program(*operations):

@@ -13,9 +13,14 @@ import weakref
 import pytest
 import torch
 
+from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
+from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn, Program, alone
 from erlbench.algorithms.gradients.programs.two_processes import SharedMemory, TwoProcesses
+from erlbench.algorithms.td3 import initial_learner
+from erlbench.algorithms.update_settings import TD3Update
+from erlbench.policy import PolicySpec
 
 
 def shared(*shape):
@@ -88,6 +93,30 @@ def test_the_other_sleeps_and_wakes():
     time.sleep(0.3)
     two.run(program)
     assert found.item() == 1
+    two.close()
+
+
+def test_a_number_in_memory_changes_in_both_processes():
+    """The second Adam step of twin critics is in the other process."""
+    policy = PolicySpec((5, 24, 16, 2), "tanh", (-1.0,) * 2, (1.0,) * 2)
+    twins = critic_spec(policy, (24, 16), "leaky-relu")
+
+    def learner(rate):
+        with SharedMemory():
+            made = TD3Learner(TD3Update(policy, twins, 16, rate, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
+        made.load(initial_learner(policy, twins, (1,)), 0, 0)
+        return made
+
+    def updated(learner, executor):
+        for program in learner.programs:
+            executor.run(program)
+        return learner.state.tolist()
+
+    changed = learner(1e-3)
+    two = TwoProcesses(changed.programs, arithmetic())
+    changed.numbers["learning_rate"].fill_(1e-2)
+    expected = updated(learner(1e-2), InTurn())
+    assert updated(changed, two) == expected != updated(learner(1e-3), InTurn())
     two.close()
 
 
