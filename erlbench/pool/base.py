@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -83,6 +85,38 @@ class Pool(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+class PoolBase(ABC):
+    """What pools share that run in real time: nothing of them is in a checkpoint. They append to `_events`."""
+
+    def __init__(self) -> None:
+        self._events: list[PoolEvent] = []
+
+    def events(self) -> list[PoolEvent]:
+        events, self._events = self._events, []
+        return events
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.reset()
+
+    @abstractmethod
+    def reset(self) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 class Queue:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.pool.base import PoolEvent, Queue
+from erlbench.pool.base import PoolBase, Queue
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 
 
-class ImaginedPool:
+class ImaginedPool(PoolBase):
     """Episodes have the `lengths` in turn, again and again; their returns are noise, and gradient steps change nothing.
 
     It knows rollouts, the sums of noise of evolution strategies, and the critic and actor tasks of AES-RL, P-CEM-RL and
@@ -26,6 +26,7 @@ class ImaginedPool:
     device = "cpu"
 
     def __init__(self, lengths: list[int]) -> None:
+        super().__init__()
         self.store = Store.create()
         self._lengths = cycle(lengths)
         self._queue = Queue(lambda task: None)
@@ -73,29 +74,14 @@ class ImaginedPool:
     def running(self) -> Mapping[int, Task]:
         return {}
 
-    def events(self) -> list[PoolEvent]:
-        return []
-
     def now(self) -> float:
         return 0.0
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.reset()
 
     def reset(self) -> None:
         self._queue.clear()
 
     def close(self) -> None:
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _updates(task: Task) -> int:

@@ -16,10 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from types import MappingProxyType
-from typing import Any, Self
 
 from erlbench.errors import ErlbenchError, Interrupted, TaskError
-from erlbench.pool.base import PoolEvent, Queue, name
+from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
 from erlbench.pool.chunks import GRAIN, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
 from erlbench.pool.handle import OVER_MEMORY, SERVER_DIED, WorkerProcess, start_context
@@ -50,7 +49,7 @@ class Slot:
         return self.gradient is None, self.rollout is not None
 
 
-class ProcessPool:
+class ProcessPool(PoolBase):
     """Runs tasks in `processes` slots; a task may take `task_timeout` seconds before its worker is killed.
 
     With `idle` the workers get only the time of cores that no other process wants.
@@ -67,6 +66,7 @@ class ProcessPool:
         idle: bool = False,
         worker_memory: int | None = None,
     ) -> None:
+        super().__init__()
         self.processes = processes
         self.device = device
         self.task_timeout = task_timeout
@@ -85,7 +85,6 @@ class ProcessPool:
         self._queue = Queue(lambda task: task.gradient)
         self._selector = selectors.DefaultSelector()
         self._finished: deque[Result | ErlbenchError] = deque()
-        self._events: list[PoolEvent] = []
         self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
         self._failed_starts = 0  # of gradient workers
         self._next_check = 0.0
@@ -133,19 +132,6 @@ class ProcessPool:
     def running(self) -> Mapping[int, Task]:
         return MappingProxyType(self._running)
 
-    def events(self) -> list[PoolEvent]:
-        events, self._events = self._events, []
-        return events
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.reset()
-
     def reset(self) -> None:
         for slot in self._slots:
             if slot.worker is not None:
@@ -171,12 +157,6 @@ class ProcessPool:
         self._occupancy.close()
         if self._owns_store:
             self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     # -- starting tasks -------------------------------------------------------------------------------------------
 

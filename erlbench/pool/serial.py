@@ -6,9 +6,8 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
 
-from erlbench.pool.base import PoolEvent, Queue, name
+from erlbench.pool.base import PoolBase, Queue, name
 from erlbench.pool.failures import as_error, failure
 from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
@@ -26,12 +25,13 @@ class Abandoned(BaseException):
     """The run has been saved without its thread, which was in a task; it must not write any more."""
 
 
-class SerialPool:
+class SerialPool(PoolBase):
     """Runs one task within each call of `next_result`, whatever its timeout."""
 
     processes = 0
 
     def __init__(self, device: str = "cpu", store: Store | None = None) -> None:
+        super().__init__()
         self.store = store or Store.create()
         self.device = device
         self._owns_store = store is None
@@ -130,18 +130,6 @@ class SerialPool:
         task = self._queue.first(None)
         return {} if task is None else {0: task}
 
-    def events(self) -> list[PoolEvent]:
-        return []
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.reset()
-
     def reset(self) -> None:
         self._queue.clear()
         self._asked = None
@@ -152,9 +140,3 @@ class SerialPool:
             self._workspace = None
         if self._owns_store:
             self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
-from typing import Any, Self
+from typing import Any
 
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
-from erlbench.pool.base import PoolEvent, Queue, name
+from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Agent, Answer, Report, facts
 from erlbench.pool.cluster.node import Node
@@ -31,7 +31,7 @@ LOSSES = 3  # nodes that a task may take with it
 RATE = 0.1  # weight of the last task in the mean duration of its kind
 
 
-class RayPool:
+class RayPool(PoolBase):
     """Runs tasks on all nodes of the Ray cluster that this process is connected to.
 
     `options.processes` is the most processes on each node; None: the node's free cores.
@@ -39,6 +39,7 @@ class RayPool:
 
     def __init__(self, options: PoolOptions, agent: type[Agent] = Agent) -> None:
         """Raises `UsageError` when no node of the cluster can be used; this process is connected to it."""
+        super().__init__()
         self.device = options.device
         self._options = options
         self._agent = agent
@@ -50,7 +51,6 @@ class RayPool:
         self._refused: dict[str, str] = {}
         self._objects: dict[str, Any] = {}  # arrays that Ray holds
         self._finished: deque[Result | ErlbenchError] = deque()
-        self._events: list[PoolEvent] = []
         self._losses: dict[int, list[str]] = {}
         self._seconds: dict[tuple[str, str], float] = {}  # mean duration by kind and function
         self._epoch = 0
@@ -114,19 +114,6 @@ class RayPool:
             for place, task in zip(range(node.slots), node.sent.values())
         }
 
-    def events(self) -> list[PoolEvent]:
-        events, self._events = self._events, []
-        return events
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.reset()
-
     def reset(self) -> None:
         self._epoch += 1
         for node in self._nodes.values():
@@ -153,12 +140,6 @@ class RayPool:
         self._nodes.clear()
         self._starting.clear()
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
 
