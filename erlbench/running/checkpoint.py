@@ -91,7 +91,7 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return deque((decode(item, arrays) for item in value["$deque"]), value["maxlen"])
     if "$dict" in value:
         return {_hashable(decode(key, arrays)): decode(item, arrays) for key, item in value["$dict"]}
-    found = _dataclass(value["$type"])
+    found = dataclass_named(value["$type"])
     if found is None:
         raise DamagedCheckpoint(f"there is no dataclass {value['$type']} here")
     items = {name: decode(item, arrays) for name, item in value["fields"].items()}
@@ -99,14 +99,14 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _type_name(kind: type) -> str:
-    """The name by which `_dataclass` finds a dataclass again."""
+    """The name by which `dataclass_named` finds a dataclass again."""
     name = f"{kind.__module__}:{kind.__qualname__}"
-    if _dataclass(name) is not kind:
+    if dataclass_named(name) is not kind:
         raise TypeError(f"a checkpoint cannot hold a {name}, which is not at the top level of its module")
     return name
 
 
-def _dataclass(name: str) -> type | None:
+def dataclass_named(name: str) -> type | None:
     """The dataclass `module:name`, perhaps its old name, of a loaded module: no checkpoint has a module imported."""
     module, _, own = TYPES.get(name, name).partition(":")
     found = getattr(sys.modules.get(module), own, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -43,6 +44,8 @@ class Workspace:
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
+        # Such a value becomes infinite in float32, and an error that names task and step follows.
+        warnings.filterwarnings("ignore", "overflow encountered in cast", RuntimeWarning, r"erlbench\.")
 
     def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """The environment of `spec`, made once."""

@@ -18,6 +18,7 @@ from erlbench.running.checkpoint import encode, load_checkpoint, references, sav
 from erlbench.running.driver import Driver
 from erlbench.running.runner import Runner
 from erlbench.work.replay import Replay
+from tests.checkpoints import known, types_in
 from tests.runs import all_rows, make_cell, replayed, returns, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
@@ -199,7 +200,7 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
-    saved, step = [], Driver._step
+    saved, types, step = [], {}, Driver._step
 
     def stepped(driver):
         step(driver)
@@ -210,6 +211,7 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         path = save_checkpoint(folder, payload, arrays, keep)
         collected, again = dict(arrays), dict(arrays)
         text = encode(payload, collected)
+        types.update(types_in(text))
         found, loaded = load_checkpoint(path)
         assert json.dumps(encode(found, again)) == json.dumps(text)  # as texts: NaN is NaN
         for name, array in (collected | again).items():
@@ -221,6 +223,8 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
     monkeypatch.setattr(Driver, "_step", stepped)
     assert run(make_cell(algo, tmp_path, steps=400)) == 0
     assert len(saved) >= 2
+    missing = {name: sorted(fields) for name, fields in types.items() if not fields <= set(known().get(name, ()))}
+    assert not missing, "add them to tests/checkpoints.json"
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)

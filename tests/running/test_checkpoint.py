@@ -1,21 +1,25 @@
 """Checkpoints: a round trip of everything that a state may hold, and damage that is noticed."""
 
+import importlib
 from collections import deque
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 import pytest
 
 from erlbench.algorithms import openai_es, ppo
+from erlbench.experiment.renamed import TYPES
 from erlbench.running.checkpoint import (
     DamagedCheckpoint,
     checkpoints,
+    dataclass_named,
     decode,
     load_checkpoint,
     references,
     save_checkpoint,
 )
 from erlbench.work.tasks import ArrayRef, Output, Task
+from tests.checkpoints import known
 
 
 @dataclass
@@ -62,6 +66,15 @@ def test_what_had_another_name_or_module_is_found(name, found):
     """Checkpoints of older versions name these so; each of their fields is still there."""
     values = {field.name: None for field in fields(found)}
     assert decode({"$type": name, "fields": values}, {}) == found(**values)
+
+
+@pytest.mark.parametrize("name", known())
+def test_checkpoints_of_this_format_stay_readable(name):
+    """A dataclass keeps its fields, and new ones have defaults; if it moves, `renamed.TYPES` has the old name."""
+    importlib.import_module(TYPES.get(name, name).partition(":")[0])
+    taken = [field for field in fields(dataclass_named(name)) if field.init]
+    required = {field.name for field in taken if field.default is field.default_factory is MISSING}
+    assert required <= set(known()[name]) <= {field.name for field in taken}
 
 
 def test_the_last_two_are_kept_newest_first(tmp_path):

@@ -48,6 +48,16 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how,
     assert message in status(bad)["message"]
 
 
+@pytest.mark.parametrize("how", ["reward-1e308", "observation-1e39"])
+@pytest.mark.parametrize("algo", ["cem", "td3"])
+def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, algo, how):
+    """The message says it, with the step."""
+    cell = make_cell(algo, tmp_path, env=f"tests.environments:Broken-{how}-v0", steps=500)
+    assert run(cell) == 1
+    assert "float32" in status(cell)["message"]
+    assert not [warning for warning in recwarn if warning.category is RuntimeWarning]
+
+
 def test_a_start_records_the_studies_of_its_command(tmp_path):
     cell = make_cell("cem", tmp_path, steps=50)
     assert run(cell, studies=("mine", "yours")) == 0
