@@ -2,10 +2,11 @@
 
 python -m benchmarks.forecast sleeping                # more processes than cores; about six minutes
 python -m benchmarks.forecast computing               # on a quiet machine; about 40 minutes
-python -m benchmarks.forecast computing --algo cem    # or one after the other; about five minutes
+python -m benchmarks.forecast computing --algo cem    # or one after the other; about six minutes
 
 Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in
-docs/time.md. With --dry-run nothing is written.
+docs/time.md. `computing` adds turns to those in results/reference/bench/forecast_turns.csv, and the rows are of all of
+them; remove that file where calibration or forecast have changed. With --dry-run nothing is written.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ import click  # noqa: E402
 from benchmarks.awake import awake  # noqa: E402
 from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
-from erlbench.experiment.calibration import calibrate, from_tasks  # noqa: E402
+from erlbench.experiment.calibration import calibrate  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
+from erlbench.experiment.costs_of_runs import from_tasks  # noqa: E402
 from erlbench.experiment.forecast import forecast  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
@@ -44,6 +46,8 @@ from erlbench.threads import cores  # noqa: E402
 from erlbench.work.tasks import Task  # noqa: E402
 
 ERRORS, PAGE = Path("erlbench/experiment") / FILE, Path("docs/time.md")
+TURNS = Path("results/reference/bench/forecast_turns.csv")
+COLUMNS = [item.name for item in fields(Validated)]
 SECONDS = 5e-3  # a step of the sleeping environment
 SLEEPING = {"mean_length": 100, "seconds_per_step": SECONDS, "lengths": "uniform", "observation_size": 4,
             "action_size": 2}  # fmt: skip
@@ -63,11 +67,11 @@ class Effort:
     steps: int
     settings: Mapping[str, Any]
     calibration: float  # seconds of each of its short runs
-    turns: int
+    pairs: int  # of turns
 
 
-EVOLUTION = Effort(30_000, {}, 1.5, 16)
-GRADIENTS = Effort(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 4)
+EVOLUTION = Effort(30_000, {}, 1.5, 8)
+GRADIENTS = Effort(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 3)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
@@ -92,12 +96,9 @@ def compare(kind: str, cell: Cell, processes: int, costs: Costs, measured: float
     """The measured time beside the forecast, which knows the episodes' lengths of the run in the cell."""
     with open(cell.directory / "episodes.csv", newline="") as file:
         lengths = [int(row["l"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
-    expected = forecast(cell, costs.on(processes), processes, lengths).minutes
-    own = forecast(cell, from_tasks(cell.directory), processes, lengths).minutes
-    described = machine.describe()
-    return Validated(
-        kind, cell.algo, processes, measured, expected, f"{described['cpu']}, {described['cores']} cores", own=own
-    )
+    expected = forecast(cell, costs, processes, lengths).minutes
+    own = forecast(cell, from_tasks(cell.directory, costs.crowding, costs.cores), processes, lengths).minutes
+    return Validated(kind, cell.algo, processes, measured, expected, this_machine(), own=own)
 
 
 def dispatch_seconds() -> float:
@@ -128,11 +129,43 @@ def sleeping(folder: Path) -> Iterator[Validated]:
             yield replace(middle([row]), lowest=nan, highest=nan, apart=nan)
 
 
-def computing(folder: Path, algorithms: Sequence[str]) -> Iterator[Validated]:
-    """HalfCheetah on one process to all cores, in several turns."""
+def computing(folder: Path, algorithms: Sequence[str], turns: Path | None) -> Iterator[Validated]:
+    """HalfCheetah on one process to all cores, in pairs of turns; with a file `turns` these join those in it."""
     for algo in algorithms:
-        turns = [turn(folder / f"{algo}-{n}", algo, backwards=n % 2 == 1) for n in range(COMPUTING[algo].turns)]
-        yield from map(middle, zip(*turns, strict=True))
+        known = [] if turns is None else turns_of(algo, turns)
+        for pair in range(COMPUTING[algo].pairs):
+            for backwards in (False, True):
+                known.append(turn(folder / f"{algo}-{pair}-{backwards:d}", algo, backwards))
+            if turns is not None:  # at once: what is measured is not lost when the next turn fails
+                append([row for rows in known[-2:] for row in rows], turns)
+        yield from map(middle, zip(*known, strict=True))
+
+
+def turns_of(algo: str, path: Path) -> list[list[Validated]]:
+    """The turns of an algorithm that a file holds from this machine, each of one row for each number of processes."""
+    rows = (
+        [row for row in validated(path) if (row.algorithm, row.machine) == (algo, this_machine())]
+        if path.exists()
+        else []
+    )
+    counts = len({row.processes for row in rows}) or 1
+    return [rows[first : first + counts] for first in range(0, len(rows), counts)]
+
+
+def append(rows: Sequence[Validated], path: Path) -> None:
+    """Add rows to a CSV file."""
+    begun = path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not begun:
+            writer.writerow(COLUMNS)
+        writer.writerows(map(astuple, rows))
+
+
+def this_machine() -> str:
+    """The processor and its cores."""
+    described = machine.describe()
+    return f"{described['cpu']}, {described['cores']} cores"
 
 
 def turn(folder: Path, algo: str, backwards: bool) -> list[Validated]:
@@ -176,10 +209,8 @@ def _mean(turns: Sequence[Validated]) -> Validated:
 
 def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> None:
     """Write all rows to the package's file, and as a table between the marks in docs/time.md."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([item.name for item in fields(Validated)])
-        writer.writerows(map(astuple, rows))
+    path.unlink(missing_ok=True)
+    append(rows, path)
     page.write_text(re.sub(r"(<!-- errors -->\n).*?(?=<!-- end of errors -->)", lambda found: found[1] + table(rows),
                            page.read_text(), flags=re.S))  # fmt: skip
 
@@ -216,7 +247,8 @@ def main(kind: str, algorithms: Sequence[str], dry_run: bool) -> None:
     """Measure, forecast, and write down the errors."""
     with tempfile.TemporaryDirectory() as name, awake():
         folder = Path(name)
-        for row in sleeping(folder) if kind == "sleeping" else computing(folder, algorithms or list(COMPUTING)):
+        turns = None if dry_run else TURNS
+        for row in sleeping(folder) if kind == "sleeping" else computing(folder, algorithms or list(COMPUTING), turns):
             click.echo(
                 f"{row.algorithm} on {row.processes}: {row.measured:,.2f}, {row.forecast:,.2f}, {row.error:+.1f} %"
             )

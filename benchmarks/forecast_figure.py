@@ -40,7 +40,7 @@ def schemes(costs: Costs, workers: Sequence[int]) -> dict[str, list[float]]:
         for count in workers:
             used = 1 if algo == "cem-rl" else count
             cell = cell_of(algo, "HalfCheetah-v5", Path("nowhere"), STEPS + MORE * used, settings, {})
-            result = forecast(with_workers(cell, used), costs.on(used), used, [LONGEST])
+            result = forecast(with_workers(cell, used), costs, used, [LONGEST])
             found.setdefault(label, []).append(result.minutes_after)
     return found
 

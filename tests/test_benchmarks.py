@@ -14,6 +14,7 @@ from benchmarks.before_after import table as before_after_table
 from benchmarks.cells import Tasks
 from benchmarks.eager import AGENTS, Loop
 from benchmarks.floors import Floors, product
+from benchmarks.forecast import append, middle, this_machine, turns_of
 from benchmarks.harness import Claim, take_turns
 from benchmarks.learning import NO_CORE, _claim
 from benchmarks.profile_run import Work, summary
@@ -22,6 +23,7 @@ from benchmarks.scaling import table as scaling_table
 from benchmarks.scaling_figure import Curve, Panel, draw
 from benchmarks.updates import Bench, random_replay
 from erlbench.envs.registry import problem
+from erlbench.experiment.validation import Validated
 from erlbench.reporting.data.runs import find_runs
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
@@ -213,3 +215,23 @@ def test_the_log_of_the_authors_cem_rl_becomes_a_run(tmp_path):
     assert found.train_time_s.tolist() == [6.0, 13.0, 52.0, 87.0]  # less the evaluations before
     assert found.critic_updates.tolist() == [0, 0, 10_000, 20_000]
     assert found.actor_updates.tolist() == [0, 0, 50_000, 100_015]
+
+
+def test_turns_of_forecasts_join_those_of_before_and_pairs_cancel_drift(tmp_path):
+    """Two pairs: a machine that slows down makes one turn of a pair too short and the other too long."""
+    path, seconds = tmp_path / "turns.csv", ((1.0, 0.8), (1.0, 1.2), (2.0, 1.8), (2.0, 2.4))
+    turns = [
+        [Validated("computing", "cem", n, took, said, this_machine(), own=took, stolen=1.0) for n in (1, 4)]
+        for took, said in seconds
+    ]
+    append([row for rows in turns[:2] for row in rows], path)
+    append([row for rows in turns[2:] for row in rows], path)
+    append([Validated("computing", "cem", 1, 9.0, 9.0, "another machine", own=9.0, stolen=0.0)], path)
+    found = turns_of("cem", path)
+    assert [[row.processes for row in rows] for rows in found] == [[1, 4]] * 4
+    row = middle([rows[1] for rows in found])
+    assert (row.processes, row.measured, row.apart) == (4, 1.5, pytest.approx(66.7))
+    assert (row.lowest, row.highest) == (0.0, 5.0)  # of the pairs; the four turns were -20, 20, -10 and 20 % off
+    assert row.error == pytest.approx(2.5, abs=0.01)
+    assert turns_of("openai-es", path) == []
+    assert turns_of("cem", tmp_path / "none.csv") == []

@@ -37,7 +37,8 @@ def command(
     from erlbench.cli.planning import plan
     from erlbench.cli.tables import print_table
     from erlbench.errors import UsageError
-    from erlbench.experiment.calibration import calibrate, from_tasks, save_costs
+    from erlbench.experiment.calibration import calibrate, save_costs
+    from erlbench.experiment.costs_of_runs import from_tasks
     from erlbench.experiment.settings import toml_values
     from erlbench.running import machine
 

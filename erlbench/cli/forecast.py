@@ -51,7 +51,7 @@ def command(
     rows = []
     for cell in cells:
         for count in dict.fromkeys(counts):
-            found = forecast(with_workers(cell, count), known.on(count), count, lengths, critic)
+            found = forecast(with_workers(cell, count), known, count, lengths, critic)
             shown = (found.minutes, found.minutes_after, found.critic_per_step, found.staleness, found.staleness_90)
             rows.append((cell.name, str(count), *(f"{value:,.2f}" for value in shown), f"{found.busy:.0%}"))
     heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "staleness", "90 %", "busy")

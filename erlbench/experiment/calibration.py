@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tomli_w
-from scipy.optimize import nnls
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions, with_workers
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.renamed import read_run_rows
-from erlbench.files import reason
+from erlbench.experiment.costs_of_runs import Measured, fit
 from erlbench.running import progress
 from erlbench.running.clock import Clock
 from erlbench.running.results import RunDirectory
@@ -35,38 +31,6 @@ from erlbench.threads import cores
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
 SHORT, LONG = 5, 100  # steps of an episode, and critic updates of a task, of cells with gradient steps
 LONGER = 4  # times as many steps without
-ROUNDS = 30  # of the reweighted fit
-DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
-Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
-
-
-@dataclass
-class Measured:
-    """What was seen in runs; all in seconds."""
-
-    tasks: list[Counted] = field(default_factory=list)
-    gaps: list[float] = field(default_factory=list)  # of a process, from a task to one that waited for its end
-    pauses: list[float] = field(default_factory=list)  # of all processes, from the last task to one asked for after it
-
-    def add(self, folder: Path) -> None:
-        """What `tasks.csv` in `folder` says."""
-        self.tasks += _read(folder)
-        names = ("start_s", "end_s", "ready_s", "process")
-        rows = (row for row in read_run_rows(folder / "tasks.csv") if row["kind"] != "evaluation")
-        ended: dict[float, float] = {}  # by process
-        for start, end, ready, process in sorted(tuple(float(row[name]) for name in names) for row in rows):
-            last = max(ended.values(), default=math.inf)
-            if ready > last:
-                self.pauses.append(start - last)
-            elif ready <= ended.get(process, -math.inf):
-                self.gaps.append(start - ended[process])
-            ended[process] = end
-
-    def costs(self, source: str) -> Costs:
-        """Of the tasks, each with the gap before it, and of the driver."""
-        found, gap = fit(self.tasks, source), _mean(self.gaps)
-        update = max(0.0, _mean(self.pauses) - gap)
-        return dataclasses.replace(found, overhead=found.overhead + gap, update=update)
 
 
 def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
@@ -84,15 +48,9 @@ def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
         for processes, size, found in order:
             _run_for(_short(cell, size, processes), processes, seconds, device, found)
         _check_gradient_steps(cell, seconds, alone)
-    costs, crowding = alone.costs(f"erlbench calibrate, {cell.name} on {cell.env}"), 1.0
-    if crowded.tasks:
-        fitted = fit(alone.tasks, costs.source)
-        crowding = sum(task[0] for task in crowded.tasks) / sum(fitted.seconds(*counts) for _, *counts in crowded.tasks)
+    costs = alone.costs(f"erlbench calibrate, {cell.name} on {cell.env}")
+    crowding = crowded.crowding(fit(alone.tasks, costs.source), count) if crowded.tasks else 1.0
     return dataclasses.replace(costs, crowding=crowding, cores=count)
-
-
-def _mean(seconds: Sequence[float]) -> float:
-    return float(np.mean(seconds)) if seconds else 0.0
 
 
 def _short(cell: Cell, size: int, processes: int) -> Cell:
@@ -152,30 +110,6 @@ def _run_for(cell: Cell, processes: int, seconds: float, device: str, found: Mea
         found.add(cell.directory)
 
 
-def from_tasks(folder: Path) -> Costs:
-    """Costs from the `tasks.csv` of any run, as they were with its processes beside each other."""
-    found = Measured()
-    found.add(folder)
-    return found.costs(str(folder))
-
-
-def _read(folder: Path) -> list[Counted]:
-    path = folder / "tasks.csv"
-    names = ("timesteps", "critic_updates", "actor_updates")
-    try:
-        tasks: list[Counted] = [
-            (float(row["end_s"]) - float(row["start_s"]), *(float(row[name]) for name in names))
-            for row in read_run_rows(path) if row["kind"] != "evaluation"
-        ]  # fmt: skip
-    except KeyError as error:
-        raise UsageError(f"{path} cannot be read as the tasks of a run: it has no column {error}") from error
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read as the tasks of a run: {reason(error)}") from error
-    if not np.isfinite(tasks).all():
-        raise UsageError(f"{path} cannot be read as the tasks of a run: it holds numbers that are not finite")
-    return tasks
-
-
 def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
     """Write the costs, the cell that they were measured on (algorithm, environment, network, batch) and the machine."""
     try:
@@ -183,39 +117,3 @@ def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mappi
         path.write_text(tomli_w.dumps({**asdict(costs), "cell": dict(cell), "machine": dict(machine)}))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
-    """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, such that the means are right.
-
-    Least squares, each task with a weight of one over its seconds. So all tasks together cost what they took, and tasks
-    of each size count by the time that they took; medians would be too low. Left out are tasks that were disturbed:
-    they took `DISTURBED` times what a fit by least absolute deviations says (iteratively reweighted least squares:
-    Schlossmacher, 1973), which few of them do not change. What no task did costs 0. `spread` is the root mean square
-    of the errors over that of the times.
-    Raises `UsageError` without tasks.
-    """
-    if not len(tasks):
-        raise UsageError(f"{source} has no task to measure costs on; let it run longer")
-    table = np.asarray(tasks, dtype=np.float64)
-    seconds, counts = np.maximum(table[:, 0], 1e-6), table[:, 1:]
-    design = np.column_stack([counts, np.ones(len(table)), counts[:, 1:].any(axis=1)])
-    weight = 1.0 / seconds
-    for _ in range(ROUNDS):
-        fitted = design @ _solve(design, seconds, weight)
-        weight = 1.0 / np.maximum(abs(fitted - seconds), 1e-4 * seconds) / seconds
-    fitted = np.maximum(fitted, 1e-6)
-    usual = seconds <= DISTURBED * fitted
-    if not usual.any():
-        usual[:] = True
-    seconds, design, fitted = seconds[usual], design[usual], fitted[usual]
-    values = _solve(design, seconds, 1.0 / fitted)
-    spread = math.sqrt(((seconds - design @ values) ** 2).sum() / (seconds**2).sum())
-    step, critic, actor, overhead, gradient = map(float, values)
-    return Costs(step, critic, actor, overhead, source, spread=spread, gradient_overhead=gradient)
-
-
-def _solve(design: np.ndarray, seconds: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weighted least squares without negative costs; `(columns,)`."""
-    scale, root = np.maximum(design.max(axis=0), 1.0), np.sqrt(weight)
-    return nnls(design / scale * root[:, None], seconds * root)[0] / scale

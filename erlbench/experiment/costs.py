@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -38,23 +38,13 @@ class Costs:
             + (self.gradient_overhead if critic_updates or actor_updates else 0.0)
         )
 
-    def on(self, processes: int) -> Costs:
-        """The costs while so many processes work: cores share memory and clock rate, more processes than cores no more.
+    def slowed(self, tasks: int) -> float:
+        """By which factor tasks take longer while so many run at once: cores share memory and clock rate.
 
-        Between one process and all cores the factor grows linearly.
+        It grows linearly from one task to as many as there are cores; more tasks slow each other down no more.
         """
-        others = min(processes, self.cores) - 1
-        factor = 1 + (self.crowding - 1) * others / (self.cores - 1) if others > 0 else 1.0
-        return replace(
-            self,
-            timestep=factor * self.timestep,
-            critic_update=factor * self.critic_update,
-            actor_update=factor * self.actor_update,
-            overhead=factor * self.overhead,
-            gradient_overhead=factor * self.gradient_overhead,
-            crowding=1.0,
-            cores=1,
-        )
+        others = min(tasks, self.cores) - 1
+        return 1 + (self.crowding - 1) * others / (self.cores - 1) if others > 0 else 1.0
 
 
 DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is not MISSING}  # of files from before

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 FILE = "forecast_errors.csv"
 KINDS = ("sleeping", "computing")  # environments that sleep a known time; HalfCheetah with networks
@@ -39,9 +40,9 @@ class Validated:
         return 100 * (self.own / self.measured - 1)
 
 
-def validated() -> list[Validated]:
-    """All rows of the package."""
-    with (files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
+def validated(path: Path | None = None) -> list[Validated]:
+    """All rows of the package, or those of another such file."""
+    with (path or files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
         return [
             Validated(
                 row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]), float(row["forecast"]),

@@ -3,7 +3,7 @@
 An inner pool runs the tasks as fast as it can; their results are delivered in the order in which `workers` virtual
 processors would have finished them. Critic tasks have a processor of their own, as in AES-RL (Lee et al., 2020),
 where one worker trains the critic, or share those of all others, as in this suite's pool of processes. Evaluations need
-none. A task's duration is modelled by what it did.
+none. A task's duration is modelled by what it did, and by how many others of the training run at the same time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class TaskCosts(Protocol):
         """Seconds of the driver from the last result of all tasks to the next ones."""
 
     def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
-        """A task that did so much."""
+        """A task that did so much, alone."""
+
+    def slowed(self, tasks: int) -> float:
+        """By which factor tasks take longer while so many run at once."""
 
 
 class SimulatedPool:
@@ -60,8 +63,10 @@ class SimulatedPool:
         self._now = 0.0
         self._free = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
         self._running: dict[int, Start] = {}
+        self._ends: dict[int, float] = {}  # of running tasks whose duration is known, if all goes on as it is
+        self._factor = 1.0  # by which these were slowed
         self._done: dict[int, Result] = {}  # physically finished, not yet delivered
-        self._resumed: dict[int, tuple[float, int]] = {}  # task -> its start before an interruption
+        self._resumed: dict[int, tuple[float, int, float | None]] = {}  # task -> start, processor, end: as they were
         self._again = False  # whether the tasks that come next were submitted before an interruption
 
     @property
@@ -92,7 +97,9 @@ class SimulatedPool:
             self._done[result.task] = result
         if not self._running:
             return None
-        self._now, task_id = min((self._finish(task_id), task_id) for task_id in self._running)
+        self._project()
+        self._now, task_id = min((end, task_id) for task_id, end in self._ends.items())
+        del self._ends[task_id]
         start, result = self._running.pop(task_id), self._done.pop(task_id)
         if start.processor <= self.workers:
             heapq.heappush(self._free[self.lane(start.task)], start.processor)
@@ -112,18 +119,22 @@ class SimulatedPool:
         return self._now
 
     def state(self) -> dict[str, Any]:
-        """The virtual moment, and the tasks under way: `[task, start, processor]` each."""
-        running = [[start.task.id, start.time, start.processor] for start in self._running.values()]
+        """The virtual moment, and the tasks under way: `[task, start, processor, end if nothing changes]` each."""
+        running = [
+            [task_id, start.time, start.processor, self._ends.get(task_id)] for task_id, start in self._running.items()
+        ]
         running += [[task_id, *start] for task_id, start in self._resumed.items()]
-        return {"now": self._now, "running": running, "idle": self._idle()}
+        return {"now": self._now, "running": running, "idle": self._idle(), "factor": self._factor}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`; the tasks that were under way are to be submitted next and then finish as they had."""
         self.reset()
         self._now = state["now"]
         self._again = not state["idle"]
-        self._resumed = {int(task_id): (start, processor) for task_id, start, processor in state["running"]}
-        taken = {processor for _, processor in self._resumed.values()}
+        self._factor = state.get("factor", 1.0)
+        for task_id, start, processor, *end in state["running"]:  # no end in checkpoints of before
+            self._resumed[int(task_id)] = (start, processor, end[0] if end else None)
+        taken = {processor for _, processor, _ in self._resumed.values()}
         for processors in self._free.values():
             processors[:] = [processor for processor in processors if processor not in taken]
 
@@ -132,6 +143,8 @@ class SimulatedPool:
         self.inner.reset()
         self._queue.clear()
         self._running.clear()
+        self._ends.clear()
+        self._factor = 1.0
         self._done.clear()
         self._resumed.clear()
         self._again = False
@@ -158,16 +171,29 @@ class SimulatedPool:
         """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors."""
         ready = self._queue.ready(waiting)
         for task_id in [task_id for _, task_id in ready if task_id in self._resumed]:
-            moment, processor = self._resumed.pop(task_id)
+            moment, processor, end = self._resumed.pop(task_id)
             self._running[task_id] = Start(self._queue.take(task_id), moment, processor)
+            if end is not None:
+                self._ends[task_id] = end
         while ready and (waiting == EVALUATION or self._free[waiting]):
             processor = self.workers + 1 if waiting == EVALUATION else heapq.heappop(self._free[waiting])
             task = self._queue.pop(waiting)
             self._running[task.id] = Start(task, self._now, processor)
 
-    def _finish(self, task_id: int) -> float:
-        """When a task that runs and has physically finished ends, in virtual seconds."""
-        return self._running[task_id].time + self._duration(task_id)
+    def _project(self) -> None:
+        """When each running task ends if no other one starts or ends before; all have physically finished.
+
+        Evaluations neither slow others down nor are slowed down.
+        """
+        training = [task_id for task_id, start in self._running.items() if start.processor <= self.workers]
+        factor = self.costs.slowed(len(training))
+        for task_id, start in self._running.items():
+            if task_id not in self._ends:
+                slowed = factor if start.processor <= self.workers else 1.0
+                self._ends[task_id] = start.time + slowed * self._duration(task_id)
+            elif factor != self._factor and start.processor <= self.workers:
+                self._ends[task_id] = self._now + (self._ends[task_id] - self._now) * factor / self._factor
+        self._factor = factor
 
     def _duration(self, task_id: int) -> float:
         values = self._done[task_id].values

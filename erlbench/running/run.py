@@ -65,9 +65,7 @@ class RunningCell:
         algorithm = registry.find(cell.algo)(cell.settings, context)
         self.pool: Pool = pool
         if cell.simulated_time:
-            self.pool = SimulatedPool(
-                pool, cell.processors, cell.costs.on(cell.processors), cell.simulated_critic == SHARED
-            )
+            self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
         options = DriverOptions(

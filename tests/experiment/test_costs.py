@@ -9,8 +9,9 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment import calibration
-from erlbench.experiment.calibration import _TrainedFor, calibrate, fit, from_tasks, save_costs
+from erlbench.experiment.calibration import _TrainedFor, calibrate, save_costs
 from erlbench.experiment.costs import Costs, built_in_costs, load_costs
+from erlbench.experiment.costs_of_runs import Measured, fit, from_tasks
 from erlbench.running.clock import Clock
 from tests.runs import make_cell, run
 
@@ -67,6 +68,7 @@ def test_crowding_is_that_of_long_tasks_of_one_run_and_free_of_drift(tmp_path, m
         runs.append((processes, steps))
         slower = 1 + 0.1 * len(runs)  # the machine becomes slower and slower
         found.tasks += [(slower * (1.3 if processes > 1 else 1.0) * TRUE.seconds(steps, 0, 0), steps, 0, 0)] * 50
+        found.beside += [processes - 1.0] * 50
 
     monkeypatch.setattr(calibration, "_run_for", run_for)
     monkeypatch.setattr(calibration, "cores", lambda: 4)
@@ -87,11 +89,35 @@ def test_to_start_workers_does_not_use_up_the_time_of_a_calibration():
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():
-    assert TRUE.on(1) == Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", update=0.02)
-    assert replace(TRUE, gradient_overhead=1e-3).on(4).gradient_overhead == pytest.approx(1.6e-3)
-    assert TRUE.on(3).critic_update == pytest.approx(5e-3 * 1.4)
-    assert TRUE.on(4).timestep == TRUE.on(64).timestep == pytest.approx(2e-4 * 1.6)
-    assert TRUE.on(4).on(4) == TRUE.on(4)
+    assert TRUE.slowed(1) == 1
+    assert TRUE.slowed(3) == pytest.approx(1.4)
+    assert TRUE.slowed(4) == TRUE.slowed(64) == pytest.approx(1.6)
+    assert replace(TRUE, cores=1).slowed(3) == 1
+
+
+def tasks_file(folder, rows):
+    """A `tasks.csv` of rollouts: (start, end, process, timesteps) each."""
+    folder.mkdir()
+    lines = [f"rollout,{start},{end},0,{process},{steps},0,0" for start, end, process, steps in rows]
+    (folder / "tasks.csv").write_text(
+        "\n".join(["kind,start_s,end_s,ready_s,process,timesteps,critic_updates,actor_updates", *lines]) + "\n"
+    )
+
+
+def test_crowding_counts_how_many_tasks_ran_beside_each(tmp_path):
+    """Of 5 tasks on 4 processes the fifth runs alone, and takes less; the mean of all is no task's crowding."""
+    tasks_file(tmp_path / "run", [*((0.0, 1.6, process, 1000) for process in range(4)), (1.6, 2.6, 0, 1000)])
+    found = Measured()
+    found.add(tmp_path / "run")
+    assert found.beside == pytest.approx([3, 3, 3, 3, 0])
+    assert found.crowding(Costs(1e-3, 0.0, 0.0, 0.0), 4) == pytest.approx(1.6)
+    without = from_tasks(tmp_path / "run", 1.6, 4)
+    assert without.seconds(1000, 0, 0) == pytest.approx(1.0)
+    assert from_tasks(tmp_path / "run").seconds(1000, 0, 0) == pytest.approx((4 * 1.6 + 1) / 5)
+    tasks_file(tmp_path / "serial", [(0.0, 2.0, 0, 1000), (2.0, 5.0, 1, 1000)])
+    alone = Measured()
+    alone.add(tmp_path / "serial")
+    assert alone.crowding(Costs(1e-3, 0.0, 0.0, 0.0), 4) == 1.0  # nothing ran beside another: it cannot be told
 
 
 def test_the_built_in_costs_are_those_of_the_package_and_say_where_they_are_from():

@@ -13,7 +13,7 @@ from erlbench.work.tasks import Output, Priority, Task
 
 FUNCTIONS = "tests.pool.functions:"
 COSTS = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0)
-TYPICAL = Costs(timestep=1e-4, critic_update=4e-3, actor_update=2e-3, overhead=1e-3)
+TYPICAL = Costs(timestep=1e-4, critic_update=4e-3, actor_update=2e-3, overhead=1e-3, crowding=1.3, cores=3)
 
 
 def work(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, needs=()):
@@ -83,6 +83,27 @@ def test_the_overhead_and_the_other_costs_add_up():
     with SimulatedPool(local_pool(0), 1, costs) as pool:
         pool.submit([work(1, [4, 2], critic=2, actor=3)])
         assert times(pool) == [(1, 0.0, 2.0 + 3.0 + 0.5 + 0.375, 0)]
+
+
+def test_tasks_beside_each_other_are_slower_while_they_are():
+    """Two tasks of 3 and 6 s, twice as slow beside each other: the second has 3 s left when the first ends at 6 s."""
+    crowded = replace(COSTS, crowding=2.0, cores=2)
+    with SimulatedPool(local_pool(0), 2, crowded) as pool, SimulatedPool(local_pool(0), 2, crowded) as again:
+        pool.submit([work(1, [3]), work(2, [6]), work(9, [5], priority=Priority.EVALUATION)])
+        assert pool.next_result().end == 5  # an evaluation is not slowed down
+        assert pool.next_result().end == 6
+        under_way = pool.state()
+        assert times(pool) == [(2, 0, 9, 1)]
+        again.restore(under_way)
+        again.submit([work(2, [6])])
+        assert times(again) == [(2, 0, 9, 1)]
+
+
+def test_a_checkpoint_of_before_crowding_was_by_tasks_is_read():
+    with SimulatedPool(local_pool(0), 1, COSTS) as pool:
+        pool.restore({"now": 2.0, "running": [[1, 1.0, 0]], "idle": False})
+        pool.submit([work(1, [3])])
+        assert times(pool) == [(1, 1.0, 4.0, 0)]
 
 
 def test_a_shared_critic_waits_for_the_processors_of_all():

@@ -1,0 +1,157 @@
+"""What the tasks of runs cost: read from `tasks.csv`, and fitted."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from erlbench.errors import UsageError
+from erlbench.experiment.costs import Costs
+from erlbench.experiment.renamed import read_run_rows
+from erlbench.files import reason
+
+ROUNDS = 30  # of the reweighted fit
+DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
+TOLD = 0.25  # of the other cores were busy, or crowding cannot be told
+Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
+COUNTS = ("timesteps", "critic_updates", "actor_updates")
+
+
+class _Row(NamedTuple):
+    """A task in `tasks.csv`."""
+
+    start: float
+    end: float
+    ready: float
+    process: float
+    counts: tuple[float, ...]
+
+
+@dataclass
+class Measured:
+    """What was seen in runs; all in seconds."""
+
+    tasks: list[Counted] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)  # of each task: how many others ran meanwhile, in the mean
+    gaps: list[float] = field(default_factory=list)  # of a process, from a task to one that waited for its end
+    pauses: list[float] = field(default_factory=list)  # of all processes, from the last task to one asked for after it
+
+    def add(self, folder: Path) -> None:
+        """What `tasks.csv` in `folder` says."""
+        rows = _read(folder)
+        self.tasks += [(row.end - row.start, *row.counts) for row in rows]
+        self.beside += _beside(np.array([(row.start, row.end) for row in rows]).reshape(-1, 2))
+        ended: dict[float, float] = {}  # by process
+        for row in sorted(rows, key=attrgetter("start")):
+            last = max(ended.values(), default=math.inf)
+            if row.ready > last:
+                self.pauses.append(row.start - last)
+            elif row.ready <= ended.get(row.process, -math.inf):
+                self.gaps.append(row.start - ended[row.process])
+            ended[row.process] = row.end
+
+    def costs(self, source: str, crowding: float = 1.0, cores: int = 1) -> Costs:
+        """Of the tasks, each with the gap before it, and of the driver; `crowding` on so many cores is taken out."""
+        slowed = 1 + (crowding - 1) * self._share(cores)
+        tasks = [(task[0] / factor, *task[1:]) for task, factor in zip(self.tasks, slowed, strict=True)]
+        found, gap = fit(tasks, source), _mean(self.gaps)
+        update = max(0.0, _mean(self.pauses) - gap)
+        return dataclasses.replace(found, overhead=found.overhead + gap, update=update, crowding=crowding, cores=cores)
+
+    def crowding(self, alone: Costs, cores: int) -> float:
+        """By which factor these tasks would have taken longer than `alone` while all cores were busy; 1 if few were."""
+        expected = np.array([alone.seconds(*counts) for _, *counts in self.tasks])
+        took, share = np.array([task[0] for task in self.tasks]), self._share(cores)
+        if np.average(share, weights=expected) < TOLD:
+            return 1.0
+        usual = took <= DISTURBED * np.median(took / expected) * expected
+        return 1 + float((took - expected)[usual].sum() / (expected * share)[usual].sum())
+
+    def _share(self, cores: int) -> np.ndarray:
+        """Of the other cores, how many were busy beside each task."""
+        return np.clip(self.beside, 0, cores - 1) / max(cores - 1, 1)
+
+
+def _beside(intervals: np.ndarray) -> list[float]:
+    """Of each interval (n, 2), start and end: how many others there were meanwhile, in the mean."""
+    times, steps = intervals.ravel(), np.tile([1, -1], len(intervals))
+    order = np.argsort(times, kind="stable")
+    moments = times[order]
+    busy = np.concatenate([[0.0], np.cumsum(np.cumsum(steps[order])[:-1] * np.diff(moments))])  # seconds, until then
+    start, end = intervals.T
+    return list((np.interp(end, moments, busy) - np.interp(start, moments, busy)) / np.maximum(end - start, 1e-9) - 1)
+
+
+def from_tasks(folder: Path, crowding: float = 1.0, cores: int = 1) -> Costs:
+    """Costs from the `tasks.csv` of any run: as its processes were beside each other, or with `crowding` taken out."""
+    found = Measured()
+    found.add(folder)
+    return found.costs(str(folder), crowding, cores)
+
+
+def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
+    """Costs from tasks (seconds, timesteps, critic updates, actor updates) each, such that the means are right.
+
+    Least squares, each task with a weight of one over its seconds. So all tasks together cost what they took, and tasks
+    of each size count by the time that they took; medians would be too low. Left out are tasks that were disturbed:
+    they took `DISTURBED` times what a fit by least absolute deviations says (iteratively reweighted least squares:
+    Schlossmacher, 1973), which few of them do not change. What no task did costs 0. `spread` is the root mean square
+    of the errors over that of the times.
+    Raises `UsageError` without tasks.
+    """
+    if not len(tasks):
+        raise UsageError(f"{source} has no task to measure costs on; let it run longer")
+    table = np.asarray(tasks, dtype=np.float64)
+    seconds, counts = np.maximum(table[:, 0], 1e-6), table[:, 1:]
+    design = np.column_stack([counts, np.ones(len(table)), counts[:, 1:].any(axis=1)])
+    weight = 1.0 / seconds
+    for _ in range(ROUNDS):
+        fitted = design @ _solve(design, seconds, weight)
+        weight = 1.0 / np.maximum(abs(fitted - seconds), 1e-4 * seconds) / seconds
+    fitted = np.maximum(fitted, 1e-6)
+    usual = seconds <= DISTURBED * fitted
+    if not usual.any():
+        usual[:] = True
+    seconds, design, fitted = seconds[usual], design[usual], fitted[usual]
+    values = _solve(design, seconds, 1.0 / fitted)
+    spread = math.sqrt(((seconds - design @ values) ** 2).sum() / (seconds**2).sum())
+    step, critic, actor, overhead, gradient = map(float, values)
+    return Costs(step, critic, actor, overhead, source, spread=spread, gradient_overhead=gradient)
+
+
+def _solve(design: np.ndarray, seconds: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weighted least squares without negative costs; `(columns,)`."""
+    scale, root = np.maximum(design.max(axis=0), 1.0), np.sqrt(weight)
+    return nnls(design / scale * root[:, None], seconds * root)[0] / scale
+
+
+def _read(folder: Path) -> list[_Row]:
+    """Its training tasks; raises `UsageError`."""
+    path = folder / "tasks.csv"
+    try:
+        rows = [
+            _Row(
+                float(row["start_s"]), float(row["end_s"]), float(row["ready_s"]), float(row["process"]),
+                tuple(float(row[name]) for name in COUNTS),
+            )
+            for row in read_run_rows(path) if row["kind"] != "evaluation"
+        ]  # fmt: skip
+    except KeyError as error:
+        raise UsageError(f"{path} cannot be read as the tasks of a run: it has no column {error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as the tasks of a run: {reason(error)}") from error
+    if not np.isfinite([(row.start, row.end, *row.counts) for row in rows]).all():
+        raise UsageError(f"{path} cannot be read as the tasks of a run: it holds numbers that are not finite")
+    return rows
+
+
+def _mean(seconds: Sequence[float]) -> float:
+    return float(np.mean(seconds)) if seconds else 0.0
