@@ -129,11 +129,11 @@ def sleeping(folder: Path) -> Iterator[Validated]:
             yield replace(middle([row]), lowest=nan, highest=nan, apart=nan)
 
 
-def computing(folder: Path, algorithms: Sequence[str], turns: Path | None) -> Iterator[Validated]:
+def computing(folder: Path, algorithms: Sequence[str], pairs: int | None, turns: Path | None) -> Iterator[Validated]:
     """HalfCheetah on one process to all cores, in pairs of turns; with a file `turns` these join those in it."""
     for algo in algorithms:
         known = [] if turns is None else turns_of(algo, turns)
-        for pair in range(COMPUTING[algo].pairs):
+        for pair in range(pairs or COMPUTING[algo].pairs):
             for backwards in (False, True):
                 known.append(turn(folder / f"{algo}-{pair}-{backwards:d}", algo, backwards))
             if turns is not None:  # at once: what is measured is not lost when the next turn fails
@@ -242,13 +242,14 @@ def _percent(value: float, sign: str = "") -> str:
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--algo", "algorithms", multiple=True, type=click.Choice(list(COMPUTING)), help="Only these; computing.")
+@click.option("--pairs", type=click.IntRange(1), help="Pairs of turns of each; computing.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
-def main(kind: str, algorithms: Sequence[str], dry_run: bool) -> None:
+def main(kind: str, algorithms: Sequence[str], pairs: int | None, dry_run: bool) -> None:
     """Measure, forecast, and write down the errors."""
     with tempfile.TemporaryDirectory() as name, awake():
         folder = Path(name)
-        turns = None if dry_run else TURNS
-        for row in sleeping(folder) if kind == "sleeping" else computing(folder, algorithms or list(COMPUTING), turns):
+        chosen, turns = algorithms or list(COMPUTING), None if dry_run else TURNS
+        for row in sleeping(folder) if kind == "sleeping" else computing(folder, chosen, pairs, turns):
             click.echo(
                 f"{row.algorithm} on {row.processes}: {row.measured:,.2f}, {row.forecast:,.2f}, {row.error:+.1f} %"
             )
