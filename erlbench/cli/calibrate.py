@@ -29,7 +29,8 @@ def command(
     Examples:
       erlbench calibrate --algo aes-rl --env HalfCheetah-v5 --out costs.toml
       erlbench calibrate --from-run results/HalfCheetah-v5/aes-rl/seed-000
-      erlbench run --algo aes-rl --env HalfCheetah-v5 --simulated-time --costs costs.toml
+      erlbench run --algo aes-rl --env HalfCheetah-v5 --simulated-time \\
+        --costs costs.toml
     """
     from dataclasses import asdict
 

@@ -25,7 +25,7 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     \b
     Examples:
       erlbench compare results-before results-after
-      erlbench compare results/mine results/yours --metric area --out mine-and-yours
+      erlbench compare results/mine results/yours --metric area --out both
     """
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions

@@ -29,7 +29,8 @@ def command(
     \b
     Examples:
       erlbench calibrate --algo aes-rl --env HalfCheetah-v5 --out costs.toml
-      erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 --costs costs.toml
+      erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 \\
+        --costs costs.toml
     """
     from erlbench.cli.arguments import arguments, seed_list
     from erlbench.cli.planning import plan

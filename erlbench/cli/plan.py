@@ -48,7 +48,8 @@ def command(
     \b
     Examples:
       erlbench plan results/pilot --baseline td3
-      erlbench plan results/pilot --baseline td3 --difference 20 --looks 5,10,15 --write results/study
+      erlbench plan results/pilot --baseline td3 --difference 20 \\
+        --looks 5,10,15 --write results/study
       erlbench run --algo td3,aes-rl --env Hopper-v5 --seeds 5 --out results/study
       erlbench report results/study
     """
@@ -95,11 +96,16 @@ def _print_seeds(
                      std_upper_limit(std(y), len(y), confidence=CONFIDENCE))  # fmt: skip
             seeds = [seeds_needed(gap, *pair, level=level, power=power) if gap else None for pair in (spreads, upper)]
             rows.append((
-                group.env, run_set.name, f"{len(x)}, {len(y)}", f"{std(x):,.4g}, {std(y):,.4g}", f"{percent:g} %",
-                f"{gap:,.4g}", *(str(n or "none is enough") for n in seeds),
+                group.env, run_set.name, f"{_short(std(x))} ({len(x)}), {_short(std(y))} ({len(y)})",
+                f"{percent:g} % ({_short(gap)})", *(str(n or "none is enough") for n in seeds),
             ))  # fmt: skip
-    header = ("environment", f"against {baseline}", "pilots", "std", "of mean", "difference", "seeds", "seeds, careful")
+    header = ("environment", f"against {baseline}", "std (pilots)", "difference", "seeds", "seeds, careful")
     print_table("", header, rows)
+
+
+def _short(value: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _sequential(
@@ -122,7 +128,7 @@ def _sequential(
             ends = [*stops[:-1], 1 - sum(stops[:-1])]
             expected = sum(n * share for n, share in zip(looks, ends))
             rows.append((group.env, run_set.name, f"{percent:g} %", f"{sum(stops):.2f}", f"{expected:.1f}"))
-    print_table("", ("environment", f"against {baseline}", "of mean", "power", "expected seeds"), rows)
+    print_table("", ("environment", f"against {baseline}", "difference", "power", "expected seeds"), rows)
     print_table("", ("look", "seeds", "stop when p is at most"),
                 [(i, n, f"{p:.3g}") for i, (n, p) in enumerate(zip(found.looks, found.p), 1)])  # fmt: skip
     if write is None:

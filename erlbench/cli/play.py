@@ -25,7 +25,7 @@ def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps:
     Examples:
       erlbench play results/Swimmer-v5/cem/seed-000
       erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.mp4
-      erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.gif --steps 200
+      erlbench play results/Swimmer-v5/cem/seed-000 --video a.gif --steps 200
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
     """
     from erlbench.playing import play_run

@@ -127,15 +127,15 @@ def run(**given: Any) -> None:
     """Train algorithms on environments, or run the cells of studies.
 
     The results of a cell (algorithm, environment, seed) go to OUT/ENV/NAME/seed-NNN. The same command again continues
-    what was interrupted and leaves alone what is done. The command line wins over --config, that over --preset, and
-    that over the defaults.
+    what was interrupted and leaves alone what is done. A setting is taken from the command line, else from
+    --config, else from --preset, else it is the default.
 
     \b
     Examples:
-      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000 --workers 5
-      erlbench run --algo td3,cem-rl --env HalfCheetah-v5,Hopper-v5 --seeds 10 --jobs 4
-      erlbench run --algo cem@no-extra-division --env Swimmer-v5 --set initial_variance=1e-2
-      erlbench run --algo cem --env Walker2d-v5@paper --env-set max_episode_steps=500
+      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000
+      erlbench run --algo td3,cem-rl --env Walker2d-v5,Hopper-v5 --seeds 10
+      erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
+      erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1
     """

@@ -12,6 +12,7 @@ from erlbench.experiment.settings import setting_text
 from erlbench.files import printable
 
 SHORT = 22  # characters of a column that is not wrapped if there is room
+GAP = 2  # characters between columns
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -29,13 +30,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 
         table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         table.show_edge = table.pad_edge = False
+        table.collapse_padding = True
         console = Console(highlight=False)  # honours NO_COLOR
         widths = [max(map(len, column)) for column in zip(columns, *texts)]
         whole = {0, *(index for index, width in enumerate(widths) if width <= SHORT)}
-        if sum(widths[index] + 3 for index in whole) > console.width:
+        if sum(widths[index] + GAP for index in whole) > console.width:
             whole = {0}
+        fixed = _widths([list(column) for column in zip(columns, *texts)], console.width)
         for index, column in enumerate(columns):
-            table.add_column(column, no_wrap=index in whole, overflow="fold")
+            width = None if fixed is None else fixed[index]
+            table.add_column(column, no_wrap=index in whole, overflow="fold", width=width)
         for row in texts:
             table.add_row(*map(Text, row))
         console.print(table)
@@ -45,6 +49,19 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     widths = [max(map(len, column)) for column in zip(columns, *texts)]
     for row in [list(columns), *texts]:
         click.echo("  ".join(value.ljust(width) for value, width in zip(row, widths)).rstrip())
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Widths with which no word is broken, the first columns' texts whole where there is room; None: none are."""
+    widths = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
+    room -= sum(widths) + GAP * (len(widths) - 1)
+    if room < 0:
+        return None
+    for index, column in enumerate(columns):
+        more = min(room, max(map(len, column)) - widths[index])
+        widths[index] += more
+        room -= more
+    return widths
 
 
 def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:

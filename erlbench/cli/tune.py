@@ -38,7 +38,8 @@ def command(
 
     \b
     Example:
-      erlbench tune --algo cem --env Swimmer-v5 --search initial_variance=1e-4..1e-1:log --search population=6..40
+      erlbench tune --algo cem --env Swimmer-v5 \\
+        --search initial_variance=1e-4..1e-1:log --search population=6..40
     """
     if find_spec("optuna") is None:
         raise UsageError("tuning needs a package: pip install 'erlbench[tune]'")

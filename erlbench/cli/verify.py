@@ -33,7 +33,8 @@ def command(runs: tuple[Path, ...], same_as: Path | None, verbose: bool) -> None
     Examples:
       erlbench verify results/Walker2d-v5/td3/seed-000
       erlbench verify results -v
-      erlbench verify results/Walker2d-v5/td3/seed-000 --same-as again/Walker2d-v5/td3/seed-000
+      erlbench verify results/Walker2d-v5/td3/seed-000 \\
+        --same-as again/Walker2d-v5/td3/seed-000
     """
     from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
     from erlbench.verification.same import same

@@ -34,6 +34,7 @@ def test_each_command_shows_examples(name):
     assert result.exit_code == 0
     assert "Example" in result.output
     assert f"erlbench {name}" in result.output
+    assert max(map(len, result.output.splitlines())) <= 80  # a terminal's columns
 
 
 def test_run_shows_every_option_in_its_section():

@@ -1,4 +1,4 @@
-"""docs/studies.md has a row for each study, each item of the documents, and each cell."""
+"""docs/studies.md has a row for each study, each item of the documents, and each entry."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ def test_the_documentation_has_a_row_for_each_study():
     assert re.findall(r"^\| `([^`]+)`", listed, re.MULTILINE) == list(load_studies())
 
 
-def test_every_cell_says_how_it_differs():
-    rows = rows_under("What differs, cell by cell")
-    cells = [(study, entry.name) for study, found in load_studies().items() for entry in found.entries]
+def test_every_entry_says_how_it_differs():
+    rows = rows_under("What differs, entry by entry")
+    entries = [(study, entry.name) for study, found in load_studies().items() for entry in found.entries]
     assert {len(row) for row in rows} == {5}
-    patterns = [(study.strip("`"), cell.strip("`")) for study, cell, *_ in rows]
+    patterns = [(study.strip("`"), entry.strip("`")) for study, entry, *_ in rows]
     assert all(all(row) for row in rows)
-    for study, name in cells:
+    for study, name in entries:
         matching = [pattern for where, pattern in patterns if where == study and fnmatchcase(name, pattern)]
         assert matching, f"{name} of {study} has no row"
         assert name in matching or len(matching) == 1, f"{name} of {study} has several rows: {matching}"
     for where, pattern in patterns:
-        assert any(where == study and fnmatchcase(name, pattern) for study, name in cells), f"no cell {where} {pattern}"
+        assert any(where == study and fnmatchcase(name, pattern) for study, name in entries), (
+            f"no entry {where} {pattern}"
+        )
 
 
 ITEMS = {  # of the documents, in their words
