@@ -81,6 +81,7 @@ def _usable(group: Group, run_set: RunSet, baseline: str) -> bool:
 def _print_seeds(
     pairs: Sequence[tuple[Group, RunSet]], baseline: str, wanted: Sequence[float], level: float, power: float
 ) -> None:
+    from erlbench.reporting.documents.formats import significant
     from erlbench.reporting.statistics.estimates import mean, std
     from erlbench.reporting.statistics.power import seeds_needed, std_upper_limit
 
@@ -96,16 +97,11 @@ def _print_seeds(
                      std_upper_limit(std(y), len(y), confidence=CONFIDENCE))  # fmt: skip
             seeds = [seeds_needed(gap, *pair, level=level, power=power) if gap else None for pair in (spreads, upper)]
             rows.append((
-                group.env, run_set.name, f"{_short(std(x))} ({len(x)}), {_short(std(y))} ({len(y)})",
-                f"{percent:g} % ({_short(gap)})", *(str(n or "none is enough") for n in seeds),
+                group.env, run_set.name, f"{significant(std(x))} ({len(x)}), {significant(std(y))} ({len(y)})",
+                f"{percent:g} % ({significant(gap)})", *(str(n or "none is enough") for n in seeds),
             ))  # fmt: skip
     header = ("environment", f"against {baseline}", "std (pilots)", "difference", "seeds", "seeds, careful")
     print_table("", header, rows)
-
-
-def _short(value: float) -> str:
-    """Three digits, or all before the point."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _sequential(

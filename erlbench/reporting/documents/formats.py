@@ -21,6 +21,11 @@ def number(value: float) -> str:
     return f"{value:,.{digits}f}".replace("-", "−")
 
 
+def significant(value: float) -> str:
+    """1,234 or 56.7 or 0.0123: three digits, and all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def count(value: float) -> str:
     """1,234: a whole number; a dash for NaN and infinity."""
     return f"{value:,.0f}".replace("-", "−") if math.isfinite(value) else NONE

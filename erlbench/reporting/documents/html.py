@@ -25,6 +25,8 @@ from erlbench.reporting.documents.model import (
 
 TABLE_FILES = ("csv", "md", "tex")
 MOST_ITEMS = 6  # of a list before the rest of it is folded
+FILTERED = 6  # rows from which on a table can be filtered
+FILTER = '<label>Filter rows <input type="search" class="filter"></label><span class="found" role="status"></span>'
 LONG_TEXT = 24  # characters of a cell from which on it may be broken
 
 
@@ -95,7 +97,7 @@ def figure(content: Figure, place: Place) -> str:
 
 
 def table(content: Table[Any], place: Place, name: str) -> str:
-    """A table whose rows can be sorted and filtered; `name` is its own in the document."""
+    """A table whose rows can be sorted and, if there are many, filtered; `name` is its own in the document."""
     name = place.id(name)
     heads = []
     for i, column in enumerate(content.shown):
@@ -113,13 +115,13 @@ def table(content: Table[Any], place: Place, name: str) -> str:
         for cells in content.cells
     )
     title = escape(content.title) or "Table"
-    files = _files(content.name, TABLE_FILES, place) if content.name else ""
+    tools = FILTER if len(content.rows) >= FILTERED else ""
+    tools += _files(content.name, TABLE_FILES, place) if content.name else ""
     return (
         f'<section class="table" id="{name}">'
         + (f"<h3>{title}</h3>" if content.title else "")
-        + f'<div class="tools"><label>Filter rows <input type="search" class="filter"></label>'
-        f'<span class="found" role="status"></span>{files}</div>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{"".join(heads)}</tr>'
+        + (f'<div class="tools">{tools}</div>' if tools else "")
+        + f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{"".join(heads)}</tr>'
         f"</thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table></div>"
         f"{_notes(content.notes)}</section>"
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, number, share
+from erlbench.reporting.documents.formats import NONE, number, share, significant
 from erlbench.reporting.documents.model import Column
 
 
@@ -60,4 +60,4 @@ def _spread(timeline: Timeline | None, what: str) -> tuple[float, float]:
 
 
 def _pair(median: float, most: float) -> str:
-    return NONE if math.isnan(median) else f"{median:.3g}, {most:.3g}"
+    return NONE if math.isnan(median) else f"{significant(median)}, {significant(most)}"

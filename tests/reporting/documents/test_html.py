@@ -59,6 +59,12 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
     assert {"id": "page-sizes-1", "hidden": None} in tags.of("span")
 
 
+def test_a_table_of_many_rows_can_be_filtered():
+    for rows in (1, html.FILTERED - 1, html.FILTERED):
+        tags = Tags(html.block(Table("t", "T", [Column[int]("A", lambda row: row)], range(rows)), PLACE))
+        assert len(tags.of("input")) == (rows == html.FILTERED)
+
+
 def test_the_cells_that_name_a_row_are_its_headers():
     columns = [Column[tuple[str, str, int]](name, lambda row, i=i: row[i]) for i, name in enumerate("EA")]
     columns.append(Column[tuple[str, str, int]]("Mean", lambda row: row[2], str))

@@ -8,7 +8,17 @@ import pytest
 
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.files import to_csv, write_document
-from erlbench.reporting.documents.formats import NONE, exact, interval, number, percent, plus_minus, share, steps
+from erlbench.reporting.documents.formats import (
+    NONE,
+    exact,
+    interval,
+    number,
+    percent,
+    plus_minus,
+    share,
+    significant,
+    steps,
+)
 from erlbench.reporting.documents.model import BOLD, Bullets, Code, Column, Document, Figure, Heading, Link, Table, Text
 
 
@@ -60,6 +70,7 @@ def test_a_document_and_its_files(tmp_path):
 @pytest.mark.parametrize(
     ("printed", "expected"),
     [
+        (significant(1087.4), "1,087"), (significant(999.7), "1,000"), (significant(0.01234), "0.0123"),
         (number(-1234.5), "−1,234"), (number(0.126), "0.13"), (number(math.nan), NONE), (exact(41.97), "41.97"),
         (percent(-2.04), "−2.0 %"), (share(0.1234), "12.3 %"), (interval(0.5, 0.25, 1), "0.50 [0.25, 1.00]"),
         (interval(0.5, math.nan, math.nan), "0.50"), (steps(1_500_000), "1.5M"), (steps(math.nan), NONE),
