@@ -6,29 +6,33 @@ policy is large, whatever pool and driver do. OpenAI-ES has its workers do that.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from erlbench.threads import limit_threads
 
-import numpy as np
+limit_threads()  # processor time is that of all threads: those of BLAS, which wait for each other, would count
 
-from benchmarks.cells import drive
-from benchmarks.harness import Claim, cpu_seconds, median
-from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.cem import CEM, CEMSettings
-from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
-from erlbench.envs.registry import problem
-from erlbench.experiment.settings import resolve
-from erlbench.policy import PolicySpec, initial_parameters
-from erlbench.pool import ProcessPool
-from erlbench.work.replay import Replay
-from erlbench.work.rollout import RolloutSettings
-from erlbench.work.tasks import Result, Task
+import json  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from benchmarks.cells import drive  # noqa: E402
+from benchmarks.harness import Claim, cpu_seconds, median  # noqa: E402
+from erlbench.algorithms.base import Algorithm, Context  # noqa: E402
+from erlbench.algorithms.cem import CEM, CEMSettings  # noqa: E402
+from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings  # noqa: E402
+from erlbench.envs.registry import problem  # noqa: E402
+from erlbench.experiment.settings import resolve  # noqa: E402
+from erlbench.policy import PolicySpec, initial_parameters  # noqa: E402
+from erlbench.pool import ProcessPool  # noqa: E402
+from erlbench.work.replay import Replay  # noqa: E402
+from erlbench.work.rollout import RolloutSettings  # noqa: E402
+from erlbench.work.tasks import Result, Task  # noqa: E402
 
 POPULATION, GENERATIONS = 500, 6
 RUNS = 5

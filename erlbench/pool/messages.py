@@ -36,7 +36,7 @@ class TaskWriter:
     """Turns tasks into messages for one worker."""
 
     def __init__(self) -> None:
-        self._forms: dict[tuple[str, str], tuple[int, Form]] = {}
+        self._forms: dict[Any, tuple[int, Any]] = {}  # by kind and function
 
     def write(self, *tasks: Task) -> bytes:
         """One message, in which what the tasks share stands once.
@@ -44,14 +44,16 @@ class TaskWriter:
         Raises what pickle raises; what the worker knows is then what it was before.
         """
         forms, parts = dict(self._forms), []
+        form: Any = None
+        number = 0
         for task in tasks:
-            form = Form(task.kind, task.function, task.settings, task.priority, task.counts, task.gradient)
-            name = task.kind, task.function
-            number, known = forms.get(name, (len(forms), None))
-            news = None if form == known else tuple(form)
+            news, last = None, form
+            form = task.kind, task.function, task.settings, task.priority, task.counts, task.gradient
+            if form != last:
+                number, known = forms.get(form[:2], (len(forms), None))
+                if form != known:
+                    news, forms[form[:2]] = form, (number, form)
             parts.append((number, news, task.id, task.key, task.inputs, task.individual))
-            if news is not None:
-                forms[name] = number, form
         message = COUNT.pack(len(parts)) + pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
         self._forms = forms
         return message

@@ -230,9 +230,8 @@ class Driver:
                 for ref in arrays_of(value):
                     self._known[ref.name] = ref
         counters, now = self.algorithm.counters, self.pool.now()
-        self._asked |= dict.fromkeys(
-            (task.id for task in tasks), Asked(now, counters.generation, counters.critic_updates)
-        )
+        asked = Asked(now, counters.generation, counters.critic_updates)
+        self._asked |= {task.id: asked for task in tasks}
         self.pool.submit(tasks)
 
     def _receive(self, result: Result) -> None:
@@ -259,14 +258,10 @@ class Driver:
     def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result and write its rows."""
         task = self._outstanding.pop(result.task)
-        waiting = [other for other in self._dependents.pop(result.task, ()) if other in self._outstanding]
-        held_back = [other for other in waiting if result.task in self._outstanding[other].after]
-        for other in waiting:
-            self._outstanding[other] = _filled(self._outstanding[other], result)
+        held_back = self._fill_dependents(result) if result.task in self._dependents else []
         for ref in result.arrays.values():
             self._known[ref.name] = ref
-        counters = self.algorithm.counters
-        generation = counters.generation
+        counters, generation = self.algorithm.counters, self.algorithm.counters.generation
         self.recorder.task(result, task.kind, task.individual, self.clock, self._asked.pop(task.id), counters)
         self.algorithm.tell(task, result)
         for other in held_back:  # by a barrier: as if asked for when it opens, so that it is not stale for that
@@ -279,6 +274,13 @@ class Driver:
             if self.evaluator.due():
                 self._evaluate()
         self._sweep()
+
+    def _fill_dependents(self, result: Result) -> list[int]:
+        """Give the tasks that waited for a result its arrays; those among them that a barrier held back."""
+        waiting = [other for other in self._dependents.pop(result.task) if other in self._outstanding]
+        held_back = [other for other in waiting if result.task in self._outstanding[other].after]
+        self._outstanding |= {other: _filled(self._outstanding[other], result) for other in waiting}
+        return held_back
 
     def _evaluate(self, final: bool = False) -> None:
         now = self.clock.train if final else self.clock.total  # evaluations may have run since the training's end
