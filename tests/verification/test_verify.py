@@ -99,6 +99,17 @@ def test_what_is_missing_cannot_be_verified(folder):
     assert outcomes(verify(folder))["evaluations"] == AGREES
 
 
+def test_a_run_without_its_large_files_does_not_differ(folder):
+    for name in ("episodes.csv", "tasks.csv"):
+        (folder / name).unlink()
+    found = {check.name: check for check in verify(folder)}
+    assert found["checksums"].outcome == UNKNOWN
+    assert "not there: episodes.csv, tasks.csv" in found["checksums"].text
+    assert DIFFERS not in outcomes(verify(folder)).values()
+    edit(folder / "train.csv", "timesteps", "timestep")
+    assert outcomes(verify(folder))["checksums"] == DIFFERS  # what is there is compared
+
+
 def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     forget_sums(folder)
     here = machine.describe()
