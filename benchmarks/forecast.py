@@ -1,7 +1,7 @@
 """The forecast beside what was measured: its error, cell by cell, for the package and for docs/time.md.
 
 python -m benchmarks.forecast sleeping                # more processes than cores; about six minutes
-python -m benchmarks.forecast computing               # on a quiet machine; about 40 minutes
+python -m benchmarks.forecast computing               # on a quiet machine; about 30 minutes
 python -m benchmarks.forecast computing --algo cem    # or one after the other; about six minutes
 
 Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in

@@ -11,6 +11,8 @@ import numpy as np
 
 from erlbench.reporting.figures import style
 
+DECADE = 10
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -51,17 +53,17 @@ def draw(panels: Sequence[Panel], path: Path) -> None:
     """Write the figure of the panels, two to a row, to `path`, whose suffix is one of `style.FORMATS`."""
     rows = -(-len(panels) // 2)
     with style.new_figure(style.WIDTH, 2.7 * rows) as figure:
-        places = figure.subplots(rows, 2, squeeze=False).flat
+        places = list(figure.subplots(rows, 2, squeeze=False).flat)
         for letter, axes, panel in zip("abcdefgh", places, panels, strict=False):
             _draw(axes, panel)
             axes.set_title(f"({letter}) {panel.title}", loc="left")
-        for axes in list(places)[len(panels) :]:
+        for axes in places[len(panels) :]:
             axes.set_axis_off()
         style.save(figure, path.with_suffix(""), (path.suffix[1:],))
 
 
 def _draw(axes: Any, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     for index, curve in enumerate(panel.curves):
         look = {**style.line_style(index), "marker": "o", "markersize": 3.5}
@@ -76,6 +78,9 @@ def _draw(axes: Any, panel: Panel) -> None:
     axes.set_xticks(panel.sizes, panel.ticks)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+    low, high = axes.get_ylim()
+    if high < DECADE * low:  # one label would be left
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 4)))
     legend = axes.legend()
     if len(bounds) > 1:
         legend.legend_handles[len(panel.curves)].set_color(style.GREY)  # of all floors, not the first's alone

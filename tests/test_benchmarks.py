@@ -25,6 +25,7 @@ from benchmarks.updates import Bench, random_replay
 from erlbench.envs.registry import problem
 from erlbench.experiment.validation import Validated
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.figures import style
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -131,6 +132,18 @@ def test_the_figure_of_growth_needs_a_known_format(tmp_path):
     done = CliRunner().invoke(scaling, ["--out", str(tmp_path / "figure.jpg")])
     assert done.exit_code == 2
     assert ".png, .svg, .pdf" in done.output
+
+
+def test_a_figure_of_an_odd_number_of_panels_has_no_empty_axes(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(style, "save", lambda figure, path, formats: seen.extend(figure.axes))
+    one = Panel(
+        "Processes", "processes", "speed", (1, 2, 4), (Curve("CEM", np.array([1, 1.5, 2.5]), np.ones(3)),), "all"
+    )
+    draw([one], tmp_path / "figure.png")
+    assert [axes.axison for axes in seen] == [True, False]
+    low, high = seen[0].get_ylim()
+    assert sum(low <= tick <= high for tick in seen[0].get_yticks()) >= 2  # less than a decade, and yet labelled
 
 
 def test_updates_are_timed_for_any_shape(tmp_path):
