@@ -82,6 +82,8 @@ class Measured:
 
 def _beside(intervals: np.ndarray) -> list[float]:
     """Of each interval (n, 2), start and end: how many others there were meanwhile, in the mean."""
+    if not len(intervals):
+        return []
     times, steps = intervals.ravel(), np.tile([1, -1], len(intervals))
     order = np.argsort(times, kind="stable")
     moments = times[order]
