@@ -19,11 +19,13 @@ from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.costs_of_runs import Measured, fit
+from erlbench.pool import Pool
 from erlbench.running import progress
 from erlbench.running.clock import Clock
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import RunningCell
 from erlbench.running.runner import Runner
+from erlbench.running.signals import NOTHING_KEPT, heeded
 from erlbench.threads import cores
 
 # Tasks are short, so that there are some of each kind, and of two sizes, so that what a task costs by itself and what
@@ -86,27 +88,44 @@ class _TrainedFor(threading.Event):
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self.seconds = seconds
-        self.clock: Clock | None = None  # of the run, when there is one
+        self.pool: Pool | None = None  # of the run, when there is one; so is the clock
+        self.clock: Clock | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody asked to stop, so not by the time alone."""
+        return super().is_set()
+
+    def set(self) -> None:
+        super().set()
+        if self.pool is not None:
+            self.pool.interrupt()  # it may be preparing workers
 
     def is_set(self) -> bool:
-        return super().is_set() or (self.clock is not None and self.clock.train >= self.seconds)
+        return self.asked or (self.clock is not None and self.clock.train >= self.seconds)
 
 
 def _run_for(cell: Cell, processes: int, seconds: float, device: str, found: Measured) -> None:
     """Run `cell` on so many processes until it ends or the time is over, and add what was seen."""
     options = RunOptions(processes, device=device, one_core=True, verbosity=-1)
+    stop = _TrainedFor(seconds)
     with ExitStack() as ends:
+        ends.enter_context(heeded(stop))
         folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="erlbench-calibrate-"))
         cell = dataclasses.replace(cell, out=Path(folder))
-        stop = _TrainedFor(seconds)
         runner = ends.enter_context(closing(Runner(options, progress.create(-1), stop)))
         directory = RunDirectory(cell.directory)
         directory.hold()
         ends.callback(directory.release)
-        run = ends.enter_context(closing(RunningCell(cell, directory, runner.pool(cell), runner)))
+        stop.pool = runner.pool(cell)
+        if stop.asked:
+            stop.set()  # once more, for the pool
+        run = ends.enter_context(closing(RunningCell(cell, directory, stop.pool, runner)))
         stop.clock = run.driver.clock
         with suppress(Interrupted):  # the time is over
             run.driver.run()
+        if stop.asked:
+            raise Interrupted(NOTHING_KEPT)
         found.add(cell.directory)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.errors import UsageError
+from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import SHARED, Cell
 from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool
@@ -27,6 +27,7 @@ from erlbench.pool.imagined import ImaginedPool
 from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
+from erlbench.running.signals import NOTHING_KEPT, heeded
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import generator
@@ -57,7 +58,8 @@ class CountingReplay(Replay):
 
 def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], critic: str = SHARED) -> Forecast:
     """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`."""
-    with tempfile.TemporaryDirectory(prefix="erlbench-forecast-") as name, ImaginedPool(lengths) as inner:
+    stop, temporary = threading.Event(), tempfile.TemporaryDirectory(prefix="erlbench-forecast-")
+    with heeded(stop), temporary as name, ImaginedPool(lengths) as inner:
         task, folder = problem(cell.env, cell.env_settings), Path(name)
         replay = CountingReplay(folder / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
@@ -67,7 +69,9 @@ def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], crit
         directory.hold()
         try:
             options = DriverOptions(eval_freq=10**12, eval_episodes=1, final_episodes=1, checkpoint_every=1e12)
-            Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
+            Driver(algorithm, pool, directory, recorder, options, stop).run()
+        except Interrupted:
+            raise Interrupted(NOTHING_KEPT) from None
         finally:
             recorder.close()
             replay.close()

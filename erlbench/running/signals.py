@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NOTHING_KEPT = "interrupted; nothing is kept, the same command begins anew"  # of measurements, in temporary folders
 
 
 @contextlib.contextmanager
