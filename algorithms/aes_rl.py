@@ -14,10 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
+from erlbench.algorithms.parts.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
 from erlbench.algorithms.search.population_control import probability_of_rl
 from erlbench.algorithms.search.search_distribution import (
@@ -40,6 +39,7 @@ from erlbench.algorithms.search.variance_updates import (
     slide,
     success_rule,
 )
+from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose, generator

@@ -12,8 +12,14 @@ from typing import Any, ClassVar
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
-from erlbench.algorithms.gradient_tasks import ActorCriticSettings, CriticState, actor_task, critic_task, new_critic
 from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
+from erlbench.algorithms.training.gradient_tasks import (
+    ActorCriticSettings,
+    CriticState,
+    actor_task,
+    critic_task,
+    new_critic,
+)
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import PolicySpec

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import initial_learner, update_of
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.gradient_tasks import update_task
 from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
 from erlbench.algorithms.search.genetic import Genetics
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.update_settings import Updates
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.gradient_tasks import update_task
+from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy

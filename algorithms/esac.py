@@ -15,17 +15,17 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import critic_spec
-from erlbench.algorithms.episode_tasks import episode_task
-from erlbench.algorithms.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
-from erlbench.algorithms.esac_state import VALIDATED, ESACState, SACPart
 from erlbench.algorithms.individuals import fitness_of, policy_of, start_states
+from erlbench.algorithms.parts.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
+from erlbench.algorithms.parts.esac_state import VALIDATED, ESACState, SACPart
 from erlbench.algorithms.sac import has_value_network, initial_learner, update_of
 from erlbench.algorithms.search.crossover import EXCHANGE, crossover
 from erlbench.algorithms.search.evolution_strategy import centred_ranks, gradient, gradient_tasks
 from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.search.optimisers import Adam, Optimiser, Sgd
 from erlbench.algorithms.search.search_distribution import ranking
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.episode_tasks import episode_task
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.seeding import Key, Purpose, generator

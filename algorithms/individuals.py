@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.gradient_tasks import ActorCriticSettings
+from erlbench.algorithms.training.gradient_tasks import ActorCriticSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import setting

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import critic_spec, initial_critic
-from erlbench.algorithms.gradient_tasks import unscaled, update_task
 from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.td3 import update_of
-from erlbench.algorithms.update_settings import Updates
+from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.training.gradient_tasks import unscaled, update_task
+from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters

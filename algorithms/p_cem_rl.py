@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings
-from erlbench.algorithms.gradient_tasks import actor_task, critic_task
+from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
 from erlbench.experiment.settings import setting
 from erlbench.work.tasks import Input, Priority, Result, Task, in_phases
 

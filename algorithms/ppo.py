@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.ppo_networks import initial_learner, initial_statistics, reported_parameters, reported_policy
-from erlbench.algorithms.ppo_settings import PRESETS, PPOIteration, PPOSettings
+from erlbench.algorithms.parts.ppo_networks import (
+    initial_learner,
+    initial_statistics,
+    reported_parameters,
+    reported_policy,
+)
+from erlbench.algorithms.parts.ppo_settings import PRESETS, PPOIteration, PPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.individuals import policy_of
-from erlbench.algorithms.update_settings import SACUpdate, learner_parts, value_sizes
+from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
+from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters

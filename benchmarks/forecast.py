@@ -22,6 +22,7 @@ import tempfile  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
 from dataclasses import astuple, dataclass, fields, replace  # noqa: E402
+from itertools import zip_longest  # noqa: E402
 from math import isnan, nan  # noqa: E402
 from pathlib import Path  # noqa: E402
 from statistics import mean, median  # noqa: E402
@@ -32,7 +33,7 @@ import click  # noqa: E402
 from benchmarks.awake import awake  # noqa: E402
 from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
-from erlbench.experiment.calibration import calibrate  # noqa: E402
+from erlbench.experiment.calibration import Calibration  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.experiment.costs_of_runs import from_tasks  # noqa: E402
@@ -67,11 +68,11 @@ class Effort:
     steps: int
     settings: Mapping[str, Any]
     calibration: float  # seconds of each of its short runs
-    pairs: int  # of turns
+    turns: int
 
 
-EVOLUTION = Effort(30_000, {}, 1.5, 8)
-GRADIENTS = Effort(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 3)
+EVOLUTION = Effort(30_000, {}, 1.5, 16)
+GRADIENTS = Effort(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 6)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 
 
@@ -129,27 +130,23 @@ def sleeping(folder: Path) -> Iterator[Validated]:
             yield replace(middle([row]), lowest=nan, highest=nan, apart=nan)
 
 
-def computing(folder: Path, algorithms: Sequence[str], pairs: int | None, turns: Path | None) -> Iterator[Validated]:
-    """HalfCheetah on one process to all cores, in pairs of turns; with a file `turns` these join those in it."""
+def computing(folder: Path, algorithms: Sequence[str], count: int | None, path: Path | None) -> Iterator[Validated]:
+    """HalfCheetah on one process to all cores, in turns; with a file at `path` these join those in it."""
     for algo in algorithms:
-        known = [] if turns is None else turns_of(algo, turns)
-        for pair in range(pairs or COMPUTING[algo].pairs):
-            for backwards in (False, True):
-                known.append(turn(folder / f"{algo}-{pair}-{backwards:d}", algo, backwards))
-            if turns is not None:  # at once: what is measured is not lost when the next turn fails
-                append([row for rows in known[-2:] for row in rows], turns)
-        yield from map(middle, zip(*known, strict=True))
+        known = [] if path is None else turns_of(algo, path)
+        for number in range(count or COMPUTING[algo].turns):
+            rows = turn(folder / f"{algo}-{number}", algo)
+            if path is not None:  # at once: what is measured is not lost when the next turn fails
+                append(rows, path)
+            known += rows
+        for processes in sorted({row.processes for row in known}):
+            yield middle([row for row in known if row.processes == processes])
 
 
-def turns_of(algo: str, path: Path) -> list[list[Validated]]:
-    """The turns of an algorithm that a file holds from this machine, each of one row for each number of processes."""
-    rows = (
-        [row for row in validated(path) if (row.algorithm, row.machine) == (algo, this_machine())]
-        if path.exists()
-        else []
-    )
-    counts = len({row.processes for row in rows}) or 1
-    return [rows[first : first + counts] for first in range(0, len(rows), counts)]
+def turns_of(algo: str, path: Path) -> list[Validated]:
+    """The rows of an algorithm that a file holds from this machine; none without a file."""
+    rows = validated(path) if path.exists() else []
+    return [row for row in rows if (row.algorithm, row.machine) == (algo, this_machine())]
 
 
 def append(rows: Sequence[Validated], path: Path) -> None:
@@ -168,43 +165,53 @@ def this_machine() -> str:
     return f"{described['cpu']}, {described['cores']} cores"
 
 
-def turn(folder: Path, algo: str, backwards: bool) -> list[Validated]:
-    """A calibration and at once the runs that it forecasts, so that both meet the same machine; or the other way."""
+def turn(folder: Path, algo: str) -> list[Validated]:
+    """A calibration, and between its parts the runs that it forecasts: there, and back in reverse order.
+
+    So both meet the same machine, and one that becomes slower or faster meanwhile does not count.
+    """
     stolen, how = Stolen(), COMPUTING[algo]
     cell = cell_of(algo, "HalfCheetah-v5", folder, how.steps, how.settings, SHORT)
-    cells = {count: with_workers(replace(cell, out=folder / str(count)), count) for count in sorted({1, 2, cores()})}
-    costs = None if backwards else calibrate(cell, how.calibration)
-    measured = {count: measure(cells[count], count) for count in sorted(cells, reverse=backwards)}
-    costs = costs or calibrate(cell, how.calibration)
+    calibration, counts = Calibration(cell, how.calibration), sorted({1, 2, cores()})
+    runs: dict[int, list[tuple[Cell, float]]] = {count: [] for count in counts}
+    both = zip_longest(calibration.parts[: len(calibration.parts) // 2], counts)
+    there = [step for pair in both for step in pair if step is not None]
+    for step in there + there[::-1]:
+        if isinstance(step, tuple):
+            calibration.measure(*step)
+        else:
+            one = with_workers(replace(cell, out=folder / f"{step}-{len(runs[step])}"), step)
+            runs[step].append((one, measure(one, step)))
+    costs = calibration.costs()
     share = round(100 * stolen.share(), 1)
-    rows = [replace(compare("computing", cells[n], n, costs, measured[n]), stolen=share) for n in cells]
+    rows = [
+        replace(_mean([compare("computing", one, count, costs, took) for one, took in runs[count]]), stolen=share)
+        for count in counts
+    ]
     click.echo(f"  {costs}\n  {share} % stolen; errors " + ", ".join(f"{row.error:+.1f} %" for row in rows), err=True)
     return rows
 
 
 def middle(turns: Sequence[Validated]) -> Validated:
-    """Of one cell in several turns: medians over pairs of turns, and by how much the pairs differ.
-
-    One turn of a pair begins with the calibration, the other ends with it. So a machine that becomes slower or faster
-    meanwhile does not count.
-    """
-    pairs = [_mean(turns[first : first + 2]) for first in range(0, len(turns), 2)]
-    usual, errors = median(row.measured for row in pairs), [row.error for row in pairs]
+    """Of one cell in several turns: medians, and by how much the turns differ."""
+    usual, errors = median(row.measured for row in turns), [row.error for row in turns]
     return replace(
         turns[0],
         measured=round(usual, 4),
         forecast=round(usual * (1 + median(errors) / 100), 4),
-        own=round(usual * (1 + median(row.schedule_error for row in pairs) / 100), 4),
+        own=round(usual * (1 + median(row.schedule_error for row in turns) / 100), 4),
         lowest=round(min(errors), 1),
         highest=round(max(errors), 1),
-        apart=round(100 * (max(row.measured for row in pairs) - min(row.measured for row in pairs)) / usual, 1),
-        stolen=round(mean(row.stolen for row in pairs), 1),
+        apart=round(100 * (max(row.measured for row in turns) - min(row.measured for row in turns)) / usual, 1),
+        stolen=round(mean(row.stolen for row in turns), 1),
+        turns=len(turns),
     )
 
 
-def _mean(turns: Sequence[Validated]) -> Validated:
-    means = {name: mean(getattr(row, name) for row in turns) for name in ("measured", "forecast", "own", "stolen")}
-    return replace(turns[0], **means)
+def _mean(rows: Sequence[Validated]) -> Validated:
+    return replace(
+        rows[0], **{name: mean(getattr(row, name) for row in rows) for name in ("measured", "forecast", "own")}
+    )
 
 
 def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> None:
@@ -218,12 +225,12 @@ def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> N
 def table(rows: Sequence[Validated]) -> str:
     """The rows in Markdown, with the machines that they were measured on."""
     lines = [
-        "| | environment | processes | measured | apart | forecast | error | of pairs | of the schedule | stolen |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| | | processes | turns | measured | apart | forecast | error | of turns | of the schedule | stolen |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
-        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} | {_percent(row.apart)} "
-        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_pairs(row)} | {_percent(row.schedule_error, '+')} "
+        f"| {row.algorithm} | {row.kind} | {row.processes} | {row.turns} | {row.measured:,.2f} | {_percent(row.apart)} "
+        f"| {row.forecast:,.2f} | {row.error:+.1f} % | {_turns(row)} | {_percent(row.schedule_error, '+')} "
         f"| {_percent(row.stolen)} |"
         for row in rows
     ]
@@ -231,7 +238,7 @@ def table(rows: Sequence[Validated]) -> str:
     return "\n".join([*lines, "", f"Minutes per million training steps, measured on {machines}.", ""])
 
 
-def _pairs(row: Validated) -> str:
+def _turns(row: Validated) -> str:
     return "" if isnan(row.lowest) else f"{row.lowest:+.1f} to {row.highest:+.1f} %"
 
 
@@ -242,14 +249,14 @@ def _percent(value: float, sign: str = "") -> str:
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--algo", "algorithms", multiple=True, type=click.Choice(list(COMPUTING)), help="Only these; computing.")
-@click.option("--pairs", type=click.IntRange(1), help="Pairs of turns of each; computing.")
+@click.option("--turns", type=click.IntRange(1), help="Turns of each; computing.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
-def main(kind: str, algorithms: Sequence[str], pairs: int | None, dry_run: bool) -> None:
+def main(kind: str, algorithms: Sequence[str], turns: int | None, dry_run: bool) -> None:
     """Measure, forecast, and write down the errors."""
     with tempfile.TemporaryDirectory() as name, awake():
         folder = Path(name)
-        chosen, turns = algorithms or list(COMPUTING), None if dry_run else TURNS
-        for row in sleeping(folder) if kind == "sleeping" else computing(folder, chosen, pairs, turns):
+        chosen, path = algorithms or list(COMPUTING), None if dry_run else TURNS
+        for row in sleeping(folder) if kind == "sleeping" else computing(folder, chosen, turns, path):
             click.echo(
                 f"{row.algorithm} on {row.processes}: {row.measured:,.2f}, {row.forecast:,.2f}, {row.error:+.1f} %"
             )

@@ -20,7 +20,7 @@ from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.networks import ALL, Network
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
 from erlbench.policy import parameter_count
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace

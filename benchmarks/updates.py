@@ -12,14 +12,14 @@ import numpy as np
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
 from erlbench.algorithms import sac, td3
-from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import Learner, make_updates, train_actor, update_critic
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, SACUpdate, TD3Update, Updates
+from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, SACUpdate, TD3Update, Updates
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store

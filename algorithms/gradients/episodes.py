@@ -15,7 +15,7 @@ from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import Executor
 from erlbench.algorithms.gradients.updates import checked_means, learner_of, make_updates
-from erlbench.algorithms.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
+from erlbench.algorithms.training.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import transitions
 from erlbench.work.seeding import Key

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from erlbench.algorithms.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOIteration
+from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOIteration
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.rollout import FIRST_STEPS, NOT_FINITE, check_observation, is_finite, reset

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from erlbench.algorithms.gradients.learners.minibatches import load, saved
 from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
-from erlbench.algorithms.ppo_networks import actor_parameters, reported_parameters
-from erlbench.algorithms.ppo_settings import PPOIteration, PPOSettings
+from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_parameters
+from erlbench.algorithms.parts.ppo_settings import PPOIteration, PPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
 from erlbench.work.seeding import Key, Purpose, generator
@@ -43,7 +43,7 @@ COLUMNS = {
 def iteration(settings: PPOIteration, inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: `steps` environment steps and the updates from them.
 
-    Inputs: `learner` and `statistics` (see `erlbench.algorithms.ppo_networks`), and `actions`
+    Inputs: `learner` and `statistics` (see `erlbench.algorithms.parts.ppo_networks`), and `actions`
     and `observation` of the episode that goes on.
     Values: `returns` and `lengths` of the episodes that ended, `steps`, `replayed`
     (steps made again to get back into the episode that goes on), `critic_updates`, `actor_updates`, `seed` (of

@@ -21,7 +21,14 @@ from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
 from erlbench.algorithms.gradients.programs.two_processes import SharedMemory
 from erlbench.algorithms.gradients.programs.where_idle import WhereIdle
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, TD3Update, Update, Updates
+from erlbench.algorithms.training.update_settings import (
+    ActorUpdate,
+    CriticUpdate,
+    DDPGUpdate,
+    TD3Update,
+    Update,
+    Updates,
+)
 from erlbench.errors import NumericalError
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import Outcome

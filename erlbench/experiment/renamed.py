@@ -21,11 +21,27 @@ SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM) | dict.fromkeys(("td3", "ddpg", "sac", "erl", "esac"), _REPLAY)
 )
 
-# Dataclasses of checkpoints: the old module:name, and where it is now. A move keeps its name where the old module
-# still imports it.
-TYPES: Mapping[str, str] = MappingProxyType(
+# Dataclasses of checkpoints: the old module:name, and the name of today.
+_TYPES: Mapping[str, str] = MappingProxyType(
     {"erlbench.algorithms.openai_es:Generation": "erlbench.algorithms.openai_es:Gathered"}
 )
+# Their modules: the old one, and where it is now. A dataclass alone may move where its old module still imports it.
+_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        f"erlbench.algorithms.{module}": f"erlbench.algorithms.{room}.{module}"
+        for room, modules in (
+            ("parts", ("esac_state", "ppo_settings")),
+            ("training", ("critic", "gradient_tasks", "update_settings")),
+        )
+        for module in modules
+    }
+)
+
+
+def type_of_today(name: str) -> tuple[str, str]:
+    """Where a dataclass that a checkpoint names `module:name` is: its module and its name in it."""
+    module, _, own = _TYPES.get(name, name).partition(":")
+    return _MODULES.get(module, module), own
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class Validated:
     highest: float = math.nan
     own: float = math.nan  # forecast from what the tasks of that run took, so by its schedule alone
     stolen: float = math.nan  # percent of the machine's time that its host took meanwhile
+    turns: int = 1  # this row is of
 
     @property
     def error(self) -> float:
@@ -46,7 +47,8 @@ def validated(path: Path | None = None) -> list[Validated]:
         return [
             Validated(
                 row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]), float(row["forecast"]),
-                row["machine"], *(float(row[name]) for name in ("apart", "lowest", "highest", "own", "stolen")),
+                row["machine"], float(row["apart"]), float(row["lowest"]), float(row["highest"]), float(row["own"]),
+                float(row["stolen"]), int(row["turns"]),
             )
             for row in csv.DictReader(file)
         ]  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from erlbench.experiment.renamed import TYPES
+from erlbench.experiment.renamed import type_of_today
 from erlbench.files import LARGE, read_bytes
 from erlbench.running.durable import sync_folder, write_durably
 from erlbench.work.tasks import ArrayRef
@@ -108,7 +108,7 @@ def _type_name(kind: type) -> str:
 
 def dataclass_named(name: str) -> type | None:
     """The dataclass `module:name`, perhaps its old name, of a loaded module: no checkpoint has a module imported."""
-    module, _, own = TYPES.get(name, name).partition(":")
+    module, own = type_of_today(name)
     found = getattr(sys.modules.get(module), own, None)
     return found if isinstance(found, type) and is_dataclass(found) else None
 

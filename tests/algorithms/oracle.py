@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.policy import PolicySpec
 
 MODULES = {"tanh": nn.Tanh, "relu": nn.ReLU, "leaky-relu": nn.LeakyReLU}

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.sac import learner_parts, value_sizes
+from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.policy import PolicySpec, layer_slices, parameter_count
 
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "leaky-relu": functional.leaky_relu}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.aes_rl import AESRL, PRESETS
-from erlbench.algorithms.aes_rl_settings import TABLE_2, AESRLSettings
+from erlbench.algorithms.parts.aes_rl_settings import TABLE_2, AESRLSettings
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.running.checkpoint import decode, encode

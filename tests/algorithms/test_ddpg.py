@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_ddpg
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
-from erlbench.algorithms.update_settings import DDPGUpdate, Updates
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, layer_slices

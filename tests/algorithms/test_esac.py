@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.esac import ESAC
-from erlbench.algorithms.esac_settings import PRESETS, ESACSettings
+from erlbench.algorithms.parts.esac_settings import PRESETS, ESACSettings
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "erlbench"
 TASK_FUNCTION = re.compile(r"(erlbench(?:\.\w+)+):[a-z{]")  # of a function; `registry.py` names classes
-NAMING = sorted(ROOT.glob("algorithms/*.py"))
+NAMING = sorted(path for room in ("", "parts/", "training/") for path in ROOT.glob(f"algorithms/{room}[a-z]*.py"))
 
 
 def module_of(path):
@@ -49,4 +49,4 @@ def test_the_task_functions_are_found():
     named = {name for path in NAMING for name in TASK_FUNCTION.findall(path.read_text())}
     gradients = "erlbench.algorithms.gradients"
     assert {f"{gradients}.updates", f"{gradients}.episodes", f"{gradients}.ppo_iteration"} <= named
-    assert "erlbench.algorithms.update_settings" in closure(f"{gradients}.episodes")
+    assert "erlbench.algorithms.training.update_settings" in closure(f"{gradients}.episodes")

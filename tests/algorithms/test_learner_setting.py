@@ -7,7 +7,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
-from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.catalogue import LISTED, installed
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
@@ -39,7 +39,7 @@ def algorithm(tmp_path):
 
 @pytest.mark.parametrize("name", POPULATION)
 def test_networks_and_tasks_of_each_learner(name, algorithm):
-    from erlbench.algorithms.gradient_tasks import actor_task, critic_of, critic_task
+    from erlbench.algorithms.training.gradient_tasks import actor_task, critic_of, critic_task
 
     deterministic = 4 * 16 + 17 * 12 + 13 * 1
     found = {}

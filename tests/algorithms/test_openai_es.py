@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
-from erlbench.algorithms.openai_es_settings import PRESETS
+from erlbench.algorithms.parts.openai_es_settings import PRESETS
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.errors import UsageError

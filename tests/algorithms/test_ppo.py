@@ -10,9 +10,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.distributions import CategoricalDistribution, DiagGaussianDistribution
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from erlbench.algorithms import ppo, ppo_networks, registry
+from erlbench.algorithms import ppo, registry
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.gradients.ppo_iteration import ACTIVATION_MODULES, Buffer
+from erlbench.algorithms.parts import ppo_networks
 from erlbench.cli import cli
 from erlbench.envs.registry import EnvSpec, Problem, problem
 from erlbench.errors import NumericalError, TaskError, UsageError

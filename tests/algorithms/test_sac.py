@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_sac
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
@@ -21,7 +20,8 @@ from erlbench.algorithms.gradients.programs import networks, operations
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, initial_learner
-from erlbench.algorithms.update_settings import SACUpdate, actor_size, learner_parts
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts
 from erlbench.errors import NumericalError, UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec

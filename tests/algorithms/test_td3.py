@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_td3
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
-from erlbench.algorithms.update_settings import TD3Update
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.errors import NumericalError
 from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec
@@ -211,5 +211,5 @@ def test_presets_resolve(name):
 
 
 def test_driver_side_knows_no_torch():
-    code = "import sys, erlbench.algorithms.td3, erlbench.algorithms.critic; sys.exit('torch' in sys.modules)"
+    code = "import sys, erlbench.algorithms.td3, erlbench.algorithms.training.critic; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

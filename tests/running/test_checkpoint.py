@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import openai_es, ppo
-from erlbench.experiment.renamed import TYPES
+from erlbench.experiment.renamed import type_of_today
 from erlbench.running.checkpoint import (
     DamagedCheckpoint,
     checkpoints,
@@ -70,8 +70,8 @@ def test_what_had_another_name_or_module_is_found(name, found):
 
 @pytest.mark.parametrize("name", known())
 def test_checkpoints_of_this_format_stay_readable(name):
-    """A dataclass keeps its fields, and new ones have defaults; if it moves, `renamed.TYPES` has the old name."""
-    importlib.import_module(TYPES.get(name, name).partition(":")[0])
+    """A dataclass keeps its fields, and new ones have defaults; if it moves, `renamed.py` has the old name."""
+    importlib.import_module(type_of_today(name)[0])
     taken = [field for field in fields(dataclass_named(name)) if field.init]
     required = {field.name for field in taken if field.default is field.default_factory is MISSING}
     assert required <= set(known()[name]) <= {field.name for field in taken}

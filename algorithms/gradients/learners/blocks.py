@@ -19,7 +19,7 @@ from erlbench.algorithms.gradients.learners.sac import SoftActor
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics, smoothed
 from erlbench.algorithms.gradients.programs.networks import Network
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
 from erlbench.policy import PolicySpec
 
 BLOCK = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape

@@ -6,7 +6,7 @@ from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
-from erlbench.algorithms.update_settings import DDPGUpdate
+from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import NumpyPolicy
 
 

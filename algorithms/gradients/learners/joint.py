@@ -9,7 +9,7 @@ from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibat
 from erlbench.algorithms.gradients.learners.numbers import in_memory
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.program import Program
-from erlbench.algorithms.update_settings import Update
+from erlbench.algorithms.training.update_settings import Update
 
 
 class JointLearner:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.update_settings import Update
+from erlbench.algorithms.training.update_settings import Update
 
 RATES = "learning_rate", "actor_learning_rate", "critic_learning_rate"
 FACTORS = "discount", "tau"

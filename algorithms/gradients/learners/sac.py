@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.minibatches import Minibatch
@@ -20,7 +19,8 @@ from erlbench.algorithms.gradients.learners.td3 import Critics
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
-from erlbench.algorithms.update_settings import SACUpdate, actor_size, learner_parts, value_sizes
+from erlbench.algorithms.training.critic import CriticSpec
+from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts, value_sizes
 from erlbench.policy import PolicySpec
 
 

@@ -11,14 +11,14 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.critic import CriticSpec
 from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.minibatches import CriticInputs
 from erlbench.algorithms.gradients.programs.adam import Adam, clipped
 from erlbench.algorithms.gradients.programs.cuts import cut, second_part
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
-from erlbench.algorithms.update_settings import TD3Update
+from erlbench.algorithms.training.critic import CriticSpec
+from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes
-from erlbench.algorithms.update_settings import Episodes, Update
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.envs.registry import problem
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
+from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.replay import Replay

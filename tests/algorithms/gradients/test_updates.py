@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.gradients.learners.blocks import BLOCK
 from erlbench.algorithms.gradients.updates import KEPT, train_actor, update_critic
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, Updates
+from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.replay import Replay

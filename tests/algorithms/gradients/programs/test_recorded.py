@@ -18,7 +18,6 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from erlbench.algorithms.critic import critic_spec, initial_critic
 from erlbench.algorithms.ddpg import initial_learner as initial_ddpg
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
@@ -29,7 +28,8 @@ from erlbench.algorithms.gradients.programs.program import InTurn, Program, alon
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import initial_learner as initial_sac
 from erlbench.algorithms.td3 import initial_learner as initial_td3
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, SACUpdate, TD3Update
+from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, SACUpdate, TD3Update
 from erlbench.policy import PolicySpec, initial_policy
 
 VIEWS = ("aten.view", "aten.t.", "aten.transpose", "aten.slice", "aten.select", "aten.unsqueeze", "aten.detach")

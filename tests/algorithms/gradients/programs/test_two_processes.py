@@ -13,13 +13,13 @@ import weakref
 import pytest
 import torch
 
-from erlbench.algorithms.critic import critic_spec
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn, Program, alone
 from erlbench.algorithms.gradients.programs.two_processes import SharedMemory, TwoProcesses
 from erlbench.algorithms.td3 import initial_learner
-from erlbench.algorithms.update_settings import TD3Update
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import PolicySpec
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from erlbench.algorithms.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOSettings
+from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key, generator

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.update_settings import ActorUpdate, CriticUpdate, Update, Updates
+from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Update, Updates
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS
 from erlbench.work.seeding import Purpose

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from erlbench.algorithms.gradient_tasks import ActorCriticSettings
 from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings
 from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg
 from erlbench.algorithms.search.variance_updates import ONLINE_ADAPTIVE, ONLINE_FIXED, RANK_BASED, VARIANCE_UPDATES
+from erlbench.algorithms.training.gradient_tasks import ActorCriticSettings
 from erlbench.experiment.settings import setting
 
 CODE = "AES-RL, public code"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.update_settings import Episodes, Update
+from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 

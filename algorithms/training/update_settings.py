@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from erlbench.algorithms.critic import CriticSpec
+from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.registry import EnvSpec
 from erlbench.policy import PolicySpec, parameter_count
 
