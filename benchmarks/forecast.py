@@ -58,6 +58,7 @@ NEVER = 10**9
 ASYNCHRONOUS = {"start_timesteps": NEVER, "warmup": "own-policies", "tell_in_warmup": True, "mean_episodes": 1,
                 "hidden": (8,)}  # fmt: skip
 TRIPS = 200  # empty tasks
+STOLEN = 5.0  # percent of the machine's time, and a turn does not count
 SHORT = {"max_episode_steps": 200}  # so that a budget holds several generations
 
 
@@ -192,8 +193,12 @@ def turn(folder: Path, algo: str) -> list[Validated]:
     return rows
 
 
-def middle(turns: Sequence[Validated]) -> Validated:
-    """Of one cell in several turns: medians, and by how much the turns differ."""
+def middle(found: Sequence[Validated]) -> Validated:
+    """Of one cell in several turns: medians, and by how much the turns differ.
+
+    Turns in which the host took more than `STOLEN` of the time do not count, if there are others.
+    """
+    turns = [row for row in found if row.stolen <= STOLEN] or found
     usual, errors = median(row.measured for row in turns), [row.error for row in turns]
     return replace(
         turns[0],

@@ -67,13 +67,15 @@ class Measured:
         return dataclasses.replace(found, overhead=found.overhead + gap, update=update, crowding=crowding, cores=cores)
 
     def crowding(self, alone: Costs, cores: int) -> float:
-        """By which factor these tasks would have taken longer than `alone` while all cores were busy; 1 if few were."""
+        """By which factor these tasks would have taken longer than `alone` while all cores were busy; 1 if few were.
+
+        Tasks that were disturbed count: where no core is idle, the driver and other programs take them from tasks.
+        """
         expected = np.array([alone.seconds(*counts) for _, *counts in self.tasks])
         took, share = np.array([task[0] for task in self.tasks]), self._share(cores)
         if np.average(share, weights=expected) < TOLD:
             return 1.0
-        usual = took <= DISTURBED * np.median(took / expected) * expected
-        return 1 + float((took - expected)[usual].sum() / (expected * share)[usual].sum())
+        return 1 + float((took - expected).sum() / (expected * share).sum())
 
     def _share(self, cores: int) -> np.ndarray:
         """Of the other cores, how many were busy beside each task."""

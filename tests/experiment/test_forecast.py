@@ -79,16 +79,17 @@ def test_errors_are_printed_for_each_algorithm_and_kind():
     ]  # fmt: skip
 
 
-def test_neither_a_drift_nor_one_disturbed_pair_of_turns_decides_about_the_error():
-    """The machine changes within a pair: +10 and -9 % cancel. The last pair met other work: it is one of three."""
-    seen = [(10, 11, 0), (11, 10, 0.6), (11, 10, 0), (10, 11, 0), (40, 10, 60), (20, 10, 60)]  # time, forecast, stolen
+def test_turns_in_which_the_host_took_time_do_not_count():
+    """The host took time in two of five; the row is of the other three."""
+    seen = [(10, 11, 0), (11, 10, 5.1), (12, 12, 0), (20, 18, 5.0), (40, 10, 60)]  # time, forecast, stolen
     turns = [Validated("computing", "cem", 1, *times, "here", own=times[0], stolen=share) for *times, share in seen]
     row = middle(turns)
-    assert row.measured == 10.5
+    assert (row.turns, row.measured) == (3, 12)
     assert row.error == pytest.approx(0.0)
-    assert (row.lowest, row.highest) == (-66.7, 0.0)
+    assert (row.lowest, row.highest) == (-10.0, 10.0)
     assert row.schedule_error == 0.0
-    assert row.stolen == pytest.approx(20.1)
+    assert row.stolen == pytest.approx(1.7)
+    assert (middle(turns[1::3]).turns, middle(turns[1::3]).measured) == (2, 25.5)  # there are no others
 
 
 def test_the_packaged_errors_are_those_of_the_documentation():

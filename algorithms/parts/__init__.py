@@ -1,0 +1,1 @@
+"""What of single algorithms does not fit into their file: settings, states, networks."""
