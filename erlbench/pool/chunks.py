@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from erlbench.work.tasks import Result, Task
 
-GRAIN = 0.05  # seconds that a chunk may take; an episode of a robot usually takes longer than that alone
+GRAIN = 0.1  # seconds that a chunk should take; an episode of a robot often takes longer than that alone
+HELD = 2 * GRAIN  # that a worker keeps results at most, so that the answers of a chunk usually are one message
 SHARE = 2  # chunks per process into which what is ready is divided
 RATE = 0.1  # weight of the last task in the mean duration of its kind
 

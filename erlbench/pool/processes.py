@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from erlbench.errors import ErlbenchError, Interrupted, TaskError
 from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
-from erlbench.pool.chunks import GRAIN, Chunks, alike
+from erlbench.pool.chunks import HELD, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
 from erlbench.pool.handle import OVER_MEMORY, SERVER_DIED, WorkerProcess, start_context
 from erlbench.pool.occupancy import Occupancy
@@ -191,7 +191,7 @@ class ProcessPool(PoolBase):
             self._idle.remove(slot)
             self._running[slot.index] = slot.tasks[0]
             self._occupancy.begin(slot.index)
-            slot.worker, slot.deadline = worker, time.monotonic() + GRAIN + self.task_timeout
+            slot.worker, slot.deadline = worker, time.monotonic() + HELD + self.task_timeout
             worker.send(messages)
 
     def _written(self, slot: Slot, worker: WorkerProcess, tasks: list[Task]) -> list[bytes]:
@@ -295,7 +295,7 @@ class ProcessPool(PoolBase):
                 worker.finished += 1
         if slot.tasks:
             self._running[slot.index] = slot.tasks[0]
-            slot.deadline = time.monotonic() + GRAIN + self.task_timeout
+            slot.deadline = time.monotonic() + HELD + self.task_timeout
         elif slot.worker is not None:
             self._release(slot)
 

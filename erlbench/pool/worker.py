@@ -16,7 +16,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.libraries import prepare_libraries
-from erlbench.pool.chunks import GRAIN
+from erlbench.pool.chunks import HELD
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader, receive, send, tasks_in, write_answers
 from erlbench.pool.occupancy import SecondCore
@@ -74,7 +74,7 @@ def serve(workspace: Workspace, tasks: TaskReader, descriptor: int) -> None:
     for message in receive(descriptor):
         for answer in perform(workspace, tasks, message):
             answers.append(answer)
-            if (now := time.monotonic()) - begun > GRAIN:
+            if (now := time.monotonic()) - begun > HELD:
                 send(descriptor, [write_answers(answers)])
                 answers, begun = [], now
     if answers:
