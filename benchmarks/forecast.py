@@ -1,8 +1,8 @@
 """The forecast beside what was measured: its error, cell by cell, for the package and for docs/time.md.
 
 python -m benchmarks.forecast sleeping                # more processes than cores; about six minutes
-python -m benchmarks.forecast computing               # on a quiet machine; about 30 minutes
-python -m benchmarks.forecast computing --algo cem    # or one after the other; about six minutes
+python -m benchmarks.forecast computing               # on a quiet machine; about 40 minutes
+python -m benchmarks.forecast computing --algo cem    # or one after the other; about nine minutes
 
 Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in
 docs/time.md. `computing` adds turns to those in results/reference/bench/forecast_turns.csv, and the rows are of all of
@@ -230,7 +230,8 @@ def save(rows: Sequence[Validated], path: Path = ERRORS, page: Path = PAGE) -> N
 def table(rows: Sequence[Validated]) -> str:
     """The rows in Markdown, with the machines that they were measured on."""
     lines = [
-        "| | | processes | turns | measured | apart | forecast | error | of turns | of the schedule | stolen |",
+        "| | environment | processes | turns | measured | apart | forecast | error | of turns | of the schedule "
+        "| stolen |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
