@@ -71,7 +71,7 @@ class _Kept:
     def find(self, workspace: Workspace, kind: Callable[[Any, str], Any], settings: Update) -> tuple[Any, Executor]:
         name, on_cpu, core = (kind, settings), workspace.device == "cpu", workspace.second_core
         if name not in self._learners:
-            with SharedMemory() if on_cpu else nullcontext():
+            with SharedMemory() if on_cpu and core is not None else nullcontext():
                 self._learners[name] = kind(settings, workspace.device), None
             if len(self._learners) > KEPT:
                 self._close(next(iter(self._learners)))

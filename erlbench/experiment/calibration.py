@@ -32,6 +32,7 @@ from erlbench.threads import cores
 # each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
 SHORT, LONG = 5, 100  # steps of an episode, and critic updates of a task, of cells with gradient steps
+CROWDED = 400  # of those on all cores, where a driver of many messages would take cores from the workers
 LONGER = 4  # times as many steps without
 
 
@@ -46,14 +47,14 @@ def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
 class Calibration:
     """The runs of a calibration, one by one, so that a benchmark can measure other things between them.
 
-    One process, alone, has short tasks and then long ones. Long ones on as many processes as there are cores tell by
-    how much these slow each other down; short ones would tell how busy the driver is, which has fewer messages in real
-    runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not count.
+    One process, alone, has short tasks and then long ones. Still longer ones on as many processes as there are cores
+    tell by how much these slow each other down; short ones would tell how busy the driver is, which has fewer messages
+    in real runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not count.
     """
 
     def __init__(self, cell: Cell, seconds: float, device: str = "cpu") -> None:
         self.cell, self.seconds, self.device, self.count = cell, seconds, device, cores()
-        there = [(1, SHORT), (1, LONG), (self.count, LONG)][: 3 if self.count > 1 else 2]
+        there = [(1, SHORT), (1, LONG), (self.count, CROWDED)][: 3 if self.count > 1 else 2]
         self.parts = there + there[::-1]  # processes, and size of tasks
         self._alone, self._crowded = Measured(), Measured()
 

@@ -73,7 +73,7 @@ def test_crowding_is_that_of_long_tasks_of_one_run_and_free_of_drift(tmp_path, m
     monkeypatch.setattr(calibration, "_run_for", run_for)
     monkeypatch.setattr(calibration, "cores", lambda: 4)
     found = calibrate(make_cell("cem", tmp_path, env="HalfCheetah-v5"), 1.0)
-    assert runs == [(1, 20), (1, 400), (4, 400), (4, 400), (1, 400), (1, 20)]
+    assert runs == [(1, 20), (1, 400), (4, 1000), (4, 1000), (1, 400), (1, 20)]
     assert found.crowding == pytest.approx(1.3, rel=0.01)
     assert (found.cores, found.timestep) == (4, pytest.approx(1.35 * TRUE.timestep, rel=0.01))
 

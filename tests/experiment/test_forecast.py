@@ -95,7 +95,7 @@ def test_turns_in_which_the_host_took_time_do_not_count():
 def test_the_packaged_errors_are_those_of_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "time.md").read_text()
     for row in validated():
-        assert f"| {row.algorithm} | {row.kind} | {row.processes} | {row.measured:,.2f} |" in page
+        assert f"| {row.algorithm} | {row.kind} | {row.processes} | {row.turns} | {row.measured:,.2f} |" in page
 
 
 def test_forecasts_of_others_are_refused_and_the_command_prints_a_table(tmp_path):
