@@ -49,7 +49,8 @@ class Calibration:
 
     One process, alone, has short tasks and then long ones. Still longer ones on as many processes as there are cores
     tell by how much these slow each other down; short ones would tell how busy the driver is, which has fewer messages
-    in real runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not count.
+    in real runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not
+    count.
     """
 
     def __init__(self, cell: Cell, seconds: float, device: str = "cpu") -> None:
