@@ -1,8 +1,8 @@
 """The forecast beside what was measured: its error, cell by cell, for the package and for docs/time.md.
 
 python -m benchmarks.forecast sleeping                # more processes than cores; about six minutes
-python -m benchmarks.forecast computing               # on a quiet machine; about 40 minutes
-python -m benchmarks.forecast computing --algo cem    # or one after the other; about nine minutes
+python -m benchmarks.forecast computing               # on a quiet machine; about 50 minutes
+python -m benchmarks.forecast computing --algo cem    # or one after the other; about five minutes
 
 Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in
 docs/time.md. `computing` adds turns to those in results/reference/bench/forecast_turns.csv, and the rows are of all of
@@ -72,7 +72,7 @@ class Effort:
     turns: int
 
 
-EVOLUTION = Effort(30_000, {}, 1.5, 16)
+EVOLUTION = Effort(30_000, {}, 1.5, 8)
 GRADIENTS = Effort(8_000, {"start_timesteps": 1000, "hidden": (64, 64)}, 5.0, 6)
 COMPUTING = {"cem": EVOLUTION, "openai-es": EVOLUTION, "cem-rl": GRADIENTS, "p-cem-rl": GRADIENTS, "aes-rl": GRADIENTS}
 

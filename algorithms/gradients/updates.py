@@ -125,7 +125,7 @@ def update_critic(
 ) -> Outcome:
     """Task function: updates of the critics towards a frozen target actor; the target critics follow each.
 
-    Inputs: `critic` as in `algorithms.critic`, `target_actor` `(policy.size,)`, `replay` (a view).
+    Inputs: `critic` as in `algorithms.training.critic`, `target_actor` `(policy.size,)`, `replay` (a view).
     Values: `critic_updates`, `critic_loss` (mean over the updates). Arrays: `critic`.
     A NaN or infinite loss or parameter raises `NumericalError`.
     """
@@ -158,9 +158,9 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
     """Task function: TD3 updates of one actor and critics, for multi-actor TD3.
 
     The first of every `policy_delay` updates also moves the actor. Inputs: `actor` `(4, policy.size)` (online, target,
-    Adam's moments), `critic` as in `algorithms.critic`, `replay` (a view, not empty). Values: `critic_updates`,
-    `actor_updates`, `critic_loss` (mean). Arrays: `actor`, `critic`, `policy` (the online actor). A NaN or infinite
-    value raises `NumericalError`.
+    Adam's moments), `critic` as in `algorithms.training.critic`, `replay` (a view, not empty). Values:
+    `critic_updates`, `actor_updates`, `critic_loss` (mean). Arrays: `actor`, `critic`, `policy` (the online actor).
+    A NaN or infinite value raises `NumericalError`.
     """
     update = settings.update
     learner, executor = learner_of(workspace, TD3Learner, update)

@@ -85,7 +85,7 @@ class ImaginedPool(PoolBase):
 
 
 def _updates(task: Task) -> int:
-    settings: Any = task.settings  # `Updates` of `algorithms.update_settings`
+    settings: Any = task.settings  # `Updates` of `algorithms.training.update_settings`
     return int(settings.updates)
 
 

@@ -29,7 +29,7 @@ class Critics:
         self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: Tensor, discount: Tensor,
         weight: float = 1.0, weight_decay: float = 0.0, gradient_clip: float | None = None,
     ) -> None:  # fmt: skip
-        """`state`: `critic.shape` as in `algorithms.critic`, used in place; `weight` multiplies the loss."""
+        """`state`: `critic.shape` as in `algorithms.training.critic`, used in place; `weight` multiplies the loss."""
         self.state, self._discount, self._clip, self._rows = state, discount, gradient_clip, batch_size / weight
         self.inputs = CriticInputs(batch_size, critic.sizes[0], state)
         self.next_values = state.new_zeros(batch_size, 1)
