@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.work.store import PREFIX
+from erlbench.work.held import PREFIX
 from tests.runs import FILES, all_rows, heed_interrupts
 
 ARGUMENTS = (

@@ -2,7 +2,7 @@
 
 A table is named by its size and seed alone, so nothing ever sends or saves one. It lies in a folder of the machine's
 shared memory whose lock file every driver that uses it holds; the last one removes it, and what killed drivers left
-behind goes when the next store is made (`erlbench.work.store.remove_abandoned`).
+behind goes when the next store is made (`erlbench.work.held.remove_abandoned`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import errno
 import fcntl
 import mmap
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from erlbench.errors import CellError
+from erlbench.work.held import discard
 from erlbench.work.seeding import Key, generator
 
 BLOCK = 2**22  # numbers that are drawn at once: 16 MiB
@@ -68,16 +67,6 @@ class HeldTable:
             discard(self._folder)
         finally:
             os.close(self._lock)
-
-
-def discard(folder: Path) -> None:
-    """Remove a folder whose lock this process holds alone.
-
-    It is renamed first: whoever waits for its lock then finds another folder there or none, never half of this one.
-    """
-    aside = tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent)
-    os.rename(folder, aside)
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def draw(key: Key, size: int) -> np.ndarray:

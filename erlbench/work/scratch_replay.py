@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from erlbench.work.held import HeldFolder
 from erlbench.work.replay import OBSERVATIONS, Replay
 from erlbench.work.store import Store
+
+PREFIX = "erlbench-replay-"
 
 
 class ScratchReplay(Replay):
@@ -23,7 +25,9 @@ class ScratchReplay(Replay):
     ) -> None:
         self.home = home
         home.mkdir(exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="erlbench-replay-", dir=scratch))
+        self._held = HeldFolder(scratch, PREFIX)
+        folder = self._held.path / "replay"
+        folder.mkdir()
         for file in home.iterdir():
             shutil.copyfile(file, folder / file.name)
         super().__init__(folder, observation_size, action_size, store)
@@ -53,7 +57,7 @@ class ScratchReplay(Replay):
 
     def close(self) -> None:
         super().close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._held.remove()
 
 
 def scratch_folder() -> Path | None:

@@ -1,16 +1,13 @@
 """Arrays in shared memory: written once, read by every process, freed by the driver.
 
-A store is a folder in the machine's shared memory. Its lock file is held by the driver as long as that lives, so
-a folder that nobody holds was left behind by a driver that was killed; the next store removes it.
+A store is a folder in the machine's shared memory that its driver holds (`erlbench.work.held`).
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from erlbench.errors import CellError
-from erlbench.work.noise import HeldTable, NoiseTable, discard, draw, slice_of
+from erlbench.work.held import LOCK, HeldFolder
+from erlbench.work.noise import HeldTable, NoiseTable, draw, slice_of
 from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
-
-PREFIX = "erlbench-"
 
 
 def shared_memory_folder() -> Path:
@@ -38,18 +34,16 @@ class Store:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self._lock: int | None = None
+        self._own: HeldFolder | None = None
         self._held: HeldTable | None = None
         self._table: tuple[NoiseTable, np.ndarray] | None = None  # the one that was last read
 
     @classmethod
     def create(cls) -> Self:
         """A new store, held by this process; stores that nobody holds any more are removed first."""
-        remove_abandoned()
-        store = cls(tempfile.mkdtemp(prefix=PREFIX, dir=shared_memory_folder()))
-        store._lock = os.open(store.folder / "unlocked", os.O_CREAT | os.O_RDWR, 0o600)
-        fcntl.flock(store._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.rename(store.folder / "unlocked", store.folder / "lock")  # nobody ever finds a lock that is not held
+        own = HeldFolder(shared_memory_folder())
+        store = cls(own.path)
+        store._own = own
         return store
 
     def put(self, name: str, array: npt.ArrayLike) -> ArrayRef:
@@ -151,15 +145,14 @@ class Store:
 
     def clear(self) -> None:
         """Remove all arrays."""
-        self.free(path.name for path in self.folder.iterdir() if path.name != "lock" and not path.is_dir())
+        self.free(path.name for path in self.folder.iterdir() if path.name != LOCK and not path.is_dir())
 
     def close(self) -> None:
         """Remove the store; only its creator does anything here."""
         self._release()
-        if self._lock is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            os.close(self._lock)
-            self._lock = None
+        if self._own is not None:
+            self._own.remove()
+            self._own = None
 
     def _release(self) -> None:
         self._table = None
@@ -177,23 +170,3 @@ def _displaced(
         np.negative(vector, out=vector)
     vector += centre
     return vector
-
-
-def remove_abandoned() -> list[Path]:
-    """Remove the stores whose driver is gone, and return them."""
-    removed = []
-    for folder in shared_memory_folder().glob(PREFIX + "*"):
-        try:
-            lock = os.open(folder / "lock", os.O_RDWR)
-        except OSError:
-            continue  # being made, being removed, or somebody else's
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            continue
-        else:
-            discard(folder)
-            removed.append(folder)
-        finally:
-            os.close(lock)
-    return removed

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from erlbench.algorithms import registry
-from erlbench.work.store import PREFIX
+from erlbench.work.held import PREFIX
 from tests.campaign.trials import (
     Running,
     Trial,

@@ -13,9 +13,10 @@ from scipy.stats import kstest
 from erlbench.errors import CellError
 from erlbench.pool import local_pool
 from erlbench.running.checkpoint import references
+from erlbench.work.held import remove_abandoned
 from erlbench.work.noise import BLOCK, NoiseTable, slice_of
 from erlbench.work.seeding import generator
-from erlbench.work.store import Store, remove_abandoned, shared_memory_folder
+from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Outcome, Perturbed, Task
 
 TABLE = NoiseTable(5000, 1_000_003)  # a seed that no other run on this machine has
@@ -83,7 +84,7 @@ def test_stores_share_one_copy_and_the_last_removes_it(store):
     other.hold(TABLE)
     assert (folder / "table").stat().st_ino == inode
     store.close()
-    remove_abandoned()
+    remove_abandoned(shared_memory_folder())
     assert (folder / "table").stat().st_ino == inode
     other.clear()
     assert folder.exists()
@@ -108,7 +109,7 @@ def test_a_killed_drivers_table_is_removed(store):
     subprocess.run([sys.executable, "-c", script], check=False)
     folder = NoiseTable(77, TABLE.seed).folder(shared_memory_folder())
     assert folder.exists()
-    remove_abandoned()
+    remove_abandoned(shared_memory_folder())
     assert not folder.exists()
 
 

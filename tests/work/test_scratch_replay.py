@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -54,6 +58,24 @@ def test_another_node_goes_on_from_the_copy(tmp_path):
     third.restore(second.state())
     for replay in (second, third, expected):
         replay.close()
+
+
+def test_what_a_killed_driver_left_on_the_disk_goes_with_the_next_replay(tmp_path):
+    script = (
+        "import os, sys; from pathlib import Path; from erlbench.work.scratch_replay import ScratchReplay\n"
+        "where = Path(sys.argv[1]); replay = ScratchReplay(where / 'home', where, 3, 2)\n"
+        "print(replay.folder, flush=True); os._exit(9)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    left = Path(subprocess.run(command, capture_output=True, text=True).stdout.strip())
+    assert left.exists()
+    first = ScratchReplay(tmp_path / "home", tmp_path, 3, 2)
+    assert not left.exists()
+    second = ScratchReplay(tmp_path / "home", tmp_path, 3, 2)
+    assert first.folder.exists()
+    for replay in (first, second):
+        replay.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from erlbench.work.held import PREFIX, remove_abandoned
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
-from erlbench.work.store import PREFIX, Store, remove_abandoned, shared_memory_folder
+from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Output, Perturbed
 
 
@@ -65,7 +66,7 @@ def test_a_held_store_stays_and_an_abandoned_one_is_removed(store):
     abandoned = Path(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip())
     assert abandoned.parent == shared_memory_folder()
     assert abandoned.name.startswith(PREFIX)
-    remove_abandoned()
+    remove_abandoned(shared_memory_folder())
     assert not abandoned.exists()
     assert store.folder.exists()
 
@@ -77,7 +78,7 @@ def test_a_store_that_is_being_made_is_not_taken_for_an_abandoned_one(monkeypatc
     def looking(descriptor, operation):
         if not busy:
             busy.append(True)
-            remove_abandoned()
+            remove_abandoned(shared_memory_folder())
             busy.clear()
         lock(descriptor, operation)
 

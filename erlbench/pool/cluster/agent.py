@@ -29,8 +29,10 @@ from erlbench.pool.messages import TaskReader
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.work import kernel
+from erlbench.work.held import HeldFolder
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replica import ReplayBlock, write_block
+from erlbench.work.scratch_replay import PREFIX
 from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Perturbed, Result, Task
 
@@ -105,7 +107,8 @@ class Agent:
 
     def __init__(self, processes: int, options: PoolOptions) -> None:
         self._pool = self.make_pool(processes, options)
-        self._folder = Path(tempfile.mkdtemp(prefix="erlbench-replay-"))
+        self._held = HeldFolder(Path(tempfile.gettempdir()), PREFIX)
+        self._replays = self._held.path / "replays"
         self._reader = TaskReader()
         self._unfinished: dict[int, Task] = {}
         self._gradients = False  # whether there were gradient tasks in this epoch
@@ -167,7 +170,7 @@ class Agent:
             self._changed.notify_all()
         self._thread.join(IDLE + 1)
         self._pool.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._held.remove()
 
     def _patience(self, answered: int) -> float:
         """How long results may wait for others: longer while most tasks that came ahead still wait here."""
@@ -242,7 +245,7 @@ class Agent:
         self._pool.store.clear()
         self._unfinished.clear()
         self._gradients = False
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self._replays, ignore_errors=True)
         with self._changed:
             self._outbox.answers, self._outbox.failed = [], None
             self._epoch = epoch
@@ -256,7 +259,7 @@ class Agent:
 
     def _append(self, block: ReplayBlock) -> None:
         """Have the copy of a replay on this node grow."""
-        folder = self._folder / block.view.replay
+        folder = self._replays / block.view.replay
         write_block(folder, block)
         self._pool.store.attach(block.view.replay, folder)
 
