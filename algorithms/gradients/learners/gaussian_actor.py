@@ -127,7 +127,7 @@ class GaussianActor:
             partial(log_std.mul_, self._inside),
         ]
         for head in (self._mean, self._log_std):
-            heads += [*head.backward(), *head.gradients()]
+            heads += [*head.backward(), *head.backward_to_inputs(), *head.gradients()]
         sums = self._mean.input_gradient, self._log_std.input_gradient
         heads.append(partial(torch.add, *sums, out=trunk.output_gradient))
         return [*heads, *trunk.backward(), *trunk.gradients()]

@@ -60,7 +60,7 @@ class SoftActor:
             ),
             [q.forward(lane) for lane in q.lanes],
             [share],
-            [q.backward(lane) for lane in q.lanes],
+            [[*q.backward(lane), *q.backward_to_inputs(lane)] for lane in q.lanes],
         ]
 
     def step(self, weight: Tensor) -> Stage:

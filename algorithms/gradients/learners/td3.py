@@ -15,7 +15,7 @@ from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.minibatches import CriticInputs
 from erlbench.algorithms.gradients.programs.adam import Adam, clipped
 from erlbench.algorithms.gradients.programs.cuts import cut, second_part
-from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
+from erlbench.algorithms.gradients.programs.networks import HIDDEN, LAST, Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import TD3Update
@@ -87,22 +87,17 @@ class Actor:
 
     def step(self, cores: int) -> list[Stage]:
         """One Adam step on -mean Q_1(s, pi(s)), by rows of the minibatch and then by parts of the parameters."""
-        lanes = cut(cores, self._pi, self._q1)
-        descents = [[*self._pi.gradients(part=part), *self.adam.step(k)] for part, k in zip(lanes.parts, lanes.adam)]
-        return [[self._slope(rows) for rows in lanes.rows], descents]
-
-    def _slope(self, rows: slice) -> Lane:
-        """The action a = pi(s), then d(-mean Q_1(s, a)) / da, and from there down to the actor's layers."""
-        pi, q1, inputs = self._pi, self._q1, self._inputs[rows]
+        pi, q1, pairs, split = self._pi, self._q1, self._inputs, self._split
+        lanes = cut(cores, pi, q1)
+        read = [partial(pairs[:, :split].copy_, self._observations), partial(pairs[:, split:].copy_, pi.outputs[0])]
+        slope = partial(q1.output_gradient.fill_, -1.0 / len(pairs))
         return [
-            partial(inputs[:, : self._split].copy_, self._observations[rows]),
-            *pi.forward(rows=rows),
-            partial(inputs[:, self._split :].copy_, pi.outputs[0, rows]),
-            *q1.forward(rows=rows),
-            partial(q1.output_gradient[0, rows].fill_, -1.0 / len(self._inputs)),
-            *q1.backward(rows=rows),
-            partial(pi.output_gradient[0, rows].copy_, q1.input_gradient[0, rows]),
-            *pi.backward(rows=rows),
+            [pi.forward(rows=rows, layers=HIDDEN) for rows in lanes.rows],
+            alone(*pi.forward(layers=LAST), *read, slope),
+            [[*q1.forward(rows=rows), *q1.backward(rows=rows)] for rows in lanes.rows],
+            alone(*q1.backward_to_inputs(), partial(pi.output_gradient.copy_, q1.input_gradient)),
+            [pi.backward(rows=rows) for rows in lanes.rows],
+            [[*pi.gradients(part=part), *self.adam.step(k)] for part, k in zip(lanes.parts, lanes.adam)],
         ]
 
 

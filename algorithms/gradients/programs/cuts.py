@@ -3,7 +3,8 @@
 Rows of a minibatch have nothing to do with each other, forward or backward; the gradients of the parameters, which sum
 over rows, are cut by parameters. Products of a part can differ in the last bit from those of the whole, depending on
 the BLAS and its kernels, unless the cut is where the kernels cut anyway. So cuts are at multiples of their block, and
-it is tried for each shape, and each place in memory relative to vectors, whether they change a bit.
+it is tried for each shape, and each place in memory relative to vectors, whether they change a bit. The actions and
+their gradients, small products that OpenBLAS's AVX-512 kernels cut elsewhere, are computed whole.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.networks import ALL, Network
+from erlbench.algorithms.gradients.programs.networks import ALL, HIDDEN, LAST, Network
 from erlbench.algorithms.gradients.programs.operations import on_cpu
 from erlbench.algorithms.gradients.programs.parts import Part
 from erlbench.algorithms.gradients.programs.program import Lane
@@ -42,10 +43,16 @@ WHOLE = Cut([ALL], [None])
 
 
 def cut(cores: int, *networks: Network) -> Cut:
-    """For one core the whole; for two halves, where all the networks can be cut without a change."""
+    """For one core the whole; for two halves, where all the networks can be cut without a change.
+
+    The parameters that are cut are those of the first one. Its last layer's forward pass and all gradients of inputs
+    have to be computed whole.
+    """
     parted = networks[0]
     rows, place = _rows(len(parted.inputs)), _place(parted.sizes)
-    if cores == 1 or rows is None or place is None or not all(_is_exact(network) for network in networks):
+    if cores == 1 or rows is None or place is None:
+        return WHOLE
+    if not all(_is_exact(network, network is parted) for network in networks):
         return WHOLE
     return Cut(list(rows), [Part(*place, first) for first in (True, False)])
 
@@ -74,13 +81,13 @@ def _place(sizes: tuple[int, ...]) -> tuple[int, int] | None:
     return (layer, min(possible, key=lambda n: abs(before + n * inputs - half))) if possible else None
 
 
-def _is_exact(network: Network) -> bool:
+def _is_exact(network: Network, last_whole: bool) -> bool:
     if len(network.outputs) > 1 or not on_cpu(network.inputs):
         return False
     columns = network.input_columns
     wanted = (columns.start, columns.stop) if columns else None
     offsets = tuple(flat.data_ptr() // flat.element_size() % VECTOR for flat in (network.inputs, *network.flat))
-    return _tried(network.sizes, tuple(network.activations), len(network.inputs), offsets, wanted)
+    return _tried(network.sizes, tuple(network.activations), len(network.inputs), offsets, wanted, last_whole)
 
 
 @cache
@@ -90,10 +97,12 @@ def _tried(
     batch: int,
     offsets: tuple[int, ...],
     columns: tuple[int, int] | None,
+    last_whole: bool,
 ) -> bool:
     """Whether halves give the bits of the whole, tried on random numbers.
 
     `offsets`: by how many floats inputs, parameters and gradients, if there are any, begin after the start of a vector.
+    `last_whole`: the last layer goes forward in one piece.
     """
     random = torch.Generator().manual_seed(0)
 
@@ -111,23 +120,24 @@ def _tried(
     network = Network(sizes, activations[0], activations[-1], parameters, inputs, gradients, wanted)
     slope = normal(batch, sizes[-1])
     parts: list[Part | None] = [Part(*place, first) for first in (True, False)]
-    return _results(network, WHOLE, slope, gradients) == _results(network, Cut(list(rows), parts), slope, gradients)
+    whole, halves = WHOLE.rows, list(rows)
+    tried = Cut(halves, parts), whole if last_whole else halves
+    return _results(network, WHOLE, whole, slope, gradients) == _results(network, *tried, slope, gradients)
 
 
-def _results(network: Network, cut: Cut, slope: Tensor, gradients: Tensor | None) -> list[bytes]:
-    """The bytes of what passes in these lanes give."""
+def _results(network: Network, cut: Cut, last: Sequence[slice], slope: Tensor, gradients: Tensor | None) -> list[bytes]:
+    """The bytes of what passes in these lanes give; `last`: the rows of the last layer's forward pass."""
     for tensor in chain(network.layers, network.deltas, () if gradients is None else (gradients,)):
         tensor.zero_()
-    _run(*(network.forward(rows=rows) for rows in cut.rows))
-    results = [network.outputs]
+    _run(*(network.forward(rows=rows, layers=HIDDEN) for rows in cut.rows))
+    _run(*(network.forward(rows=rows, layers=LAST) for rows in last))
+    results = [network.outputs, *network.deltas]
     if network.deltas:
         network.output_gradient.copy_(slope)
         _run(*(network.backward(rows=rows) for rows in cut.rows))
     if gradients is not None:
         _run(*(network.gradients(part=part) for part in cut.parts))
         results.append(gradients)
-    if network.input_columns is not None:
-        results.append(network.input_gradient)
     return [tensor.numpy().tobytes() for tensor in results]
 
 

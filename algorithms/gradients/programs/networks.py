@@ -1,7 +1,8 @@
 """Networks: forward and backward passes, and the targets' update, as operations on flat float32 vectors.
 
 The one place where passes are written. A network may stand for several of the same shape (twin critics): its tensors
-have a leading axis for them. A pass can be asked for some of the networks and for some rows of the minibatch only.
+have a leading axis for them. A pass can be asked for some of the networks and for some rows of the minibatch only, a
+forward pass also for some of the layers.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from erlbench.algorithms.gradients.programs.operations import activate, differen
 from erlbench.algorithms.gradients.programs.parts import Part, layers
 from erlbench.algorithms.gradients.programs.program import Lane, Operation
 
-ALL = slice(None)
+ALL, HIDDEN, LAST = slice(None), slice(-1), slice(-1, None)  # layers; ALL also of networks, and of rows
 
 
 class Network:
     """MLPs of the same shape on the same inputs; `outputs` is `(networks, batch, sizes[-1])`.
 
     `forward` reads `inputs` `(batch, sizes[0])` and writes `outputs`. `backward` reads `output_gradient` (d loss / d
-    outputs, overwritten) and writes what `gradients` reads and, where wanted, `input_gradient` `(networks, batch,
-    columns)` of the columns `input_columns` of the inputs.
+    outputs, overwritten) and writes what `gradients` reads, and `backward_to_inputs`: that writes `input_gradient`
+    `(networks, batch, columns)` of the columns `input_columns` of the inputs.
     """
 
     def __init__(
@@ -54,10 +55,11 @@ class Network:
             self._columns = self._weights[0][:, :, input_columns]
             self.input_gradient = inputs.new_zeros(networks, batch, self._columns.shape[2])
 
-    def forward(self, networks: slice = ALL, rows: slice = ALL) -> Lane:
+    def forward(self, networks: slice = ALL, rows: slice = ALL, layers: slice = ALL) -> Lane:
         """Layer by layer y = f(W x + b)."""
         lane: Lane = []
-        for x, w, b, layer, f in zip(self._below, self._weights, self._biases, self.layers, self.activations):
+        parts = self._below, self._weights, self._biases, self.layers, self.activations
+        for x, w, b, layer, f in zip(*(part[layers] for part in parts)):
             y = layer[networks, rows]
             lane += [*product(x[networks, rows], w[networks].mT, y), partial(y.add_, b[networks]), *activate(f, y)]
         return lane
@@ -70,9 +72,11 @@ class Network:
             lane += differentiate(self.activations[index], self.layers[index][networks, rows], delta)
             if index:
                 lane += product(delta, self._weights[index][networks], self.deltas[index - 1][networks, rows])
-            elif self.input_columns is not None:
-                lane += product(delta, self._columns[networks], self.input_gradient[networks, rows])
         return lane
+
+    def backward_to_inputs(self, networks: slice = ALL) -> Lane:
+        """After `backward` of all rows: d loss / d inputs = W^T delta."""
+        return product(self.deltas[0][networks], self._columns[networks], self.input_gradient[networks])
 
     def gradients(self, networks: slice = ALL, part: Part | None = None) -> Lane:
         """After `backward` of all rows: dW = delta^T x and db = sum of delta over the minibatch."""

@@ -9,7 +9,7 @@ from erlbench.algorithms.gradients.programs import cuts as module
 from erlbench.algorithms.gradients.programs import operations
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.cuts import WHOLE, Cut, cut, second_part
-from erlbench.algorithms.gradients.programs.networks import Network
+from erlbench.algorithms.gradients.programs.networks import HIDDEN, LAST, Network
 from erlbench.algorithms.gradients.programs.parts import Part
 from erlbench.policy import parameter_count
 
@@ -38,11 +38,11 @@ def test_a_network_is_cut_exactly_where_they_have_the_bits_of_the_whole(sizes, b
     other, found = network(sizes, batch, activation, "tanh", columns=slice(2, 5))
     lanes = Cut(list(module._rows(batch)), [Part(*module._place(sizes), first) for first in (True, False)])
     run(whole.forward())
-    run(*(other.forward(rows=rows) for rows in reversed(lanes.rows)))
+    run(*(other.forward(rows=rows, layers=HIDDEN) for rows in reversed(lanes.rows)), other.forward(layers=LAST))
     whole.output_gradient.copy_(whole.outputs + 1.0)
     other.output_gradient.copy_(whole.output_gradient)
-    run(whole.backward(), whole.gradients())
-    run(*(other.backward(rows=rows) for rows in reversed(lanes.rows)))
+    run(whole.backward(), whole.backward_to_inputs(), whole.gradients())
+    run(*(other.backward(rows=rows) for rows in reversed(lanes.rows)), other.backward_to_inputs())
     run(*(other.gradients(part=part) for part in reversed(lanes.parts)))
     pairs = [(other.outputs, whole.outputs), (other.input_gradient, whole.input_gradient), (found, expected)]
     for a, b in pairs:
@@ -73,7 +73,7 @@ def test_a_half_touches_nothing_of_the_other():
 def test_several_networks_are_cut_only_if_each_can_be(monkeypatch):
     wide, narrow = network((5, 64, 2), 64)[0], network((5, 64, 2), 64, gradients=False)[0]
     assert len(cut(2, wide, narrow).rows) == 2
-    monkeypatch.setattr(module, "_is_exact", lambda other: other is wide)
+    monkeypatch.setattr(module, "_is_exact", lambda other, last_whole: other is wide)
     assert cut(2, wide) != WHOLE
     assert cut(2, wide, narrow) == WHOLE
 
@@ -92,6 +92,24 @@ def test_no_cut_where_bits_would_change(monkeypatch):
     monkeypatch.undo()
     module._tried.cache_clear()
     assert cut(2, net) != WHOLE
+
+
+def test_actions_and_their_gradients_do_not_hinder_a_cut(monkeypatch):
+    """They are computed whole: this BLAS computes narrow products otherwise when it is given fewer rows."""
+    real = operations.product
+
+    def product(a, b, out):
+        narrow = out.shape[2] == 2 and out.shape[1] < 64
+        return [*real(a, b, out), *([lambda: out.mul_(1.001)] if narrow else [])]
+
+    monkeypatch.setattr("erlbench.algorithms.gradients.programs.networks.product", product)
+    module._tried.cache_clear()
+    actor, _ = network((5, 64, 2), 64)
+    critic, _ = network((7, 64, 1), 64, gradients=False, columns=slice(5, None))
+    found = cut(2, actor, critic), cut(2, network((7, 64, 2), 64)[0], actor)
+    module._tried.cache_clear()
+    assert len(found[0].rows) == 2
+    assert found[1] == WHOLE  # its Q values would be narrow
 
 
 def test_a_cut_is_tried_where_the_parameters_lie(monkeypatch):

@@ -42,7 +42,7 @@ def test_passes_equal_autograd(activation, output, networks, numpy_operations, m
         run(network.forward())
         outputs = network.outputs.clone()
         network.output_gradient.copy_(weights)
-        run(network.backward(), network.gradients())
+        run(network.backward(), network.backward_to_inputs(), network.gradients())
     modules = [
         oracle.network(SIZES, activation, row.numpy(), nn.Tanh() if output == "tanh" else None) for row in parameters
     ]
