@@ -54,7 +54,7 @@ class _Report(click.Command):
     "--x",
     default="",
     metavar="timesteps|nominal|all-steps|time|updates|generation|episodes",
-    help="what curves are drawn over [default: training steps, learning curves over time, too]",
+    help="what curves are drawn over [default: the paper's axis and training steps, else these and time]",
 )
 @click.option(
     "--smooth",

@@ -21,6 +21,7 @@ from erlbench.experiment.toml_file import Keys, TomlFile
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
+AXES = ("timesteps", "nominal", "all-steps", "time", "updates", "generation", "episodes")  # of curves
 # What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
 CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
 BUDGET = (
@@ -94,6 +95,7 @@ class Study:
     baseline: str = ""  # the entry against which the others are compared
     not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run
     note: str = ""  # how its cells differ from what was published, for captions
+    x: str = setting("timesteps", "what its curves are drawn over, as printed", choices=AXES)
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
     file: Path | None = None  # that it stands in; None for benchmarks.toml

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Group, RunSet
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
@@ -16,9 +16,10 @@ from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
 
 
-def draw_columns(group: Group, options: ReportOptions, path: Path, warn: Warn) -> list[str]:
+def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, path: Path, warn: Warn) -> list[str]:
     """One figure with a row per panel. Returns its caption's sentences; none, and no file, when there is no value."""
-    axis, panels = AXES[options.x or "timesteps"], options.panels
+    own = comparison.x if AXES[comparison.x].train_column else "timesteps"
+    axis, panels = AXES[options.x or own], options.panels
     run_sets = [run_set for run_set in group.run_sets if run_set.runs]
     names = [name for panel in panels for name in panel]
     found = {run_set.name: _read(run_set, names, axis, options.smooth, warn) for run_set in run_sets}

@@ -21,11 +21,13 @@ from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 def draw_curves(
     comparison: Comparison, group: Group, published: Published, path: Path, options: ReportOptions
 ) -> list[str]:  # fmt: skip
-    """One figure: return over training steps and over training time, or over the axis that `options` name.
+    """One figure: return over the axis that `options` name, or over the study's own and another one.
 
-    Returns its caption and then notes; none, and no file, when no run has an evaluation that can be drawn.
+    The two are training steps and training time where the study names none. Returns its caption and then notes; none,
+    and no file, when no run has an evaluation that can be drawn.
     """
-    chosen = [AXES[name] for name in ([options.x] if options.x else ["timesteps", "time"])]
+    two = list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
+    chosen = [AXES[name] for name in ([options.x] if options.x else two)]
     run_sets = [run_set for run_set in group.run_sets if _series(run_set.runs, chosen[0], options.smooth)]
     if not run_sets:
         return []
@@ -46,9 +48,9 @@ def draw_curves(
             for name, value in lines:
                 axes.axhline(value, color=looks[name]["color"], linewidth=1, linestyle=(0, (1, 2)))
             axis.finish(axes, label)
-        behind = draw_references(panels[0], run_sets, looks, published) if chosen[0] is AXES["timesteps"] else {}
-        over_steps = chosen[0] is AXES["timesteps"]
-        points = draw_thresholds(panels[0], comparison, group, published) if over_steps else []
+        over_steps = next((axes for axis, axes in zip(chosen, panels, strict=True) if axis is AXES["timesteps"]), None)
+        behind = {} if over_steps is None else draw_references(over_steps, run_sets, looks, published)
+        points = [] if over_steps is None else draw_thresholds(over_steps, comparison, group, published)
         panels[0].set_ylabel("Evaluation return")
         style.return_axis(panels[0].yaxis)
         figure.suptitle(group.env, fontsize=10)

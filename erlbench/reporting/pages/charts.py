@@ -46,8 +46,8 @@ class ChartData:
         axes = {name: {"label": axis.label, "note": axis.note, "seconds": axis.seconds} for name, axis in AXES.items()}
         return {"axes": axes, "arrays": self.arrays, "runs": self.runs, "curves": self.curves}
 
-    def of_group(self, group: Group, lines: Sequence[tuple[str, float]], published: Published) -> Chart:
-        """Learning curves; `lines` are published values by the name of the run set."""
+    def of_group(self, group: Group, lines: Sequence[tuple[str, float]], published: Published, x: str) -> Chart:
+        """Learning curves, first over the axis `x`; `lines` are published values by the name of the run set."""
         drawn = [run_set for run_set in group.run_sets if any(len(run.evaluations) for run in run_set.runs)]
         others = [
             {"label": reference_label(found), "name": run_set.name,
@@ -59,7 +59,7 @@ class ChartData:
              "runs": [self._run(run) for run in run_set.runs], "curve": self._curve(averaged(run_set))}
             for index, run_set in enumerate(group.run_sets) if any(len(run.evaluations) for run in run_set.runs)
         ]  # fmt: skip
-        return Chart("curves", {"env": group.env, "runSets": run_sets, "others": others,
+        return Chart("curves", {"env": group.env, "x": x, "runSets": run_sets, "others": others,
                                 "published": [list(line) for line in lines]})  # fmt: skip
 
     def _array(self, values: Array) -> int:

@@ -88,12 +88,13 @@ class Maker:
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
             lines = published_lines(comparison, group, group.run_sets, self.published)
-            yield from _figure(name, title, caption, self.charts.of_group(group, lines, self.published))
+            chart = self.charts.of_group(group, lines, self.published, self.options.x or comparison.x)
+            yield from _figure(name, title, caption, chart)
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
         for group in comparison.groups if self.options.panels else ():
             name, title = f"columns-{comparison.slug(group)}", f"Columns of train.csv, {comparison.group_name(group)}"
-            yield from _figure(name, title, draw_columns(group, self.options, folder / name, self.warn))
+            yield from _figure(name, title, draw_columns(comparison, group, self.options, folder / name, self.warn))
         if comparison.kind in ("scores", "all"):
             caption = draw_profiles(comparison, folder / "profile")
             yield from _figure("profile", "Performance profile", caption, profile_chart(comparison))

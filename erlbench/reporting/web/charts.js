@@ -1,6 +1,6 @@
 // Learning curves, performance profiles and worker timelines, drawn by Plotly when they come into view.
 // ---- what the switches say
-const state = { x: "timesteps", band: "auto", single: false };
+const state = { x: "", band: "auto", single: false }; // x "": over each figure's own axis
 
 const layout = (more) => ({
     paper_bgcolor: "rgba(0,0,0,0)",
@@ -37,9 +37,10 @@ const unitOf = (name, largest) => {
     const [unit, scale] = UNITS.filter((one) => largest >= 2 * one[1]).pop() || UNITS[0];
     return [`${DATA.axes[name].label} (${unit})`, scale];
 };
-const meanOf = (runSet) => {
-    if (runSet.curve !== null) return DATA.curves[runSet.curve].axes[state.x];
-    const run = runSet.runs.map((i) => DATA.runs[i].axes[state.x]).find((points) => points);
+const axisOf = (chart) => state.x || chart.x;
+const meanOf = (runSet, x) => {
+    if (runSet.curve !== null) return DATA.curves[runSet.curve].axes[x];
+    const run = runSet.runs.map((i) => DATA.runs[i].axes[x]).find((points) => points);
     return run && { x: run[0], mean: run[1] };
 };
 const bandOf = (line) => {
@@ -48,15 +49,16 @@ const bandOf = (line) => {
     return line.interval || (state.band === "auto" ? line.range : null);
 };
 function curves(chart) {
-    const found = chart.runSets.map((runSet) => [runSet, meanOf(runSet)]).filter(([, line]) => line);
+    const over = axisOf(chart);
+    const found = chart.runSets.map((runSet) => [runSet, meanOf(runSet, over)]).filter(([, line]) => line);
     const largest = Math.max(
         0,
         ...chart.runSets
-            .flatMap((runSet) => runSet.runs.map((i) => DATA.runs[i].axes[state.x]))
+            .flatMap((runSet) => runSet.runs.map((i) => DATA.runs[i].axes[over]))
             .filter((points) => points)
             .map(([x]) => x[x.length - 1]),
     );
-    const [title, scale] = unitOf(state.x, largest);
+    const [title, scale] = unitOf(over, largest);
     const scaled = (x) => x.map((value) => value / scale);
     const traces = [];
     for (const [runSet, line] of found) {
@@ -80,7 +82,7 @@ function curves(chart) {
         if (state.single || runSet.curve === null) {
             for (const index of runSet.curve === null ? runSet.runs.slice(1) : runSet.runs) {
                 const run = DATA.runs[index],
-                    points = run.axes[state.x];
+                    points = run.axes[over];
                 if (points)
                     traces.push({
                         x: scaled(points[0]),
@@ -107,7 +109,7 @@ function curves(chart) {
             hovertemplate: "%{y:,.4~g}",
         });
     }
-    for (const other of state.x === "timesteps" ? chart.others : []) {
+    for (const other of over === "timesteps" ? chart.others : []) {
         // other people's runs know only their steps
         const [x, mean, low, high] = other.line.map(list),
             index = chart.runSets.find((runSet) => runSet.name === other.name).colour;
@@ -158,7 +160,7 @@ function curves(chart) {
                 ? []
                 : [
                       {
-                          text: `No run of this figure counts ${DATA.axes[state.x].label.toLowerCase()}.`,
+                          text: `No run of this figure counts ${DATA.axes[over].label.toLowerCase()}.`,
                           showarrow: false,
                           xref: "paper",
                           yref: "paper",
@@ -170,17 +172,18 @@ function curves(chart) {
     ];
 }
 function curveRows(chart) {
+    const over = axisOf(chart);
     const rows = [
         [
             "Algorithm",
-            DATA.axes[state.x].label + (DATA.axes[state.x].seconds ? " (seconds)" : ""),
+            DATA.axes[over].label + (DATA.axes[over].seconds ? " (seconds)" : ""),
             "Mean return",
             "Band, low",
             "Band, high",
         ],
     ];
     for (const runSet of chart.runSets) {
-        const line = meanOf(runSet);
+        const line = meanOf(runSet, over);
         if (!line) continue;
         const band = bandOf(line),
             every = Math.max(1, Math.ceil(line.x.length / 10));

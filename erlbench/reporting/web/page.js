@@ -27,7 +27,10 @@ all("main > section")
         choice(
             "Curves over",
             "x",
-            Object.entries(DATA.axes).map(([name, one]) => [name, one.label, one.note]),
+            [
+                ["", "each figure's own axis"],
+                ...Object.entries(DATA.axes).map(([name, one]) => [name, one.label, one.note]),
+            ],
         );
         choice("Band", "band", [
             ["auto", "interval, or range below 5 runs"],

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.errors import UsageError
+from erlbench.experiment import studies
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import comparisons_of, everything, with_nominal_steps
@@ -119,6 +123,32 @@ def test_published_points_stand_in_the_figure(tmp_path):
     assert caption[-1] == (
         "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."
     )
+
+
+def test_studies_name_the_axes_of_figures():
+    assert tuple(AXES) == studies.AXES
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "words"),
+    [
+        ("timesteps", "", "training steps and over training time without evaluation"),
+        ("time", "", "training time without evaluation and over training steps"),
+        ("generation", "", "generations and over training steps"),
+        ("generation", "updates", "critic updates"),
+    ],
+)
+def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, asked, words):
+    for name in ("aes-rl", "cem-rl"):
+        make_run(tmp_path / "in", "HalfCheetah-v5", name, 0, [0, 900], steps=[0, 2000])
+    study = make_study(kind="curves", x=own)
+    (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), "short", pytest.fail)
+    options = ReportOptions(x=asked)
+    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", options)
+    assert f"return of the evaluations over {words}; budget" in caption[0]
+    index = build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "short", lambda _: None, options)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+    assert data["charts"]["study-curves-HalfCheetah-v5"]["x"] == (asked or own)
 
 
 def test_bands():

@@ -138,6 +138,8 @@ def test_axis_band_and_single_runs(page, report):
     assert page.execute_script("return arguments[0].data.length", place) == 3
     find(page, '#all-runs input[name="single"]')[0].click()
     assert page.execute_script("return arguments[0].data.length", place) == 18
+    Select(find(page, '#all-runs select[name="x"]')[0]).select_by_visible_text("each figure's own axis")
+    assert page.execute_script("return arguments[0].layout.xaxis.title.text", place) == "Training steps"
 
 
 def test_values_and_definitions_on_hover(page, report):
