@@ -75,6 +75,7 @@ def train(
     cls = registry.find(algo)
     settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
     task = short_problem()
+    folder.mkdir(parents=True, exist_ok=True)
     with local_pool(processes, one_core=one_core) as pool:
         replay = Replay(folder / "replay", task.observation_size, task.action_size)
         context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)

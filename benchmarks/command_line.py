@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from erlbench.running.recorder import EVAL_COLUMNS, TASK_COLUMNS
 
 ALGORITHMS, SEEDS, ROWS = ("td3", "cem", "cem-rl", "aes-rl", "p-cem-rl"), 20, 200
 ENVIRONMENTS = MUJOCO[:10]
+TRAIN_COLUMNS = ("generation", "timesteps", "train_time_s", "critic_updates", "actor_updates")
 PROGRAM = (sys.executable, "-m", "erlbench")
 
 
@@ -46,16 +49,18 @@ def write_cells(results: Path) -> int:
 
 
 def _write_cell(folder: Path, env: str, name: str, seed: int, returns: np.ndarray) -> None:
-    evaluations, train = [",".join(EVAL_COLUMNS)], ["generation,timesteps,train_time_s,critic_updates,actor_updates"]
-    for row, value in enumerate(returns):
-        step = 5000 * row
-        evaluations.append(f"{row},{step},0,{row}000,{row},{row},{step},{step},{row}.5,{row}.7,{value},1.0,"
-                           f"{value - 1} {value + 1},1000 1000")  # fmt: skip
-        train.append(f"{row},{step},{row}.5,{step},{step}")
-    last = 5000 * (ROWS - 1)
-    (folder / "eval.csv").write_text("\n".join(evaluations) + "\n")
-    (folder / "train.csv").write_text("\n".join(train) + "\n")
-    (folder / "tasks.csv").write_text(",".join(TASK_COLUMNS) + "\n")
+    steps = [5000 * row for row in range(len(returns))]
+    last = steps[-1]
+    evaluations = [
+        dict.fromkeys(EVAL_COLUMNS, row) | {"final": 0, "timesteps": step, "return_mean": value, "return_std": 1.0,
+        "returns": f"{value - 1} {value + 1}", "lengths": "1000 1000"}
+        for row, (step, value) in enumerate(zip(steps, returns, strict=True))
+    ]  # fmt: skip
+    evaluations[-1]["final"] = 1
+    train = [dict.fromkeys(TRAIN_COLUMNS, row) | {"timesteps": step} for row, step in enumerate(steps)]
+    _write_rows(folder / "eval.csv", EVAL_COLUMNS, evaluations)
+    _write_rows(folder / "train.csv", TRAIN_COLUMNS, train)
+    _write_rows(folder / "tasks.csv", TASK_COLUMNS, [])
     (folder / "config.toml").write_text(
         f'[run]\nenv = "{env}"\nalgo = "{name}"\npreset = "paper"\nname = "{name}"\nseed = {seed}\n'
         f"total_timesteps = {last}\nworkers = 5\neval_freq = 5000\neval_episodes = 2\n"
@@ -65,3 +70,10 @@ def _write_cell(folder: Path, env: str, name: str, seed: int, returns: np.ndarra
     status = {"status": "done", "message": "", "timesteps": last, "total_timesteps": last, "train_time_s": 1.0,
               "total_time_s": 1.0, "return_mean": float(returns[-1])}  # fmt: skip
     (folder / "status.json").write_text(json.dumps(status))
+
+
+def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

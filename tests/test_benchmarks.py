@@ -1,5 +1,6 @@
 """The benchmarks' own arithmetic: what counts as met, the floors' products, the busy share."""
 
+import json
 import math
 
 import numpy as np
@@ -11,7 +12,8 @@ from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.authors_cem_rl import main as authors_cem_rl
 from benchmarks.before_after import own
 from benchmarks.before_after import table as before_after_table
-from benchmarks.cells import Tasks
+from benchmarks.cells import Tasks, train
+from benchmarks.command_line import ALGORITHMS, ENVIRONMENTS, write_cells
 from benchmarks.eager import AGENTS, Loop
 from benchmarks.floors import Floors, product
 from benchmarks.forecast import append, middle, this_machine, turns_of
@@ -197,6 +199,34 @@ def test_an_unknown_benchmark_is_named_beside_the_known():
     done = CliRunner().invoke(main, ["rolouts"])
     assert done.exit_code == 2
     assert all(name in done.output for name in NAMES)
+
+
+def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.command_line.SEEDS", 1)
+    monkeypatch.setattr("benchmarks.command_line.ROWS", 3)
+    assert write_cells(tmp_path) == len(ENVIRONMENTS) * len(ALGORITHMS)
+    runs = find_runs([tmp_path], pytest.fail)
+    assert {(len(run.evaluations), run.status) for run in runs} == {(3, "done")}
+
+
+def test_a_benchmark_trains_a_cell_in_a_folder_that_is_not_there_yet(tmp_path):
+    tasks = train(tmp_path / "new" / "cell", "cem", 1500, processes=1, population=5)
+    assert tasks.timesteps[-1] >= 1500
+    assert 0 < tasks.seconds_per_step < 1
+
+
+def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
+    def fail():
+        yield Claim("before", 1.0, 2.0)
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr("benchmarks.schedule.measure", fail)
+    monkeypatch.setattr("benchmarks.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
+    done = CliRunner().invoke(main, ["schedule", "driver", "--out", str(tmp_path / "bench.json")])
+    assert done.exit_code == 1
+    assert "not measured to the end: schedule" in done.output
+    claims = json.loads((tmp_path / "bench.json").read_text())["claims"]
+    assert [claim["measured"] for claim in claims] == [1.0, 3.0]
 
 
 @pytest.mark.slow

@@ -84,13 +84,13 @@ class _Report:
     def __init__(self, out: Path, warn: Callable[[str], None] | None, options: ReportOptions) -> None:
         self.out, self.options = out, options
         self._warn = warn or _print
-        self._warnings: list[str] = []
+        self._warnings: dict[str, None] = {}  # in their order
 
     def collect(self, message: str) -> None:
         """Tell a warning, once."""
         message = LeftOut(printable(message)) if isinstance(message, LeftOut) else printable(message)
         if message not in self._warnings:
-            self._warnings.append(message)
+            self._warnings[message] = None
             self._warn(message)
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
@@ -116,7 +116,7 @@ class _Report:
                 pages.append(replace(maker, warn=_ignore).write(known))
             pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
             pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
-            index = write_index(self.out, pages, runs, self._warnings, charts)
+            index = write_index(self.out, pages, runs, list(self._warnings), charts)
         except OSError as error:
             reason = error.strerror or error
             raise UsageError(
