@@ -7,23 +7,27 @@ is in `make bench ARGS=learning`.
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Sequence
-from pathlib import Path
+from erlbench.threads import limit_threads
 
-import torch
+limit_threads()
 
-from benchmarks.updates import SHAPE, SIZES, Bench, random_replay
-from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock
-from erlbench.algorithms.gradients.learners.minibatches import arithmetic
-from erlbench.algorithms.gradients.programs.adam import Adam
-from erlbench.algorithms.gradients.programs.networks import ALL, Network
-from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
-from erlbench.policy import parameter_count
-from erlbench.work.store import Store
-from erlbench.work.workspace import Workspace
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Sequence  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import torch  # noqa: E402
+
+from benchmarks.updates import SHAPE, SIZES, Bench, random_replay  # noqa: E402
+from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock  # noqa: E402
+from erlbench.algorithms.gradients.learners.minibatches import arithmetic  # noqa: E402
+from erlbench.algorithms.gradients.programs.adam import Adam  # noqa: E402
+from erlbench.algorithms.gradients.programs.networks import ALL, Network  # noqa: E402
+from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage  # noqa: E402
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate  # noqa: E402
+from erlbench.policy import parameter_count  # noqa: E402
+from erlbench.work.store import Store  # noqa: E402
+from erlbench.work.workspace import Workspace  # noqa: E402
 
 REPEATS, HAND_OVER = 40, 4e-6  # turns; seconds
 ACTORS = 5  # of CEM-RL that learn

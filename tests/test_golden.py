@@ -22,7 +22,8 @@ def known(request, monkeypatch):
     monkeypatch.setenv(kernel.CHOICE, request.param)
     forkserver._forkserver._stop()  # workers have the variables of the moment at which it was started
     entry = json.loads(FILE.read_text()).get(arithmetic(), {"hashes": {}})
-    return entry["hashes"]
+    yield entry["hashes"]
+    forkserver._forkserver._stop()  # those of other tests do not have this one's
 
 
 def test_hashes_are_of_all_cells():

@@ -5,6 +5,7 @@ One loop makes all updates: draw minibatches, run the program, note the loss. Th
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -112,12 +113,19 @@ def make_updates(
     return reports
 
 
-def checked_means(reports: Tensor, before: int) -> list[float]:
-    """The means of the columns; a NaN or infinite number raises `NumericalError` with the update's number."""
-    values = reports.double().cpu().numpy()
+def check(reports: Tensor, before: int) -> None:
+    """Raise `NumericalError` with the update's number if one of the reports has a NaN or infinite number."""
+    if math.isfinite(reports.sum().item()):  # the usual case, quickly; a sum of finite numbers may overflow, too
+        return
+    values = reports.cpu().numpy()
     for row, column in np.argwhere(~np.isfinite(values))[:1]:
         raise NumericalError(f"{NUMBERS[column]} of update {before + row + 1} is {values[row, column]:g}")
-    return values.mean(0).tolist() if len(values) else [0.0] * values.shape[1]
+
+
+def checked_means(reports: Tensor, before: int) -> list[float]:
+    """The means of the columns, after `check`."""
+    check(reports, before)
+    return reports.double().cpu().numpy().mean(0).tolist() if len(reports) else [0.0] * reports.shape[1]
 
 
 def update_critic(
