@@ -14,7 +14,7 @@ from erlbench.algorithms.gradients.learners.minibatches import saved
 from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import Executor
-from erlbench.algorithms.gradients.updates import check, checked_means, learner_of, make_updates
+from erlbench.algorithms.gradients.updates import check_reports, checked_means, learner_of, make_updates
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import transitions
@@ -84,7 +84,7 @@ def _train(
     def update(memory: Memory, random: np.random.Generator, index: int) -> None:
         number = before + index + 1
         report = make_updates(learner, memory, random, executor, range(number, number + 1))
-        check(report, number - 1)
+        check_reports(report, number - 1)
         reports[index] = report[0]
 
     episodes, updates = learn_episodes(settings, inputs["replay"], key, workspace, act, update)

@@ -113,7 +113,7 @@ def make_updates(
     return reports
 
 
-def check(reports: Tensor, before: int) -> None:
+def check_reports(reports: Tensor, before: int) -> None:
     """Raise `NumericalError` with the update's number if one of the reports has a NaN or infinite number."""
     if math.isfinite(reports.sum().item()):  # the usual case, quickly; a sum of finite numbers may overflow, too
         return
@@ -123,8 +123,8 @@ def check(reports: Tensor, before: int) -> None:
 
 
 def checked_means(reports: Tensor, before: int) -> list[float]:
-    """The means of the columns, after `check`."""
-    check(reports, before)
+    """The means of the columns, after `check_reports`."""
+    check_reports(reports, before)
     return reports.double().cpu().numpy().mean(0).tolist() if len(reports) else [0.0] * reports.shape[1]
 
 
