@@ -94,6 +94,12 @@ class Algorithm(ABC):
         return workers + 1
 
     @classmethod
+    def population_for(cls, settings: Any, problem: Problem) -> int:
+        """Individuals of a generation, 1 where there is no population."""
+        population: int = getattr(settings, "population", 1)
+        return population
+
+    @classmethod
     def depends_on_budget(cls, settings: Any) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 

@@ -65,7 +65,7 @@ class CMAES(Algorithm):
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
-        self._population = settings.population or default_population(self._policy.size)
+        self._population = self.population_for(settings, context.problem)
         self._strategy = self._new_strategy()
         mean = self._strategy.mean
         rankings = np.zeros((16, self._population), np.int32)
@@ -78,6 +78,10 @@ class CMAES(Algorithm):
     @classmethod
     def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
+
+    @classmethod
+    def population_for(cls, settings: CMAESSettings, problem: Problem) -> int:
+        return settings.population or default_population(cls.policy_for(settings, problem).size)
 
     @classmethod
     def check(cls, settings: Any, problem: Problem) -> None:

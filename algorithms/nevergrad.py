@@ -103,7 +103,7 @@ class Nevergrad(Algorithm):
 
     def __init__(self, settings: NevergradSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._population = settings.population or default_population(self._policy.size)
+        self._population = self.population_for(settings, context.problem)
         self._batch = settings.batch or (self._population if parallel(settings.optimizer) else 1)
         self._workers = settings.num_workers or self._batch
         self._search = self._new_search()
@@ -117,6 +117,10 @@ class Nevergrad(Algorithm):
     @classmethod
     def policy_for(cls, settings: NevergradSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
+
+    @classmethod
+    def population_for(cls, settings: NevergradSettings, problem: Problem) -> int:
+        return settings.population or default_population(cls.policy_for(settings, problem).size)
 
     @classmethod
     def check(cls, settings: NevergradSettings, problem: Problem) -> None:

@@ -70,7 +70,8 @@ def _training_steps(cell: Cell, problem: Problem) -> float:
     """The budget, or what the generations take that end the run before, with episodes of half the time limit."""
     if cell.total_generations is None:
         return cell.total_timesteps
-    episodes = getattr(cell.settings, "population", 1) * getattr(cell.settings, "episodes", 1)
+    population = registry.find(cell.algo).population_for(cell.settings, problem)
+    episodes = population * getattr(cell.settings, "episodes", 1)
     return min(cell.total_timesteps, cell.total_generations * episodes * problem.env.max_episode_steps / 2)
 
 

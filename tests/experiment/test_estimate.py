@@ -33,6 +33,18 @@ def test_generations_end_a_run_before_its_steps_do(tmp_path):
     assert estimate(cell, task, 1).core_seconds > 3000
 
 
+@pytest.mark.parametrize("algo", ["cma-es", "nevergrad"])
+def test_a_population_that_goes_by_the_number_of_parameters(tmp_path, algo):
+    """4 + floor(3 ln 3) = 7 individuals: the policy of the quadratic function has three parameters and plays one step."""
+    settings = {"episodes": 1}
+    cell = make_cell(algo, tmp_path, steps=10**9, final_episodes=1, eval_freq=10**10, settings=settings)
+    limited = dataclasses.replace(cell, env="function:quadratic", total_generations=300)
+    task = problem(limited.env)
+    assert (limited.settings.population, task.env.max_episode_steps) == (None, 1)
+    expected = (300 * 7 / 2 + 1 / 2) * 1e-4
+    assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
+
+
 def test_the_replay_holds_what_is_recorded(tmp_path):
     """ESAC records SAC's episodes only: ten of them every fifth generation at most, of fifty or so."""
     disk = {}

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
+
 from erlbench.algorithms import registry
+from erlbench.cli.arguments import arguments
+from erlbench.cli.planning import plan
 from erlbench.envs.catalogue import LISTED, Preset, split_preset
+from erlbench.envs.registry import problem
+from erlbench.experiment.estimate import estimate
 from erlbench.experiment.settings import resolve
 from erlbench.experiment.studies import load_studies, validate
 from erlbench.reporting.data.published import load_published
@@ -50,6 +58,19 @@ def test_the_packaged_studies():
     assert len(studies["aes-rl-table-3"].profiles["paper"].envs) == 6
 
 
+def cells_of(study, profile):
+    """Of the first seed."""
+    return plan(arguments({"study": (study,), "profile": profile, "seed": "0"}))
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("study", PACKAGED)
+def test_each_study_can_be_estimated(study, profile):
+    """As is done for a dry run, and before the first cell of a run."""
+    for cell in cells_of(study, profile):
+        assert 0 < estimate(cell, problem(cell.env, cell.env_settings), 1).core_seconds < math.inf
+
+
 def entries_of(study):
     return {entry.name: entry for entry in load_studies()[study].entries}
 
@@ -72,12 +93,13 @@ def resolved(study, name, env="HalfCheetah-v5"):
     return resolve(settings_type, env, registry.preset(entry.algo, entry.preset), entry.settings)
 
 
-def test_p_cem_rl_stands_beside_aes_rl_with_the_same_batch():
-    for study in ("aes-rl-table-1", "aes-rl-figure-1", "aes-rl-figure-3"):
-        batches = {name: resolved(study, name).batch_size for name in entries_of(study)}
-        assert batches.pop("cem-rl") == 100
-        assert set(batches.values()) == {256}
-        assert "batch 256" in load_studies()[study].note
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("study", ["aes-rl-table-1", "aes-rl-appendix-f", "aes-rl-figure-1", "aes-rl-figure-3"])
+def test_p_cem_rl_stands_beside_aes_rl_with_the_same_batch(study, profile):
+    batches = {cell.name: cell.settings.batch_size for cell in cells_of(study, profile)}
+    assert batches.pop("cem-rl", 100) == 100
+    assert set(batches.values()) == {256}
+    assert "batch 256" in load_studies()[study].note
 
 
 def test_quoted_columns_are_the_quoted_algorithms():
