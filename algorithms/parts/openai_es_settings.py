@@ -111,8 +111,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "stale": DISCARD,
         "noise_table": 250_000_000,
     },
-    # The baseline of ESAC's table 1, section 6.1 and appendix D.1: the public code without virtual batch normalisation
-    # is all that the paper says of it, so observations are normalised as in that code.
+    # The baseline of ESAC's table 1, section 6.1 and appendix D.1. The rest as in its authors' own ES program:
+    # github.com/karush17/esac at beda9bb, Evolution_Strategies.ipynb, whose log Results.ipynb (fdad0ec) reads.
     "esac": {
         "hidden": (512, 512),
         "activation": "relu",
@@ -121,6 +121,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "population": 50,
         "sigma": 5e-3,
         "learning_rate": 5e-3,
+        "normalise_observations": False,
+        "action_noise": 0.0,
+        "l2": 0.0,
     },
     "goodai-lander": {
         **GOODAI,

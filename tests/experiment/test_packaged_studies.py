@@ -123,21 +123,38 @@ def test_erl_has_the_budgets_of_its_paper():
     assert study.profiles["laptop"].timesteps("Hopper-v5@paper", erl) == 22_000
 
 
-def test_the_es_of_esac_normalises_observations():
+def test_the_es_of_esac_is_that_of_its_authors_program():
     es = resolved("esac-table-1", "openai-es@esac")
-    assert es.normalise_observations
-    assert (es.hidden, es.population, es.sigma) == ((512, 512), 50, 5e-3)
+    assert (es.normalise_observations, es.action_noise, es.l2) == (False, 0, 0)
+    assert (es.hidden, es.population, es.sigma, es.shaping) == ((512, 512), 50, 5e-3, "centred-ranks")
+
+
+def test_the_axes_of_esacs_figures_are_those_of_its_authors_notebooks():
+    """A perturbation plays with both signs, so n of them are 2 n evaluations of ES; ESAC counts n."""
+    for study in ("esac-figure-2-center", "esac-figure-5"):
+        assert load_studies()[study].statistic == "seconds_per_generation"
+        entries = entries_of(study)
+        assert {name.split("-")[1] for name in entries} == {"n5", "n10", "n20", "n50"}
+        for name in entries:
+            n, settings = int(name.split("-")[1][1:]), resolved(study, name)
+            assert settings.population == (n if name.startswith("esac") else 2 * n)
+            assert getattr(settings, "sampling", "pairs") == "pairs"
+    sigmas = {resolved("esac-figure-2-right", name).sigma for name in entries_of("esac-figure-2-right")}
+    assert sigmas == {0.001, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0}
+    paper = load_studies()["esac-figure-2-right"].profiles["paper"]
+    assert (paper.total_generations, paper.total_timesteps) == (100, 100 * 50 * 2000)
+    assert set(load_studies()["esac-figure-5"].profiles["paper"].env_timesteps) == set()
 
 
 def test_studies_run_the_papers_environments():
-    """Where a preset undoes a change of version 5, studies name it; ESAC's paper had MuJoCo 1.50's contact forces."""
+    """Where a preset undoes a change of version 5, studies name it; before MuJoCo 2.0 there were contact forces."""
     for study in load_studies().values():
         for env in {env for profile in study.profiles.values() for env in profile.envs}:
             row = LISTED[split_preset(env)[0]]
             if env == "Ant-v4":  # in PyBullet's place
                 continue
             changed = [name for name, preset in row.presets.items() if preset != Preset()]
-            wanted = changed[-1] if study.source == "ESAC paper" and changed else next(iter(changed), "")
+            wanted = changed[-1] if study.source in ("ESAC paper", "OpenAI-ES paper") and changed else next(iter(changed), "")
             assert split_preset(env)[1] == wanted, f"{env} of {study.name}"
 
 

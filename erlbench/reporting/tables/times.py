@@ -26,7 +26,7 @@ from erlbench.reporting.tables.columns import identity, status, updates
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
 Tasks = Callable[[RunSet], Timeline | None]
-PER_EPISODE = "seconds_per_episode"  # the statistic of studies of papers that measure it
+PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
 def _no_tasks(run_set: RunSet) -> Timeline | None:
@@ -75,9 +75,9 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
                shown=bool(base)),
         Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
                shown=False),
-        Column("Per episode", lambda row: _spread(_per_episode(row.run_set)), plus_minus, unit="ms",
-               name=("ms_per_episode", "ms_per_episode_std"), shown=comparison.statistic == PER_EPISODE,
-               note="training time divided by the episodes of training, whose lengths change while a policy learns."),
+        Column("Per generation", lambda row: _spread(_per_generation(row.run_set)), plus_minus, unit="ms",
+               name=("ms_per_generation", "ms_per_generation_std"), shown=comparison.statistic == PER_GENERATION,
+               note="training time divided by the generations, whose episodes' lengths change while a policy learns."),
         Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
         Column("Published", lambda row: row.published.value if row.published else math.nan, exact, unit="min",
                name="published_min", shown=shown),
@@ -104,10 +104,10 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
         yield Time(group, run_set, own, base, paper, saved, timeline(run_set))
 
 
-def _per_episode(run_set: RunSet) -> tuple[float, ...]:
-    """Training milliseconds per episode of each finished run that counts its episodes."""
-    last = ((run.evaluations.train_time_s[-1], run.evaluations.episodes[-1]) for run in run_set.done)
-    return tuple(float(1000 * seconds / episodes) for seconds, episodes in last if episodes > 0)
+def _per_generation(run_set: RunSet) -> tuple[float, ...]:
+    """Training milliseconds per generation of each finished run."""
+    last = ((run.evaluations.train_time_s[-1], run.evaluations.generation[-1]) for run in run_set.done)
+    return tuple(float(1000 * seconds / generations) for seconds, generations in last if generations > 0)
 
 
 def _spread(minutes: tuple[float, ...]) -> tuple[float, float]:
