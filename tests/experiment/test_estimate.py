@@ -35,7 +35,7 @@ def test_generations_end_a_run_before_its_steps_do(tmp_path):
 
 @pytest.mark.parametrize("algo", ["cma-es", "nevergrad"])
 def test_a_population_that_goes_by_the_number_of_parameters(tmp_path, algo):
-    """4 + floor(3 ln 3) = 7 individuals: the policy of the quadratic function has three parameters and plays one step."""
+    """4 + floor(3 ln 3) = 7 individuals: the quadratic function's policy has three parameters and plays one step."""
     settings = {"episodes": 1}
     cell = make_cell(algo, tmp_path, steps=10**9, final_episodes=1, eval_freq=10**10, settings=settings)
     limited = dataclasses.replace(cell, env="function:quadratic", total_generations=300)
