@@ -44,8 +44,8 @@ class CEMRLSettings(ActorCriticSettings, CEMSearchSettings, FitnessSettings):
     start_timesteps: int = setting(10_000, "timesteps of warm-up, without gradients", CEM_RL, minimum=0)
     warmup_gate: str = setting(
         MORE_THAN,
-        "a generation is trained after more than so many timesteps, or at-least so many; individual: more-than is "
-        "asked before each individual, whose episode the next one's critic learns from",
+        "training begins after more-than, or at-least, start_timesteps, checked before each generation; individual "
+        "(cem-rl only): after more than that, checked before each individual, one after another",
         CEM_RL,
         choices=(MORE_THAN, AT_LEAST, INDIVIDUAL),
     )

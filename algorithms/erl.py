@@ -43,17 +43,25 @@ class ERLSettings(FitnessSettings):
     )  # fmt: skip
     population: int = setting(10, "individuals per generation", PAPER, minimum=2)
     elite_fraction: float = setting(
-        0.1, "of the population that is cloned; one individual at least", PAPER,
+        0.1, "share of the population that is cloned; at least one individual", PAPER,
         by_env={"Hopper": 0.3, "Ant": 0.3, "Walker2d": 0.2, "Reacher": 0.2}, minimum=0, maximum=0.5,
     )  # fmt: skip
     tournament: int = setting(3, "individuals in a tournament", CODE, minimum=1)
-    crossover_probability: float = setting(0.0, "that two tournaments' winners cross over", CODE, minimum=0, maximum=1)
-    mutation_probability: float = setting(0.9, "that an individual mutates", PAPER, minimum=0, maximum=1)
-    mutation_fraction: float = setting(0.1, "of a matrix's weights that mutate at most", PAPER, minimum=0, maximum=1)
-    mutation_strength: float = setting(0.1, "of a mutation, relative to the weight", PAPER, minimum=0)
-    super_mutation_probability: float = setting(0.05, "that a mutation is a strong one", PAPER, minimum=0, maximum=1)
-    super_mutation_strength: float = setting(10.0, "of a strong mutation", CODE, minimum=0)
-    reset_probability: float = setting(0.05, "that a mutation draws a new weight", PAPER, minimum=0, maximum=1)
+    crossover_probability: float = setting(
+        0.0, "probability that the winners of two tournaments cross over", CODE, minimum=0, maximum=1
+    )
+    mutation_probability: float = setting(0.9, "probability that an individual mutates", PAPER, minimum=0, maximum=1)
+    mutation_fraction: float = setting(
+        0.1, "largest share of a matrix's weights that mutate", PAPER, minimum=0, maximum=1
+    )
+    mutation_strength: float = setting(0.1, "size of a mutation, relative to the weight", PAPER, minimum=0)
+    super_mutation_probability: float = setting(
+        0.05, "probability that a mutation is a strong one", PAPER, minimum=0, maximum=1
+    )
+    super_mutation_strength: float = setting(10.0, "size of a strong mutation, relative to the weight", CODE, minimum=0)
+    reset_probability: float = setting(
+        0.05, "probability that a mutation draws a new weight", PAPER, minimum=0, maximum=1
+    )
     sync_period: int = setting(
         10, "generations between two copies of the learner's actor", PAPER, by_env={"Hopper": 1, "Ant": 1}, minimum=1
     )

@@ -39,13 +39,15 @@ class PolicySettings:
     network: str = setting("mlp", "kind of the hidden layers; lstm: LSTM cells", GOODAI, choices=NETWORKS)
     bias: bool = setting(True, "whether layers have biases", OURS)
     squashing: str = setting(
-        "tanh", "of continuous actions; linear: clipped by the environment only", OURS, choices=SQUASHINGS
+        "tanh", "how continuous actions are bounded; linear: only the environment clips them", OURS, choices=SQUASHINGS
     )
     bins: int | None = setting(
         None, "equally spaced values per action dimension; none: continuous", OPENAI_ES, minimum=2
     )
     stochastic: bool = setting(False, "draw actions; evaluations act by the mode", OURS)
-    initialisation: str = setting("pytorch", "of the weights; normc is OpenAI-ES's", OURS, choices=INITIALISATIONS)
+    initialisation: str = setting(
+        "pytorch", "initialisation of the weights; normc is OpenAI-ES's", OURS, choices=INITIALISATIONS
+    )
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,10 @@ class FitnessSettings:
 
     episodes: int = setting(1, "episodes whose mean return is an individual's fitness", OURS, minimum=1)
     start_states: str = setting(
-        "fresh", "of episodes: fresh, the same within a generation, or fixed for the run", OURS, choices=START_STATES
+        "fresh",
+        "start states of episodes: fresh, the same within a generation, or fixed for the run",
+        OURS,
+        choices=START_STATES,
     )
 
 

@@ -58,10 +58,13 @@ class NevergradSettings(PolicySettings, FitnessSettings):
         None, "evaluations that make a generation; none: 4 + floor(3 ln N)", NEVERGRAD, minimum=1
     )
     batch: int | None = setting(
-        None, "candidates asked for at once; none: a generation, or 1 where only that works", OURS, minimum=1
+        None,
+        "candidates asked for at once; none: a generation, or 1 if the optimiser handles only one",
+        OURS,
+        minimum=1,
     )
     num_workers: int | None = setting(
-        None, "what nevergrad is told of the candidates under way; none: batch", NEVERGRAD, minimum=1
+        None, "number of parallel candidates that nevergrad is told to expect; none: batch", NEVERGRAD, minimum=1
     )
     budget: int | None = setting(
         None, "evaluations that nevergrad plans for; some optimizers need it", NEVERGRAD, minimum=1

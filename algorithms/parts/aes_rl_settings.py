@@ -68,7 +68,7 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
     extra_ke_division: bool = setting(True, "divide the rank-based variance by K_e once more", CODE)
     start_states: str = setting(
         "fresh",
-        "of episodes: fresh, the same for an individual and its mean (generation), or fixed for the run",
+        "start states of episodes: fresh, the same for an individual and its mean (generation), or fixed for the run",
         OURS,
         choices=START_STATES,
     )
@@ -79,7 +79,8 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
     critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
     critic_ratio: float | None = setting(
         None,
-        "critic updates per timestep, held from both sides: new individuals wait for a critic that is a block behind; "
+        "fixed number of critic updates per timestep: the critic waits for individuals, and new individuals wait for a "
+        "critic that is a block behind; "
         "none: the critic makes at most one per timestep, and nothing waits for it",
         OURS,
         minimum=1e-9,

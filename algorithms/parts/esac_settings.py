@@ -77,13 +77,16 @@ class ESACSettings(FitnessSettings, SACSettings):
         by_env={"Swimmer": 1},
         minimum=0,
     )
-    gradient_interval: int = setting(5, "generations g between chances for SAC to act and learn", CODE, minimum=1)
+    gradient_interval: int = setting(5, "SAC may act and learn only in every g-th generation", CODE, minimum=1)
     sac_episodes: int = setting(5, "episodes of SAC at a time", TABLE, by_env=SAC_EPISODES, minimum=1)
-    p_start: float = setting(1.0, "probability of taking such a chance at first", CODE, minimum=0, maximum=1)
-    p_end: float = setting(0.1, "what it decays to", CODE, minimum=0, maximum=1)
-    p_timesteps: float = setting(1.2e6, "timesteps in which it decays by the factor e", CODE, minimum=1)
+    p_start: float = setting(1.0, "initial probability that SAC acts when it may", CODE, minimum=0, maximum=1)
+    p_end: float = setting(0.1, "final probability that SAC acts when it may", CODE, minimum=0, maximum=1)
+    p_timesteps: float = setting(1.2e6, "timesteps in which this probability decays by the factor e", CODE, minimum=1)
     p_clock: str = setting(
-        NOMINAL, "what counts for that: nominal timesteps, or millionths of the budget", CODE, choices=(NOMINAL, BUDGET)
+        NOMINAL,
+        "clock of this decay: nominal timesteps, or the used part of the budget in millionths",
+        CODE,
+        choices=(NOMINAL, BUDGET),
     )
     amt_clip: float = setting(1e-4, "largest step zeta of sigma", CODE, minimum=0)
     amt_every: int | None = setting(

@@ -25,7 +25,10 @@ class OpenAIESSettings(PolicySettings, FitnessSettings):
     hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", PAPER, minimum=1)
     activation: str = setting("tanh", "hidden activation of the policy", PAPER, choices=ACTIVATIONS)
     squashing: str = setting(
-        "linear", "of continuous actions; linear: clipped by the environment only", PUBLIC, choices=SQUASHINGS
+        "linear",
+        "how continuous actions are bounded; linear: only the environment clips them",
+        PUBLIC,
+        choices=SQUASHINGS,
     )
     bins: int | None = setting(
         None,
@@ -35,11 +38,11 @@ class OpenAIESSettings(PolicySettings, FitnessSettings):
         minimum=2,
     )
     initialisation: str = setting(
-        "normc", "of the weights; normc is the public code's", PUBLIC, choices=INITIALISATIONS
+        "normc", "initialisation of the weights; normc is the public code's", PUBLIC, choices=INITIALISATIONS
     )
     start_states: str = setting(
         "fresh",
-        "of episodes: fresh, the same for both of a pair, within a generation, or fixed for the run",
+        "start states of episodes: fresh, the same for both of a pair or within a generation, or fixed for the run",
         PUBLIC,
         choices=("fresh", PAIR, *START_STATES[1:]),
     )
@@ -48,21 +51,25 @@ class OpenAIESSettings(PolicySettings, FitnessSettings):
         0, "a generation gets further pairs until its episodes have that many steps", PUBLIC, minimum=0
     )
     sigma: float = setting(0.1, "standard deviation of the perturbations, fixed", OURS, minimum=1e-12)
-    shaping: str = setting(CENTRED_RANKS, "of the generation's returns", PAPER, choices=SHAPINGS)
-    scaling: str = setting(CODE, "of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS)
-    optimiser: str = setting(ADAM, "of the mean's parameters", PAPER, choices=(ADAM, SGD))
+    shaping: str = setting(CENTRED_RANKS, "how the generation's returns become weights", PAPER, choices=SHAPINGS)
+    scaling: str = setting(
+        CODE, "scale of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS
+    )
+    optimiser: str = setting(ADAM, "optimiser of the mean's parameters", PAPER, choices=(ADAM, SGD))
     learning_rate: float = setting(0.05, "the optimiser's step size", OURS, minimum=0)
-    momentum: float = setting(0.9, "of sgd", PUBLIC, minimum=0, maximum=1)
+    momentum: float = setting(0.9, "momentum of the optimiser sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
-    normalise_observations: bool = setting(True, "by statistics that are frozen within a generation", PUBLIC)
+    normalise_observations: bool = setting(
+        True, "normalise observations, by statistics that stay fixed within a generation", PUBLIC
+    )
     observation_share: float = setting(
         1.0, "probability that an episode contributes to the statistics", OURS, minimum=0, maximum=1
     )
     action_noise: float = setting(0.01, "standard deviation of noise on continuous actions", PUBLIC, minimum=0)
-    time_limit: str = setting(ENVIRONMENT, f"of episodes: {FORMS}", PAPER)
+    time_limit: str = setting(ENVIRONMENT, f"time limit of episodes: {FORMS}", PAPER)
     time_limit_max: int | None = setting(None, "highest time limit", "Uber AI Labs' fork of the public code", minimum=1)
     mean_share: float = setting(
-        0.0, "probability per pair of an episode of the mean beside it", OURS, minimum=0, maximum=1
+        0.0, "probability, for each pair, that the mean also plays an episode", OURS, minimum=0, maximum=1
     )
     stale: str = setting(
         WAIT, "wait for all of a generation, or keep workers busy and discard what comes late", OURS,

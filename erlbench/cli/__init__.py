@@ -36,7 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
         "calibrate": "Measure what the tasks of a cell cost on this machine.",
-        "forecast": "Minutes per million steps of a cell on any number of processes.",
+        "forecast": "Predict minutes per million steps on any number of processes.",
     },
     "Extend": {
         "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",

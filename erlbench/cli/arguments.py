@@ -34,18 +34,18 @@ class RunArguments:
     env: tuple[str, ...] = setting((), "environments, as ID or ID@PRESET; with --study, only these of its environments")
     preset: str | None = setting(None, "preset of the algorithms given without one [default: paper]")
     study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
-    studies: tuple[str, ...] = setting((), "files with studies of your own; studies.toml here is one by itself")
+    studies: tuple[str, ...] = setting((), "files with studies of your own; studies.toml in this folder is always read")
     profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
     seed: int | None = setting(None, "one seed [default: 0]", minimum=0, maximum=MOST)
     seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
     total_timesteps: int | None = setting(
-        None, "training steps per cell; more extend a finished run [default: 1e6]", minimum=1, maximum=MOST
+        None, "training steps per cell; a larger number extends a finished run [default: 1e6]", minimum=1, maximum=MOST
     )
     total_generations: int | None = setting(
         None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
     )
     workers: int | None = setting(
-        None, "individuals in flight [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
+        None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
     )
     set: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, metadata={"help": "a hyper-parameter, see `erlbench list algos -v`"}
@@ -55,15 +55,17 @@ class RunArguments:
         metadata={"help": "max_episode_steps, frame_skip or a keyword argument of the environments"},
     )
     config: str | None = setting(None, "TOML file with any of these options and tables [settings], [env_settings]")
-    simulated_time: bool = setting(False, "model all times, so that times and asynchronous runs can be repeated")
+    simulated_time: bool = setting(
+        False, "use modelled times instead of the clock, so that asynchronous runs repeat exactly"
+    )
     simulated_processes: int | None = setting(
         None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1
     )
     simulated_critic: str = setting(
-        OWN, "in simulated time the critic has its own processor, or one of the shared [default: own]",
+        OWN, "with --simulated-time: own processor for the critic, or one of the others [default: own]",
         choices=(OWN, SHARED),
     )  # fmt: skip
-    costs: str | None = setting(None, "file of durations for simulated time, by `erlbench calibrate`")
+    costs: str | None = setting(None, "task durations for --simulated-time, a file of `erlbench calibrate`")
     eval_freq: int | None = setting(
         None, "training steps between two evaluations [default: 5000]", minimum=1, maximum=MOST
     )
@@ -81,14 +83,14 @@ class RunArguments:
     )
     processes: int | None = setting(
         None,
-        "worker processes, where a study does not pin them; 0: only this one [default: the cores]",
+        "worker processes; 0: the main process runs all tasks; a study may set its own number [default: the cores]",
         minimum=0,
         maximum=MOST_PROCESSES,
     )
     launcher: str | None = setting(None, "run each cell as a job of local (submitit), slurm, ray or ray://HOST:PORT")
     slurm_partition: str | None = setting(None, "Slurm's partition")
     slurm_time: str | None = setting(
-        None, "time of a Slurm job, in minutes or as [DAYS-]HOURS:MINUTES; cells go on in the next"
+        None, "time limit of a Slurm job, in minutes or as [DAYS-]HOURS:MINUTES; then a new job continues"
     )
     slurm_cpus: int | None = setting(
         None, "cores of a Slurm job, and its worker processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
@@ -98,10 +100,12 @@ class RunArguments:
         default_factory=dict, metadata={"help": "a further option of sbatch: account, qos, constraint, ..."}
     )
     pool: str = setting("process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]")
-    jobs: int = setting(1, "cells at once, which share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES)
+    jobs: int = setting(
+        1, "cells that run at the same time and share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
+    )
     one_core: bool = setting(False, "no process uses a second core, even if one is idle")
     device: str = setting(
-        "auto", "where gradients are computed: auto, cpu, cuda, cuda:1; never run on a GPU yet [default: auto]"
+        "auto", "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N; untested on GPUs [default: auto]"
     )
     task_timeout: float | None = setting(
         None, "seconds after which a worker counts as hung [default: 1800]", minimum=1, maximum=1e9
@@ -113,12 +117,12 @@ class RunArguments:
     shard: Shard | None = setting(None, "run only part I of N parts of the cells; other machines run the others")
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
-    save_replay: bool = setting(False, "keep the replay of a finished run: gradient algorithms need it to be extended")
+    save_replay: bool = setting(False, "keep the replay of a finished run, which gradient algorithms need to extend it")
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
-    quiet: bool = setting(False, "errors only")
-    verbose: bool = setting(False, "more words, and tracebacks")
+    quiet: bool = setting(False, "print errors only")
+    verbose: bool = setting(False, "print more messages, and tracebacks of errors")
 
     def __post_init__(self) -> None:
         if self.seed is not None and self.seeds is not None:

@@ -12,19 +12,27 @@ import click
 @click.option("--env", required=True, metavar="ID", help="Environment.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
 @click.option("--costs", type=click.Path(path_type=Path), help="Measured durations, a file of `erlbench calibrate`.")
-@click.option("--from-run", type=click.Path(path_type=Path), help="Lengths of episodes from this run [default: full].")
-@click.option("--processes", default="1,2,4,8,16,32,64", show_default=True, metavar="N[,N...]", help="How many.")
-@click.option("--steps", default=100_000, show_default=True, type=click.IntRange(min=1), help="Training steps.")
+@click.option("--from-run", type=click.Path(path_type=Path), help="Take episode lengths from this run [default: full].")
+@click.option(
+    "--processes",
+    default="1,2,4,8,16,32,64",
+    show_default=True,
+    metavar="N[,N...]",
+    help="Numbers of processes to forecast.",
+)
+@click.option(
+    "--steps", default=100_000, show_default=True, type=click.IntRange(min=1), help="Training steps to simulate."
+)
 @click.option("--critic", default="shared", show_default=True, type=click.Choice(["own", "shared"]),
-              help="Whether the critic has a processor of its own.")  # fmt: skip
+              help="own: the critic has its own processor; shared: it uses one of the others.")  # fmt: skip
 def command(
     algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None, processes: str,
     steps: int, critic: str,
 ) -> None:  # fmt: skip
-    """Say how long a million steps would take, and how late individuals would be, on so many processes.
+    """Predict minutes per million steps and the staleness of individuals for several numbers of processes.
 
-    The algorithm itself is run on results that are made up. It has as many workers as processes. Below stands how wrong
-    forecasts of the same algorithm were beside measured runs.
+    The algorithm itself runs, with made-up results and as many workers as processes. The last table shows the errors of
+    such forecasts against measured runs.
 
     \b
     Examples:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
     """List the algorithms, environments or studies.
 
-    A WORD keeps those that have it in their name or description. The name of one shows all of it, as -v does.
+    With a WORD, only entries with this word in their name or description are listed. A full name shows all
+    details, as -v does.
 
     \b
     Examples:

@@ -26,8 +26,10 @@ CONFIDENCE = 0.8  # of the upper limit of a pilot's standard deviation
     "--difference", "differences", default="10,20,50", show_default=True, metavar="PCT[,PCT...]",
     help="differences to find, in percent of the baseline's mean",
 )  # fmt: skip
-@click.option("--power", default=0.8, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
-@click.option("--level", default=0.05, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
+@click.option("--power", default=0.8, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="probability that the test finds a true difference of this size")  # fmt: skip
+@click.option("--level", default=0.05, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="significance level, shared by all comparisons")  # fmt: skip
 @click.option("--looks", metavar="N[,N...]", help="a sequential plan: test after so many seeds, such as 5,10,15")
 @click.option(
     "--spending", default="obrien-fleming", show_default=True, type=click.Choice(["obrien-fleming", "pocock"]),
@@ -42,8 +44,8 @@ def command(
 ) -> None:  # fmt: skip
     """Say how many seeds a difference needs, from the spread of the pilot runs in the folders PILOT.
 
-    The level is shared among all comparisons with the baseline (Bonferroni, the first step of Holm). A pilot knows its
-    spread badly: the second number of seeds takes the spread that the true one does not exceed with 80 % confidence.
+    The level is shared among all comparisons with the baseline (Bonferroni, the first step of Holm). A pilot estimates
+    the spread badly: the second number of seeds uses the upper 80 % confidence limit of the spread.
 
     \b
     Examples:

@@ -11,9 +11,18 @@ import click
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--video", metavar="FILE", type=click.Path(path_type=Path), help="write a film, .mp4 or .gif; no window")
 @click.option("--no-video", is_flag=True, help="print the returns only: no window, no film")
-@click.option("--episodes", default=1, show_default=True, metavar="N", type=click.IntRange(min=1), help="episodes")
+@click.option(
+    "--episodes",
+    default=1,
+    show_default=True,
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="number of episodes to play",
+)
 @click.option("--steps", metavar="N", type=click.IntRange(min=1), help="end each episode after so many steps")
-@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="other start states than the last evaluation's")
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), help="seed of the start states [default: the last evaluation's]"
+)
 def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None) -> None:
     """Watch the policy of the finished run in the folder RUN.
 

@@ -35,7 +35,7 @@ class _Report(click.Command):
 @click.option(
     "--profile",
     metavar="NAME",
-    help="budget of the runs, which tells how many were planned [default: the folder's name]",
+    help="profile of the runs, which says how many runs were planned [default: the folder's name]",
 )
 @click.option(
     "--columns",
@@ -54,7 +54,7 @@ class _Report(click.Command):
     "--x",
     default="",
     metavar="timesteps|nominal|all-steps|time|updates|generation|episodes",
-    help="what curves are drawn over [default: the paper's axis and training steps, else these and time]",
+    help="x-axis of the curves [default: the paper's and training steps; without a paper's: training steps and time]",
 )
 @click.option(
     "--smooth",
@@ -69,7 +69,7 @@ class _Report(click.Command):
     default="auto",
     show_default=True,
     metavar="auto|range",
-    help="of the curves; auto: interval of the mean for five runs or more, else lowest to highest; range: always that",
+    help="band of the curves; auto: interval of the mean from five runs on, else lowest to highest; range: the latter",
 )
 @click.option(
     "--baseline", default="", metavar="NAME", help="compare all others with these runs [default: the study's own]"
@@ -99,7 +99,7 @@ class _Report(click.Command):
     default="last",
     show_default=True,
     metavar="last|initial",
-    help="the score of failed runs in the row that counts them: at their last evaluation, or before training",
+    help="score of failed runs in the row that includes them: of their last evaluation, or of the one before training",
 )
 def command(
     results: tuple[Path, ...],

@@ -17,12 +17,13 @@ FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are repo
 @click.option("--algo", required=True, metavar="NAME", help="the algorithm, as NAME or NAME@PRESET")
 @click.option("--env", required=True, metavar="ID", help="the environment")
 @click.option("--search", multiple=True, required=True, metavar="SETTING=RANGE",
-              help="LOW..HIGH, LOW..HIGH:log, or A,B,C; repeat it for several settings")  # fmt: skip
+              help="a setting to search, in LOW..HIGH, LOW..HIGH:log or A,B,C; repeatable")  # fmt: skip
 @click.option("--set", "fixed", multiple=True, metavar="KEY=VALUE", help="a fixed setting")
 @click.option("--trials", default=20, show_default=True, metavar="N", type=click.IntRange(min=1), help="trials in all")
 @click.option("--seeds", default=2, show_default=True, metavar="N", type=click.IntRange(min=1), help="runs per trial")
 @click.option("--total-timesteps", default="100000", show_default=True, metavar="N", help="training steps per run")
-@click.option("--eval-freq", metavar="N", help="training steps between evaluations, which may prune [default: a tenth]")
+@click.option("--eval-freq", metavar="N",
+              help="training steps between evaluations; each may prune the trial [default: a tenth]")  # fmt: skip
 @click.option("--processes", metavar="N", type=click.IntRange(min=0), help="worker processes [default: the cores]")
 @click.option("--out", default="tuning", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
               help="folder of the trials, of optuna.db and of best.toml")  # fmt: skip
@@ -33,8 +34,8 @@ def command(
     """Search settings of an algorithm with Optuna (pip install 'erlbench[tune]').
 
     A trial trains the same settings with several seeds, none of which is among the first thousand. Its value is the
-    mean final score. The same command again goes on with the trials that are left. What the search has cost stands in
-    best.toml: tell it beside any result of these settings.
+    mean final score. The same command again goes on with the trials that are left. best.toml holds the cost
+    of the search: report it with any result of these settings.
 
     \b
     Example:

@@ -99,7 +99,7 @@ def test_p_cem_rl_stands_beside_aes_rl_with_the_same_batch(study, profile):
     batches = {cell.name: cell.settings.batch_size for cell in cells_of(study, profile)}
     assert batches.pop("cem-rl", 100) == 100
     assert set(batches.values()) == {256}
-    assert "batch 256" in load_studies()[study].note
+    assert "256 for AES-RL and P-CEM-RL" in load_studies()[study].note
 
 
 def test_quoted_columns_are_the_quoted_algorithms():
