@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,8 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
-    options = {key: _assignments(value) if key in ("set", "env_set") else value for key, value in options.items()}
+    texts = {"set": _settings, "env_set": _keywords}
+    options = {key: texts[key](value) if key in texts else value for key, value in options.items()}
     asked = arguments(
         {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
     )
@@ -80,8 +82,10 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
         raise Interrupted("interrupted; everything is saved, and the same call continues")
     results = Results(tuple(cell.directory for cell in cells))
     if code:
-        failed = results.cells.query("status == 'failed'")
-        raise ErlbenchError("; ".join(f"{row.path}: {row.message}" for row in failed.itertuples()))
+        ended = results.cells
+        failed = ended[ended["status"] != "done"] if len(ended) else ended
+        told = "; ".join(f"{row['path']}: {row['message'] or row['status']}" for row in failed.to_dict("records"))
+        raise ErlbenchError(told or "a cell was refused: `erlbench verify` says which of its files do not fit")
     return results
 
 
@@ -114,7 +118,14 @@ def _tuple(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _assignments(values: Any) -> Any:
+def _keywords(values: Any) -> Any:
+    """The same of the environment's settings, whose lists are TOML's."""
+    if not isinstance(values, dict):
+        return values
+    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())
+
+
+def _settings(values: Any) -> Any:
     """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
     from erlbench.experiment.settings import setting_text
 

@@ -7,6 +7,7 @@ public code raises a limit when many episodes reach it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ class TimeLimit:
             numbers = [float(part) for part in rest.split(",")] if rest else []
         except ValueError:
             numbers = [-1.0]
+        numbers = [number if math.isfinite(number) else -1.0 for number in numbers]
         if rule == ENVIRONMENT and not rest:
             return cls(rule, highest)
         if rule == ADAPTIVE and len(numbers) == 3 and numbers[0] >= 1 and 0 < numbers[1] <= 1 < numbers[2]:

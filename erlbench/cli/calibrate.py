@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-OTHER = ("source", "crowding", "cores")  # what is no duration
+OTHER = ("source", "crowding", "cores", "spread")  # what is no duration
 
 
 @click.command()
@@ -58,6 +58,7 @@ def command(
         cell |= {name: known[name] for name in ("hidden", "batch_size", "learner") if known.get(name) is not None}
     save_costs(out, costs, cell, described)
     shown = [(name, f"{value:.3g} s") for name, value in asdict(costs).items() if name not in OTHER]
+    shown.append(("spread of equal tasks", f"{costs.spread:.3g} of their time"))
     shown.append((f"crowding on {costs.cores} cores", f"{costs.crowding:.3g} times"))
     print_table("Costs of one process", ("what", "seconds"), shown)
     click.echo(f"written to {out}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
+
+LONGEST = 10**9  # steps of an episode
 
 
 @click.command()
@@ -40,26 +43,23 @@ def command(
       erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 \\
         --costs costs.toml
     """
-    from erlbench.cli.arguments import arguments, seed_list
+    from erlbench.cli.arguments import arguments
     from erlbench.cli.planning import plan
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
-    from erlbench.errors import UsageError
     from erlbench.experiment.cells import with_workers
     from erlbench.experiment.costs import built_in_costs, load_costs
     from erlbench.experiment.forecast import forecast
     from erlbench.experiment.validation import errors_of
 
-    counts = seed_list(processes if "," in processes else f"{processes},{processes}", "--processes")
-    if min(counts) < 1:
-        raise UsageError("--processes must be at least 1")
+    counts = _counts(processes)
     cells = plan(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
                             "total_timesteps": str(steps)}))  # fmt: skip
     known = load_costs(costs) if costs else built_in_costs()
     lengths = _lengths(from_run) if from_run else [problem(cells[0].env, cells[0].env_settings).env.max_episode_steps]
     rows = []
     for cell in cells:
-        for count in dict.fromkeys(counts):
+        for count in counts:
             found = forecast(with_workers(cell, count), known, count, lengths, critic)
             shown = (found.minutes, found.minutes_after, found.critic_per_step, found.staleness, found.staleness_90)
             rows.append((cell.name, str(count), *(f"{value:,.2f}" for value in shown), f"{found.busy:.0%}"))
@@ -67,6 +67,15 @@ def command(
     print_table(f"Forecast, {cells[0].env}, critic {critic}, costs: {known.source}", heads, rows)
     print_table("Errors of such forecasts beside measured times", ("algorithm", "environment", "error on processes"),
                 list(errors_of([cell.algo for cell in cells])))  # fmt: skip
+
+
+def _counts(text: str) -> list[int]:
+    from erlbench.errors import UsageError
+
+    parts = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,4}", part) and int(part) for part in parts):
+        raise UsageError(f"--processes must be numbers from 1 to 9999, such as 1,2,4, not '{text}'")
+    return list(dict.fromkeys(map(int, parts)))
 
 
 def _lengths(run: Path) -> list[int]:
@@ -80,8 +89,8 @@ def _lengths(run: Path) -> list[int]:
         raise UsageError(f"{run / 'episodes.csv'} has no column l") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{run / 'episodes.csv'} cannot be read: {reason(error)}") from error
-    if any(length < 1 for length in found):
-        raise UsageError(f"{run / 'episodes.csv'} has episodes without a step")
+    if any(not 1 <= length <= LONGEST for length in found):
+        raise UsageError(f"{run / 'episodes.csv'} has episodes of less than one step, or of more than {LONGEST:,}")
     if not found:
         raise UsageError(f"{run / 'episodes.csv'} has no episode yet")
     return found

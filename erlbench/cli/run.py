@@ -7,7 +7,6 @@ import dataclasses
 import sys
 import typing
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -147,6 +146,8 @@ def run(**given: Any) -> None:
     cells, part = plan(asked), ""
     if asked.shard is not None:
         cells, part = _shard(cells, asked.shard, asked.quiet), shards.configuration_hash(cells)
+        if not cells:
+            return  # this part is empty
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.dry_run:
         _show_plan(cells, options)
@@ -208,7 +209,7 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
     assert asked.launcher is not None
     if asked.processes is None:
         options = dataclasses.replace(options, processes=1 if asked.launcher != "local" else options.processes)
-    how = LaunchOptions(asked.launcher, Path(asked.out or "results") / LOGS, asked.slurm)
+    how = LaunchOptions(asked.launcher, cells[0].out / LOGS, asked.slurm)
     return launch(cells, options, how, _costs(cells))
 
 
@@ -217,8 +218,7 @@ def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     from erlbench.envs.registry import problem
     from erlbench.experiment.estimate import estimate
 
-    problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
-    return lambda cell: estimate(cell, problems[cell.env], 1).core_seconds
+    return lambda cell: estimate(cell, problem(cell.env, cell.env_settings), 1).core_seconds
 
 
 def _tell(line: str) -> None:
@@ -244,12 +244,9 @@ def _estimates(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
     """Time, memory and disk of each cell."""
     from erlbench.envs.registry import problem
     from erlbench.experiment.estimate import estimate
+    from erlbench.running.runner import processes_for
 
-    per_cell = max(1, options.processes // options.jobs)
-    problems = {cell.env: problem(cell.env, cell.env_settings) for cell in cells}
-    return [
-        estimate(cell, problems[cell.env], per_cell if cell.processes is None else cell.processes) for cell in cells
-    ]
+    return [estimate(cell, problem(cell.env, cell.env_settings), processes_for(cell, options) or 1) for cell in cells]
 
 
 def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
@@ -265,13 +262,14 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
     from erlbench.cli.tables import duration, print_table, setting_texts, size
     from erlbench.experiment.settings import toml_values
+    from erlbench.running.runner import processes_for
 
-    per_cell = max(1, options.processes // options.jobs)
     estimates = _estimates(cells, options)
     rows = []
     groups: dict[tuple[Any, ...], list[str]] = {}  # environments with the same settings
     for cell, found in zip(cells, estimates, strict=True):
-        processes = per_cell if cell.processes is None else cell.processes
+        given = processes_for(cell, options)
+        processes = "all free" if given is None else given
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
         rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
         of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}

@@ -52,9 +52,11 @@ def command(
 
     name = algo.partition("@")[0]
     space = parse_space(search, registry.find(name).settings_type, name)
+    budget = arguments({"total_timesteps": total_timesteps}).total_timesteps
     given = {
         "algo": (algo,), "env": (env,), "set": fixed, "seeds": f"{FIRST_SEED}-{FIRST_SEED + seeds - 1}",
-        "total_timesteps": total_timesteps, "eval_freq": eval_freq or str(max(1, int(float(total_timesteps)) // 10)),
+        "total_timesteps": total_timesteps, "eval_freq": eval_freq or str(max(1, (budget or 0) // 10)),
+        "evaluate": "during",
         "out": str(out),
     }  # fmt: skip
     options = RunOptions(processes=cores() if processes is None else processes, verbosity=-1,

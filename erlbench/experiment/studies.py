@@ -192,14 +192,18 @@ def _open(path: Path | None) -> TomlFile:
 
 def _like(reader: TomlFile, name: str, raw_studies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """A study with what it leaves out from the one that it is `like`: its own `envs` win over those of the profiles."""
-    raw = dict(raw_studies[name])
+    raw = dict(reader.table(raw_studies[name], ("studies", name)))
     if "like" not in raw:
         return raw
     other = raw.pop("like")
-    if other not in raw_studies or "like" in raw_studies[other]:
+    if not isinstance(other, str) or other not in raw_studies or "like" in raw_studies[other]:
         known = [key for key, found in raw_studies.items() if "like" not in found]
         reader.fail(f"'{other}' is no study to be like{nearest(str(other), known)}", ("studies", name, "like"))
-    theirs, own = raw_studies[other], raw.get("profiles", {})
+    theirs = reader.table(raw_studies[other], ("studies", other))
+    for owner, found in ((name, raw), (other, theirs)):
+        for key, profile in reader.table(found.get("profiles", {}), ("studies", owner, "profiles")).items():
+            reader.table(profile, ("studies", owner, "profiles", key))
+    own = raw.get("profiles", {})
     leave_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
     profiles = {
         key: {**{item: value for item, value in profile.items() if item not in leave_out}, **own.get(key, {})}

@@ -54,7 +54,12 @@ class ExportedRun:
 
 
 def exported(results: Results) -> Iterator[ExportedRun]:
-    """The runs, each with a folder of its own."""
+    """The runs, each with a folder of its own; a `UsageError` where two have the same one."""
+    seen: dict[Path, ExportedRun] = {}
     for row in results.cells.to_dict("records"):
         known = {str(key): value for key, value in row.items() if value is not None and value == value}
-        yield ExportedRun(Path(row["path"]), row["env"], row["name"], int(row["seed"]), known)
+        run = ExportedRun(Path(row["path"]), row["env"], row["name"], int(row["seed"]), known)
+        other = seen.setdefault(run.folder, run)
+        if other is not run:
+            raise UsageError(f"{other.source} and {run.source} are both {run.label}; export their folders one by one")
+        yield run

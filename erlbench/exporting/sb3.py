@@ -13,14 +13,14 @@ from erlbench.exporting.runs import exported
 def export(results: Results, out: Path) -> list[Path]:
     """One file a run: `timesteps` (e,), `results` (e, episodes) and `ep_lengths` (e, episodes).
 
-    Evaluations have as many episodes as the first one; the final one, which may have more, is cut to that.
+    All evaluations are cut to the number of episodes of the one that has fewest; the final one may have another number.
     """
     paths = []
     for run in exported(results):
         rows = run.rows("evaluations")
         if rows.empty:
             continue
-        episodes = len(rows["returns"].iloc[0])
+        episodes = min(map(len, rows["returns"]))
         path = out / run.folder / "evaluations.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(

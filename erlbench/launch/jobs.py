@@ -78,7 +78,8 @@ def interruptions() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        before[number] = signal.signal(number, handle)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it
+            before[number] = signal.signal(number, handle)
     try:
         yield lambda: bool(seen)
     finally:

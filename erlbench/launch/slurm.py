@@ -57,7 +57,10 @@ def refusal(error: Exception) -> str:
 
 def parameters(given: Mapping[str, str], jobs: int) -> dict[str, Any]:
     """What submitit's Slurm executor takes, from the command line's texts; unknown names go to sbatch as they are."""
-    found: dict[str, Any] = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(given.get("cpus", 1))}
+    cpus = given.get("cpus", "1")
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", cpus):
+        raise UsageError(f"Slurm's cpus must be a number of cores, not '{cpus}'")
+    found: dict[str, Any] = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(cpus)}
     found["array_parallelism"] = jobs if jobs > 1 else 1000
     if "time" in given:
         found["time"] = minutes(given["time"])

@@ -273,7 +273,7 @@ class Runner:
 
 
 def processes_for(cell: Cell, options: RunOptions) -> int | None:
-    """The processes that a cell gets: its job's share, and no more than a synchronous algorithm has work for.
+    """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
 
     On a cluster, the most on each node; None for all that are free there.
     """
@@ -282,7 +282,8 @@ def processes_for(cell: Cell, options: RunOptions) -> int | None:
     wanted = options.processes if cell.processes is None else cell.processes
     if not wanted:
         return 0
-    wanted = max(1, wanted // options.jobs)
+    if cell.processes is None:
+        wanted = max(1, wanted // options.jobs)
     algorithm = registry.find(cell.algo)
     if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
         wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight

@@ -63,7 +63,12 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> Range:
         return Range(choices=values)
     if scale not in ("", "log"):
         raise UsageError(f"--search {name}={text}: after the interval stands :log or nothing, not :{scale}")
-    first, last = (float(check_value(end, kind, f"--search {name}", limits)) for end in (low, high))
+    if kind not in (int, float, int | None, float | None):
+        raise UsageError(f"--search {name}={text}: an interval is for numbers; list the values, as A,B,C")
+    ends = [check_value(end, kind, f"--search {name}", limits) for end in (low, high)]
+    if None in ends:
+        raise UsageError(f"--search {name}={text}: both ends must be numbers")
+    first, last = map(float, ends)
     if first >= last or (scale and first <= 0):
         raise UsageError(f"--search {name}={text}: the lower end stands first, and is above 0 with :log")
     return Range(first, last, integer=kind in (int, int | None), log=bool(scale))

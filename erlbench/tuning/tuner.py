@@ -14,9 +14,10 @@ import optuna
 import tomli_w
 
 from erlbench.algorithms import registry
-from erlbench.errors import ErlbenchError
+from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.settings import resolve, toml_values
+from erlbench.experiment.shards import configuration_hash
 from erlbench.running.progress import Quiet
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
@@ -53,15 +54,16 @@ class Watch(Quiet):
     def __init__(self, stream: Any, trial: Any, before: Sequence[float], total: int, stop: threading.Event) -> None:
         super().__init__(stream)
         self._trial, self._before, self._stop = trial, list(before), stop
-        self._offset, self._step = len(before) * total, -1
+        self._offset, self._evaluations = len(before) * total, 0
         self._last: float | None = None
 
     def update(self, cell: str, reading: Reading) -> None:
-        """Report a new evaluation."""
+        """Report a new evaluation, by its number: Optuna compares trials at equal steps only."""
         if reading.last_return is None or reading.last_return == self._last:
             return
         self._last = reading.last_return
-        self._trial.report(fmean([*self._before, reading.last_return]), self._offset + reading.timesteps)
+        self._evaluations += 1
+        self._trial.report(fmean([*self._before, reading.last_return]), self._offset + self._evaluations)
         if self._trial.should_prune():
             self._stop.set()
 
@@ -72,8 +74,9 @@ def tune(
 ) -> Tuned:  # fmt: skip
     """Search `space` with `trials` trials; each trains `cells`, which differ in their seeds, one after the other.
 
-    A trial's value is the mean final score; one whose evaluations are below the median of the others is pruned. All is
-    stored in `out`: the same call goes on with the trials that are left. Raises `ErlbenchError` when no trial ended.
+    A trial's value is the mean final score; one whose evaluations are below the median of the others is pruned. Without
+    worker processes none is, as all evaluations come at the end. All is stored in `out`: the same call goes on with the
+    trials that are left. Raises `ErlbenchError` when no trial ended, `UsageError` when `out` holds another search.
     """
     out.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -81,6 +84,10 @@ def tune(
         storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=0), pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP),
     )  # fmt: skip
+    what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"
+    if study.user_attrs.get("searched", what) != what:
+        raise UsageError(f"{out} holds another search (environment, budget, settings or space); choose another --out")
+    study.set_user_attr("searched", what)
     ended = sum(trial.state.is_finished() for trial in study.trials)
 
     def objective(trial: Any) -> float:

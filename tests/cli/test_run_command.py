@@ -313,3 +313,17 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_runs(monkeypatch):
     assert result.stderr.startswith("erlbench: --device cuda:1: there is no such GPU, PyTorch finds 1 here; see")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert "PyTorch finds none here" in invoke("--algo", "td3", "--env", "Pendulum-v1", "--device", "cuda").stderr
+
+
+def test_an_empty_part_is_done_at_once(tmp_path):
+    for words in ("--dry-run", "", "--launcher local"):
+        given = ["--algo", "cem", "--env", "function:sphere", "--shard", "2/2", "--out", str(tmp_path), *words.split()]
+        result = invoke(*given)
+        assert result.exit_code == 0, result.output
+        assert "shard 2/2: 0 of 1 cells" in result.stderr
+
+
+def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):
+    given = {"study": ("esac-figure-2-center",), "profile": "smoke", "jobs": "2", "processes": "2"}
+    pinned = {cell.processes: runner.processes_for(cell, RunOptions(2, jobs=2)) for cell in cells_of(**given)}
+    assert pinned == {1: 1, 4: 4, 8: 8}

@@ -261,3 +261,12 @@ def test_lines_of_keys():
     assert lines.find(("g", 1, "h", "nothing")) == 10
     assert lines.find(("b", "nothing", "x"), ("a", "nothing")) == 1
     assert lines.find(("nothing",)) is None
+
+
+@pytest.mark.parametrize("like", ['"a"', '["a"]', "3"])
+def test_a_study_like_one_that_is_wrong(tmp_path, like):
+    path = tmp_path / "studies.toml"
+    entry = 'title = "t"\nkind = "scores"\nentries = [{ algo = "cem" }]\n'
+    path.write_text(f"[studies.a]\n{entry}profiles = 3\n\n[studies.b]\n{entry}like = {like}\n")
+    with pytest.raises(UsageError):
+        load_studies(path)

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 import erlbench
 from erlbench.cli import cli
-from erlbench.exporting import TARGETS
+from erlbench.errors import UsageError
+from erlbench.exporting import TARGETS, sb3
 
 ENVS, NAMES, SEEDS = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es"), (0, 1)
 
@@ -155,3 +156,17 @@ def test_a_missing_package_is_named(results, tmp_path, monkeypatch):
     result = CliRunner().invoke(cli, ["export", str(results.runs[0]), "--to", "parquet", "--out", str(tmp_path)])
     assert result.exit_code == 2
     assert "pip install 'erlbench[exports]'" in result.stderr
+
+
+def test_a_final_evaluation_with_fewer_episodes(tmp_path):
+    more = {"total_timesteps": 300, "eval_freq": 100, "eval_episodes": 5, "final_episodes": 2, "processes": 0}
+    results = erlbench.run("cem", "function:sphere", out=str(tmp_path / "results"), **more)
+    (path,) = sb3.export(results, tmp_path / "export")
+    assert np.load(path)["results"].shape[1] == 2
+
+
+def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
+    for budget in (200, 300):
+        erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
+    with pytest.raises(UsageError, match="are both cem on function:sphere, seed 0"):
+        sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")

@@ -99,6 +99,8 @@ def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
     assert parameters({"time": "10"}, jobs=1)["time"] == 10
     with pytest.raises(UsageError, match="--slurm-time must be 10 minutes at least, not 9"):
         parameters({"time": "9"}, jobs=1)
+    with pytest.raises(UsageError, match="cpus must be a number"):
+        parameters({"cpus": "abc"}, jobs=1)
 
 
 def test_unknown_options_go_to_sbatch_as_they_are():

@@ -11,6 +11,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import Profile
 from erlbench.reporting import build_report
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.page import SMOKE_BANNER
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study
@@ -197,3 +198,29 @@ def test_two_hundred_thousand_damaged_rows_cost_seconds(tmp_path):
     build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
     assert len(warnings) > 200_000
     assert time.process_time() - began < 60
+
+
+def test_evaluations_beside_the_training_are_no_row_of_the_timeline(tmp_path):
+    tasks = [("es", 0, 0.0, 2.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
+    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1], processes=2, tasks=tasks)
+    page = build_report([tmp_path / "in"], tmp_path / "out", {}, None, pytest.fail, ReportOptions())
+    assert page.is_file()
+
+
+def test_budgets_that_read_alike_are_told_apart(tmp_path):
+    make_run(tmp_path / "a", "Hopper-v5", "cem", 0, [0, 1], steps=[0, 20000])
+    make_run(tmp_path / "b", "Hopper-v5", "cem", 0, [0, 1], steps=[0, 20001])
+    build_report([tmp_path / "a", tmp_path / "b"], tmp_path / "out", {}, None, [].append, ReportOptions())
+    overview = (tmp_path / "out" / "index.md").read_text()
+    assert "20,000 steps" in overview
+    assert "20,001 steps" in overview
+
+
+def test_a_baseline_that_the_first_environment_lacks(tmp_path):
+    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1.0])
+    for env in ("Hopper-v5", "Swimmer-v5"):
+        for name in ("cem", "td3"):
+            make_run(tmp_path / "in", env, name, 0, [0, 100.0])
+    told = []
+    page = build_report([tmp_path / "in"], tmp_path / "out", {}, None, told.append, ReportOptions(baseline="td3"))
+    assert page.is_file()

@@ -43,6 +43,8 @@ def test_the_space():
         ("population=1..4", "must be at least 2"),
         ("population=4.5..6", "must be an integer"),
         ("antithetic=true", "needs two values at least"),
+        ("antithetic=0..1", "an interval is for numbers"),
+        ("hidden=32..64", "an interval is for numbers"),
     ],
 )
 def test_what_cannot_be_searched(text, message):
@@ -96,3 +98,40 @@ def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
     assert set(asked) == {0, 1, 2}
     statuses = [RunDirectory(path.parent).status() for path in sorted(tmp_path.glob("trial-*/**/status.json"))]
     assert [status["status"] for status in statuses] == ["done", "interrupted", "interrupted"]
+
+
+def test_another_search_in_the_same_folder_is_refused(tmp_path):
+    words = ["--search", "population=4..8", "--seeds", 1, "--total-timesteps", 100]
+    assert invoke(tmp_path, *words, "--trials", 1).exit_code == 0
+    for other in (["--env", "function:rastrigin"], ["--total-timesteps", 200], ["--search", "antithetic=true,false"]):
+        result = invoke(tmp_path, *words, "--trials", 2, *other)
+        assert (result.exit_code, "holds another search" in result.stderr) == (2, True), other
+    assert invoke(tmp_path, *words, "--trials", 2).exit_code == 0
+
+
+def test_a_budget_that_is_no_number(tmp_path):
+    result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", "abc")
+    assert result.exit_code == 2
+
+
+def test_evaluations_are_told_while_a_trial_runs_and_by_their_number(tmp_path):
+    """So that trials can be compared and pruned; the steps at which generations end differ between trials."""
+    words = [
+        "--search",
+        "population=10..12",
+        "--seeds",
+        1,
+        "--total-timesteps",
+        4000,
+        "--eval-freq",
+        400,
+        "--trials",
+        1,
+    ]
+    given = ["tune", "--algo", "cem", "--env", "Pendulum-v1", "--processes", "1", "--out", tmp_path, *words]
+    result = CliRunner().invoke(cli, [str(word) for word in given])
+    assert result.exit_code == 0, result.output
+    study = optuna.load_study(study_name="cem", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
+    told = sorted(study.trials[0].intermediate_values)
+    assert told == list(range(1, len(told) + 1))
+    assert told

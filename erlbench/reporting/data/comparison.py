@@ -147,7 +147,10 @@ class Comparison:
 
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
-        budget = f"{steps(group.total_timesteps)} steps" if group.total_timesteps else "budget not recorded"
+        short = steps(group.total_timesteps)
+        others = {one.total_timesteps for one in self.groups if one.env == group.env} - {group.total_timesteps}
+        exact = f"{group.total_timesteps:,}" if short in map(steps, others) else short
+        budget = f"{exact} steps" if group.total_timesteps else "budget not recorded"
         if group.total_generations:
             alike = [
                 one for one in self.groups if (one.env, one.total_generations) == (group.env, group.total_generations)

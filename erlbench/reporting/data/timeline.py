@@ -85,12 +85,13 @@ class Bar:
 
 
 def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> list[Bar]:
-    """The tasks of a window as bars, in order of process and start.
+    """The tasks of a window as bars, in order of process and start, without those of processes that only evaluate.
 
     Neighbours of one kind that are shorter than `resolution` seconds, and no farther apart, become one bar: drawn one
     by one, the edges of bars thinner than a pixel hide how busy a process is.
     """
-    shown = np.flatnonzero((timeline.end > start) & (timeline.start < stop))
+    known = np.isin(timeline.process, timeline.processes)
+    shown = np.flatnonzero(known & (timeline.end > start) & (timeline.start < stop))
     order = shown[np.lexsort((timeline.start[shown], timeline.process[shown]))]
     found: list[list[float]] = []  # process, start, end, busy seconds, whether it may grow
     kinds: list[str] = []

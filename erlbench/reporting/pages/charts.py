@@ -122,8 +122,8 @@ def profile_chart(comparison: Comparison) -> Chart | None:
     if len(scores) < 2:
         return None
     values = {name: np.concatenate(own) for name, own in scores.items()}
-    names = [run_set.name for run_set in comparison.groups[0].run_sets if run_set.exists]
     labels = {run_set.name: run_set.label for run_set in comparison.run_sets}
+    names = list(labels)
     everything = np.concatenate(list(values.values()))
     x = np.linspace(min(0.0, everything.min()), 1.02 * everything.max(), 150)
     lines = [

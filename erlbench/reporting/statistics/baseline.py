@@ -65,7 +65,7 @@ def compare_run_sets(run_set: RunSet, base: RunSet | None) -> Compared:
     if base is None or run_set is base or not (len(base.done) and len(run_set.done)):
         return none
     difference = compare(run_set.scores, base.scores)
-    tested = min(len(base.done), len(run_set.done)) >= FEWEST_RUNS
+    tested = min(difference.runs) >= FEWEST_RUNS  # scores: a short run may have none
     return Compared(
         estimates.improvement(estimates.mean(run_set.scores), estimates.mean(base.scores)),
         difference.p if tested else float("nan"),

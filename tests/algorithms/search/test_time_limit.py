@@ -32,7 +32,19 @@ def test_mean_is_a_multiple_of_the_mean_length():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "none", "adaptive", "adaptive:1,2,3", "adaptive:0,1,2", "mean:0.5", "mean:a", "mean"]
+    "text",
+    [
+        "",
+        "none",
+        "adaptive",
+        "adaptive:1,2,3",
+        "adaptive:0,1,2",
+        "adaptive:inf,0.5,2",
+        "mean:0.5",
+        "mean:a",
+        "mean:inf",
+        "mean",
+    ],
 )
 def test_anything_else_is_refused(text):
     with pytest.raises(ValueError, match="time_limit must be"):

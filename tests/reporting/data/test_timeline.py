@@ -103,3 +103,10 @@ def test_asynchrony_by_hand(tmp_path):
     assert timeline.individuals(timeline.start - timeline.ready).tolist() == [0.5, 0.0, 1.0]
     old = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0)], seed=1)
     assert not len(old.individuals(old.staleness))
+
+
+def test_a_process_that_only_evaluates_has_no_bar(tmp_path):
+    """With `--evaluate during` it comes after the processes of the training."""
+    tasks = [("es", 0, 0.0, 2.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
+    timeline = timeline_of(tmp_path, tasks, processes=2)
+    assert {bar.process for bar in bars(timeline, 0.0, 2.0, 0.01)} == set(timeline.processes) == {0, 1}

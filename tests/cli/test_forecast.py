@@ -1,0 +1,39 @@
+"""`erlbench forecast`: which numbers of processes it takes, and algorithms whose tasks have other kinds."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+
+CEM = ["--algo", "cem", "--env", "InvertedPendulum-v5", "--steps", "2000"]
+
+
+def invoke(*words: str):
+    return CliRunner().invoke(cli, ["forecast", *words])
+
+
+def test_one_number_of_processes():
+    result = invoke(*CEM, "--processes", "4")
+    assert result.exit_code == 0, result.output
+    assert next(line.split()[1] for line in result.stdout.splitlines() if line.startswith("cem ")) == "4"
+
+
+@pytest.mark.parametrize("text", ["0", "1,,2", "a", "-1", "1-3", "99999"])
+def test_what_is_no_number_of_processes(text):
+    result = invoke(*CEM, "--processes", text)
+    assert result.exit_code == 2
+    assert "--processes must be numbers" in result.stderr
+
+
+def test_an_algorithm_whose_tasks_are_all_random():
+    result = invoke("--algo", "cem-rl@aes-rl-code", "--env", "HalfCheetah-v5", "--steps", "5000", "--processes", "2")
+    assert result.exit_code == 0, result.output
+
+
+def test_episodes_that_nobody_can_have_played(tmp_path):
+    (tmp_path / "episodes.csv").write_text("l\n" + "9" * 400 + "\n")
+    result = invoke(*CEM, "--from-run", str(tmp_path), "--processes", "2")
+    assert result.exit_code == 2
+    assert "of more than 1,000,000,000" in result.stderr
