@@ -224,3 +224,15 @@ def test_a_baseline_that_the_first_environment_lacks(tmp_path):
     told = []
     page = build_report([tmp_path / "in"], tmp_path / "out", {}, None, told.append, ReportOptions(baseline="td3"))
     assert page.is_file()
+
+
+def test_two_profiles_of_a_study_have_different_names_in_the_menu(tmp_path):
+    for name in ("cem-rl", "aes-rl"):
+        make_run(tmp_path / "in" / "small", "HalfCheetah-v5", name, 0, [0, 1])
+        make_run(tmp_path / "in" / "large", "HalfCheetah-v5", name, 0, [0, 1, 2])
+    plans = {name: Profile((0,), steps, ("HalfCheetah-v5",)) for name, steps in (("small", 1000), ("large", 2000))}
+    studies = {"study": make_study(profiles=plans)}
+    page = build_report([tmp_path / "in"], tmp_path / "out", studies, None, [].append, ReportOptions())
+    menu = read(page).split("<nav", 1)[1].split("</nav>")[0]
+    names = [item.split(">")[1].split("<")[0] for item in menu.split("<a ")[1:]]
+    assert len(set(names)) == len(names) == 4

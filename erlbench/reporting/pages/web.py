@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -20,11 +21,11 @@ SCRIPTS = ("common.js", "charts.js", "page.js")  # one script, in this order
 def write_web_page(path: Path, overview: Document, pages: Sequence[Page], shared: Mapping[str, Any]) -> None:
     """Write the page; `shared` is what its charts share (`ChartData.shared`)."""
     sections = [(OVERVIEW, "Overview", overview, Place(OVERVIEW, "", _target))]
-    sections += [
-        (page.comparison.name, page.comparison.study or page.comparison.title, page.document,
-         Place(page.comparison.name, f"{page.comparison.name}/", _target))
-        for page in pages
-    ]  # fmt: skip
+    studies = Counter(page.comparison.study for page in pages)
+    for one, document in ((page.comparison, page.document) for page in pages):
+        twice = one.study and studies[one.study] > 1
+        title = one.name if twice else one.study or one.title  # the name has the profile
+        sections.append((one.name, title, document, Place(one.name, f"{one.name}/", _target)))
     charts: dict[str, Any] = {}
     for _, _, document, place in sections:
         charts |= html.charts(document, place)
