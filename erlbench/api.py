@@ -118,13 +118,6 @@ def _tuple(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _keywords(values: Any) -> Any:
-    """The same of the environment's settings, whose lists are TOML's."""
-    if not isinstance(values, dict):
-        return values
-    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())
-
-
 def _settings(values: Any) -> Any:
     """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
     from erlbench.experiment.settings import setting_text
@@ -134,3 +127,10 @@ def _settings(values: Any) -> Any:
     return tuple(
         f"{key}={setting_text(tuple(value) if isinstance(value, list) else value)}" for key, value in values.items()
     )
+
+
+def _keywords(values: Any) -> Any:
+    """The `KEY=VALUE` texts of an environment's settings, whose lists and truth values are those of TOML."""
+    if not isinstance(values, dict):
+        return values
+    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())

@@ -128,7 +128,8 @@ def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast
     ])  # fmt: skip
     staleness = [float(row["staleness"]) for row in generations if row.get("staleness") not in (None, "", "nan")]
     start, end = (np.array([float(row[name]) for row in tasks]) for name in ("start_s", "end_s"))
-    late = staleness or [float(row["staleness"]) for row in tasks if int(row["timesteps"])]
+    played = [row for row in tasks if row["kind"] in ("es", "rl")] or [row for row in tasks if int(row["timesteps"])]
+    late = staleness or [float(row["staleness"]) for row in played]
     learnt = train[train[:, 2] > 0]
     steps = learnt[-1] - learnt[0] if len(learnt) > 1 and learnt[-1, 0] > learnt[0, 0] else np.full(3, np.nan)
     minutes = train[-1, 1] / 60 / train[-1, 0] * 1e6
