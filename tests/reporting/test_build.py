@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import subprocess
 import sys
 import time
@@ -11,8 +12,11 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import Profile
 from erlbench.reporting import build_report
+from erlbench.reporting.data.comparison import everything, judged
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.page import SMOKE_BANNER
+from erlbench.reporting.statistics.baseline import against_baseline
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
@@ -236,3 +240,16 @@ def test_two_profiles_of_a_study_have_different_names_in_the_menu(tmp_path):
     menu = read(page).split("<nav", 1)[1].split("</nav>")[0]
     names = [item.split(">")[1].split("<")[0] for item in menu.split("<a ")[1:]]
     assert len(set(names)) == len(names) == 4
+
+
+def test_final_ten_is_tested_with_five_scores_a_side_only(tmp_path):
+    """A run with fewer than ten evaluations is done, but has no such score."""
+    for name in ("a", "b"):
+        for seed in range(5):
+            returns = [100 * i + seed * (1 + (name == "b")) for i in range(12 if seed < 2 else 5)]
+            make_run(tmp_path, "Hopper-v5", name, seed, returns, total=20000)
+    options = ReportOptions(baseline="b", metric="final-10")
+    found = against_baseline(judged(everything(find_runs([tmp_path], pytest.fail)), options))
+    (compared,) = (one for key, one in found.items() if key[2] == "a")
+    assert compared.difference.runs == (2, 2)
+    assert math.isnan(compared.p)
