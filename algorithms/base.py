@@ -100,6 +100,12 @@ class Algorithm(ABC):
         return population
 
     @classmethod
+    def generation_steps(cls, settings: Any, problem: Problem) -> float:
+        """About how many steps a generation takes, for estimates: episodes of half the time limit."""
+        episodes: int = cls.population_for(settings, problem) * getattr(settings, "episodes", 1)
+        return episodes * problem.env.max_episode_steps / 2
+
+    @classmethod
     def depends_on_budget(cls, settings: Any) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 

@@ -114,6 +114,10 @@ class MultiActorTD3(Algorithm):
     def policy_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings)
 
+    @classmethod
+    def population_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> int:
+        return settings.actors
+
     def policy(self) -> ArrayRef:
         return self.state.actors[self.state.best].policy
 

@@ -64,6 +64,10 @@ class PPO(Algorithm):
         return reported_policy(problem, settings)
 
     @classmethod
+    def generation_steps(cls, settings: PPOSettings, problem: Problem) -> float:
+        return settings.rollout_steps
+
+    @classmethod
     def recorded_steps(
         cls, settings: PPOSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
     ) -> float:

@@ -8,7 +8,7 @@ time is fitted by  tasks * a + calls * b + seconds * c  over runs with few and m
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

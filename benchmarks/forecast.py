@@ -11,7 +11,7 @@ them; remove that file where calibration or forecast have changed. With --dry-ru
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 
@@ -41,9 +41,9 @@ from erlbench.experiment.forecast import forecast  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
 from erlbench.pool import local_pool  # noqa: E402
+from erlbench.resources import cores  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.running.runner import run_cells  # noqa: E402
-from erlbench.threads import cores  # noqa: E402
 from erlbench.work.tasks import Task  # noqa: E402
 
 ERRORS, PAGE = Path("erlbench/experiment") / FILE, Path("docs/time.md")

@@ -21,7 +21,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
-from erlbench.threads import cores
+from erlbench.resources import cores
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.workspace import Core, Workspace

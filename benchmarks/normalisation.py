@@ -5,7 +5,7 @@ python -m benchmarks.normalisation    # rewrites the column `random` and its err
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

@@ -25,7 +25,7 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.experiment.settings import resolve
 from erlbench.pool import local_pool
-from erlbench.threads import cores
+from erlbench.resources import cores
 from erlbench.work.replay import Replay
 
 ENVIRONMENT, HIDDEN, POPULATION = "HalfCheetah-v5", (64, 64), 20

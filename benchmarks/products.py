@@ -6,7 +6,7 @@ learners follow the rule of `erlbench.work.kernel.products`.
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

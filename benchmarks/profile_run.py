@@ -6,7 +6,7 @@ processes have loaded torch until the last task starts. Shares are of both proce
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

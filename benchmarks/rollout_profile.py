@@ -7,7 +7,7 @@ the whole takes beside all of these: the loop, the resets, and that each part fi
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

@@ -8,7 +8,7 @@ erlbench report results/td3-vs-sb3
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

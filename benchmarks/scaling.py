@@ -6,7 +6,7 @@ two cores that have nothing else to do.
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 
@@ -30,8 +30,8 @@ from benchmarks.updates import Bench as Updates  # noqa: E402
 from benchmarks.updates import random_replay  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.reporting.figures.style import FORMATS  # noqa: E402
+from erlbench.resources import cores  # noqa: E402
 from erlbench.running import machine  # noqa: E402
-from erlbench.threads import cores  # noqa: E402
 from erlbench.work.store import Store  # noqa: E402
 from erlbench.work.workspace import Workspace  # noqa: E402
 

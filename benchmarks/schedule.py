@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.cells import PROCESSES, short_problem, train
 from benchmarks.floors import Floors
 from benchmarks.harness import Claim, median
-from erlbench.threads import cores
+from erlbench.resources import cores
 
 HIDDEN, BATCH = (400, 300), 100  # CEM-RL's
 STEPS, TURNS = 4000, 5  # the first 1000 are warm-up

@@ -7,7 +7,7 @@ is in `make bench ARGS=learning`.
 
 from __future__ import annotations
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 
 limit_threads()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, nearest
-from erlbench.frames import cell_frame, rows_frame, run_folders
+from erlbench.frames import cell_frame, find_run_folders, rows_frame
 
 Names = str | Sequence[str]
 Folder = str | Path
@@ -91,7 +91,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`); a `UsageError` when there is none."""
-    found = run_folders([Path(folder) for folder in folders or ("results",)])
+    found = find_run_folders([Path(folder) for folder in folders or ("results",)])
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")

@@ -25,6 +25,7 @@ DEPTH = 32  # levels of tables and lists within each other
 DIGITS = 2**63  # integers stay below it, as in TOML
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 SKIPPED = frozenset({"checkpoint", "replay", "training-end"})  # folders of a run that hold no runs
+ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
 
 
 class Unusable(ValueError):
@@ -126,6 +127,13 @@ def folders(root: Path) -> Iterator[Path]:
         seen.add((status.st_dev, status.st_ino))
         names[:] = sorted(set(names) - SKIPPED)
         yield Path(where)
+
+
+def run_folders(root: Path, *needed: str) -> list[Path]:
+    """The folders at or below `root`, in order, with config.toml and the files `needed`; none that was moved aside."""
+    names = ("config.toml", *needed)
+    found = (path for path in folders(root) if ASIDE not in path.name)
+    return sorted(path for path in found if all((path / name).is_file() for name in names))
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:

@@ -18,15 +18,13 @@ RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.t
 STATUS = ("status", "message", "timesteps", "total_timesteps", "train_time_s", "total_time_s")  # of status.json
 
 
-def run_folders(folders: Sequence[Path]) -> list[Path]:
+def find_run_folders(folders: Sequence[Path]) -> list[Path]:
     """The folders of runs at or below `folders`, in order; a `UsageError` for one that does not exist."""
     found: dict[Path, None] = {}
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; name one that `erlbench run` wrote")
-        for path in files.folders(folder):
-            if (path / "config.toml").exists() and ".old-" not in path.name:
-                found[path] = None
+        found |= dict.fromkeys(files.run_folders(folder))
     return list(found)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from erlbench.threads import limit_threads
+from erlbench.resources import limit_threads
 from tests import programs
 
 limit_threads()

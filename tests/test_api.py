@@ -55,6 +55,8 @@ def test_mistakes_are_errors_not_exits(tmp_path):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
     with pytest.raises(UsageError, match="has no option 'total_timestep'; did you mean 'total_timesteps'"):
         erlbench.run("cem", "Pendulum-v1", total_timestep=3)
+    with pytest.raises(UsageError, match="names no seed; leave it out for seed 0"):
+        erlbench.run("cem", "Pendulum-v1", seeds=[], out=str(tmp_path))
     with pytest.raises(UsageError, match="there is no run in"):
         erlbench.load_results(tmp_path)
     with pytest.raises(UsageError, match="there is no folder"):

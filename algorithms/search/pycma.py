@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.running.machine import available_memory
+from erlbench.resources import available_memory
 
 COVARIANCES = ("auto", "full", "diagonal", "vd", "vkd")
 FULL_LIMIT = 2000  # parameters up to which "auto" learns the full covariance matrix

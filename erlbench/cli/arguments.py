@@ -201,6 +201,8 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
         if last < first or last - first >= MOST_SEEDS:
             raise UsageError(f"{what}: '{part}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
         seeds.extend(range(first, last + 1))
+    if not seeds:
+        raise UsageError(f"{what} names no seed; leave it out for seed 0")
     if len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
         raise UsageError(f"{what}: '{value}' must name each seed once, and at most {MOST_SEEDS}")
     return tuple(seeds)

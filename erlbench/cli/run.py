@@ -17,7 +17,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.experiment.shards import Shard
-from erlbench.threads import cores
+from erlbench.resources import cores
 
 if TYPE_CHECKING:
     from erlbench.experiment.estimate import Estimate

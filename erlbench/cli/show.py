@@ -69,9 +69,8 @@ def _show_all(folders: Sequence[Path]) -> bool:
 
 def _rows(folder: Path) -> list[tuple[Any, ...]]:
     """Place below `folder`, status, steps, last score and message of each run."""
-    names = ("config.toml", "status.json")
     found = []
-    for path in sorted(path for path in files.folders(folder) if all((path / name).is_file() for name in names)):
+    for path in files.run_folders(folder, "status.json"):
         status = _status(path)
         state, score = _word(status), _number(status.get("return_mean"))
         found.append((path.relative_to(folder), state, _steps(status), score, status.get("message", "")))

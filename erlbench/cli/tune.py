@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from erlbench.errors import UsageError
-from erlbench.threads import cores
+from erlbench.resources import cores
 
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
 
@@ -34,7 +34,7 @@ def command(
     """Search settings of an algorithm with Optuna (pip install 'erlbench[tune]').
 
     A trial trains the same settings with several seeds, none of which is among the first thousand. Its value is the
-    mean final score. The same command again goes on with the trials that are left. best.toml holds the cost
+    mean final score. After Ctrl-C the same command goes on. best.toml holds the cost
     of the search: report it with any result of these settings.
 
     \b

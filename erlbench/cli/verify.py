@@ -70,8 +70,7 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 def _runs(folder: Path) -> list[Path]:
     if (folder / "config.toml").is_file():
         return [folder]
-    names = ("config.toml", "status.json")
-    runs = sorted(path for path in files.folders(folder) if all((path / name).is_file() for name in names))
+    runs = files.run_folders(folder, "status.json")
     if not runs:
         reason = "holds no runs" if folder.is_dir() else "does not exist"
         raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")

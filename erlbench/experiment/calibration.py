@@ -20,13 +20,13 @@ from erlbench.experiment.cells import Cell, RunOptions, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.costs_of_runs import Measured, fit
 from erlbench.pool import Pool
+from erlbench.resources import cores
 from erlbench.running import progress
 from erlbench.running.clock import Clock
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import RunningCell
 from erlbench.running.runner import Runner
 from erlbench.running.signals import NOTHING_KEPT, heeded
-from erlbench.threads import cores
 
 # Tasks are short, so that there are some of each kind, and of two sizes, so that what a task costs by itself and what
 # each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.

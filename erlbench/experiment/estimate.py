@@ -67,12 +67,11 @@ def observation_width(problem: Problem) -> int:
 
 
 def _training_steps(cell: Cell, problem: Problem) -> float:
-    """The budget, or what the generations take that end the run before, with episodes of half the time limit."""
+    """The budget, or what the generations take that end the run before."""
     if cell.total_generations is None:
         return cell.total_timesteps
-    population = registry.find(cell.algo).population_for(cell.settings, problem)
-    episodes = population * getattr(cell.settings, "episodes", 1)
-    return min(cell.total_timesteps, cell.total_generations * episodes * problem.env.max_episode_steps / 2)
+    generation = registry.find(cell.algo).generation_steps(cell.settings, problem)
+    return min(cell.total_timesteps, cell.total_generations * generation)
 
 
 def _update_seconds(cell: Cell, problem: Problem) -> tuple[float, float]:

@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import tomli_w
 
 from erlbench import files
 from erlbench.errors import UsageError
+from erlbench.experiment.settings import check_value
 
 FILE = "plan.toml"
 
@@ -76,10 +77,13 @@ def load_plan(folder: Path) -> StudyPlan | None:
         return None
     try:
         return _plan(files.read_toml(path))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, UsageError) as error:
         raise UsageError(f"{path} is no plan that `erlbench plan` wrote: {error}") from error
 
 
 def _plan(values: Mapping[str, Any]) -> StudyPlan:
-    fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    return StudyPlan(**fields)
+    hints = get_type_hints(StudyPlan)
+    plan = StudyPlan(**{name: check_value(v, hints[name], name) if name in hints else v for name, v in values.items()})
+    if not plan.looks or len(plan.looks) != len(plan.p):
+        raise ValueError("looks and p must have the same length, and at least one value")
+    return plan

@@ -33,7 +33,8 @@ def submit(jobs: Sequence[Job], options: RunOptions, how: LaunchOptions) -> int:
             "there is no Slurm here (no command sbatch); give this command on a login node, or choose --launcher local"
         )
     executor = submitit.SlurmExecutor(how.logs, max_num_timeout=TIMEOUTS)
-    wanted = parameters(how.slurm, options.jobs)
+    pinned = max(cell.processes or 0 for job in jobs for cell in job.cells)
+    wanted = parameters(how.slurm, options.jobs, pinned)
     executor.update_parameters(**wanted)
     cores = wanted["cpus_per_task"]
     jobs = [replace(job, options=replace(job.options, processes=cores, per_node=cores, jobs=1)) for job in jobs]
@@ -55,11 +56,16 @@ def refusal(error: Exception) -> str:
     return "; ".join(line for line in lines if line)[-300:] or type(error).__name__
 
 
-def parameters(given: Mapping[str, str], jobs: int) -> dict[str, Any]:
-    """What submitit's Slurm executor takes, from the command line's texts; unknown names go to sbatch as they are."""
-    cpus = given.get("cpus", "1")
+def parameters(given: Mapping[str, str], jobs: int, pinned: int = 0) -> dict[str, Any]:
+    """What submitit's Slurm executor takes, from the command line's texts; unknown names go to sbatch as they are.
+
+    `pinned` is the most worker processes that a study names for a cell; a job has as many cores.
+    """
+    cpus = given.get("cpus", str(max(1, pinned)))
     if not re.fullmatch(r"[1-9][0-9]{0,4}", cpus):
         raise UsageError(f"Slurm's cpus must be a number of cores, not '{cpus}'")
+    if int(cpus) < pinned:
+        raise UsageError(f"the study names {pinned} processes for a cell, --slurm-cpus {cpus} are fewer; leave it out")
     found: dict[str, Any] = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(cpus)}
     found["array_parallelism"] = jobs if jobs > 1 else 1000
     if "time" in given:

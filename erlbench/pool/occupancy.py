@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from erlbench.threads import cores
+from erlbench.resources import cores
 
 
 class Occupancy:

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from erlbench.envs import catalogue
 from erlbench.playing import renderer
+from erlbench.resources import available_memory, cores
 from erlbench.running import machine
-from erlbench.threads import cores
 
 SHARED = Path("/dev/shm")
 LEAST_SHARED = 2**29  # bytes; the parameters and noise of a large run
@@ -45,7 +45,7 @@ class Finding:
 def examine() -> Iterator[Finding]:
     """All findings, in the order of their importance."""
     yield Finding("processor", f"{machine.cpu_model()}, {cores()} cores for this process")
-    memory = machine.available_memory()
+    memory = available_memory()
     few = "" if memory > GIB else "close other programs: a run with gradients needs 260 MiB a process"
     yield Finding("memory", f"{memory / GIB:.1f} GiB available", few)
     yield _shared_memory()

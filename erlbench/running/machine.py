@@ -53,17 +53,6 @@ def gpus() -> list[str]:
     return _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()
 
 
-def available_memory() -> float:
-    """Bytes that can be had without swapping; all of the memory where the system does not tell."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024.0 * int(line.split()[1])
-    except (OSError, ValueError):
-        pass
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-
-
 def commit() -> str:
     """The commit of a source checkout, with `+changes` when the tree differs; empty for an installed wheel."""
     root = Path(erlbench.__file__).parent.parent

@@ -101,7 +101,7 @@ class RunDirectory:
         if not self.path.exists():
             return None
         number = 1
-        while (target := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
+        while (target := self.path.with_name(f"{self.path.name}{files.ASIDE}{number}")).exists():
             number += 1
         self.path.rename(target)
         return target

@@ -57,17 +57,26 @@ class RunningCell:
         self.cell = cell
         self.directory = directory
         self.runner = runner
+        self.pool: Pool = pool
+        with contextlib.ExitStack() as opened:
+            self._open(opened)
+            self._opened = opened.pop_all()
+
+    def _open(self, opened: contextlib.ExitStack) -> None:
+        """Make the algorithm and the driver, and open the files; `opened` closes them."""
+        cell, directory, pool, runner = self.cell, self.directory, self.pool, self.runner
         task = problem(cell.env, cell.env_settings)
         self.replay = _replay(directory.path / "replay", task, pool.store)
+        opened.callback(self.replay.close)
         context = Context(
             task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
         )
         algorithm = registry.find(cell.algo)(cell.settings, context)
-        self.pool: Pool = pool
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
+        opened.callback(self.recorder.close)
         options = DriverOptions(
             cell.eval_freq,
             cell.eval_episodes,
@@ -78,6 +87,8 @@ class RunningCell:
             extension.keeps_end(cell, directory, runner.options.save_replay),
         )
         self.aside = _aside(cell, pool, runner.options)
+        if self.aside is not None:
+            opened.callback(self.aside.close)
         self.driver = Driver(
             algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch, self.aside
         )
@@ -139,10 +150,7 @@ class RunningCell:
 
     def close(self) -> None:
         """Close the files."""
-        if self.aside is not None:
-            self.aside.close()
-        self.recorder.close()
-        self.replay.close()
+        self._opened.close()
 
     def _write_status(self, status: str, message: str, **more: Any) -> None:
         driver = self.driver

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import optuna
 import tomli_w
+from optuna.trial import TrialState
 
 from erlbench.algorithms import registry
-from erlbench.errors import ErlbenchError, UsageError
+from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.settings import resolve, toml_values
 from erlbench.experiment.shards import configuration_hash
+from erlbench.running import signals
 from erlbench.running.progress import Quiet
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
-from erlbench.running.run import DONE, INTERRUPTED
+from erlbench.running.run import DONE, FAILED
 from erlbench.running.runner import Runner
 from erlbench.tuning.space import Range
 
@@ -48,14 +51,29 @@ class Tuned:
         return f"tuned with {self.trials} trials{ended}, {self.timesteps:,} training steps in all"
 
 
+class Stop(threading.Event):
+    """Ends a cell: set where its trial is pruned, and as soon as the user's event is."""
+
+    def __init__(self, user: threading.Event) -> None:
+        super().__init__()
+        self._user = user
+
+    def is_set(self) -> bool:
+        """Whether the cell is to save and end."""
+        return super().is_set() or self._user.is_set()
+
+
 class Watch(Quiet):
     """Tells Optuna the scores of a running cell, and stops it when Optuna wants to prune its trial."""
 
-    def __init__(self, stream: Any, trial: Any, before: Sequence[float], total: int, stop: threading.Event) -> None:
+    def __init__(
+        self, stream: Any, trial: Any, before: Sequence[float], total: int, stop: Stop, last: float | None, told: int
+    ) -> None:  # fmt: skip
         super().__init__(stream)
         self._trial, self._before, self._stop = trial, list(before), stop
-        self._offset, self._evaluations = len(before) * total, 0
-        self._last: float | None = None
+        self._offset, self._evaluations = len(before) * total, told
+        self._last = last
+        self.reason = ""  # why the cell failed
 
     def update(self, cell: str, reading: Reading) -> None:
         """Report a new evaluation, by its number: Optuna compares trials at equal steps only."""
@@ -67,6 +85,10 @@ class Watch(Quiet):
         if self._trial.should_prune():
             self._stop.set()
 
+    def failed(self, cell: str, reason: str) -> None:
+        """Keep the reason for the trial's line."""
+        self.reason = reason
+
 
 def tune(
     cells: Sequence[Cell], space: Mapping[str, Range], trials: int, out: Path, options: RunOptions,
@@ -76,9 +98,24 @@ def tune(
 
     A trial's value is the mean final score; one whose evaluations are below the median of the others is pruned. Without
     worker processes none is, as all evaluations come at the end. All is stored in `out`: the same call goes on with the
-    trials that are left. Raises `ErlbenchError` when no trial ended, `UsageError` when `out` holds another search.
+    trial that was interrupted, then with those that are left. Raises `ErlbenchError` when no trial ended, `UsageError`
+    when `out` holds another search or one that runs, `Interrupted` after Ctrl-C, SIGTERM or SIGHUP.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    folder = RunDirectory(out)
+    folder.hold()
+    try:
+        study = _study(cells, space, out)
+        search = _Search(study, cells, space, out, options, say)
+        with signals.heeded(search.user):
+            for trial in _trials(study, trials):
+                search.run(trial)
+        return _outcome(study, cells, out)
+    finally:
+        folder.release()
+
+
+def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
+    """The study in `out`, or a new one; `UsageError` when it is of another search."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(
         storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
@@ -88,48 +125,83 @@ def tune(
     if study.user_attrs.get("searched", what) != what:
         raise UsageError(f"{out} holds another search (environment, budget, settings or space); choose another --out")
     study.set_user_attr("searched", what)
-    ended = sum(trial.state.is_finished() for trial in study.trials)
-
-    def objective(trial: Any) -> float:
-        return _trial(trial, cells, space, out, options, say)
-
-    study.optimize(objective, n_trials=max(0, trials - ended), catch=(ErlbenchError,))
-    return _outcome(study, cells, out)
+    return study
 
 
-def _trial(
-    trial: Any, cells: Sequence[Cell], space: Mapping[str, Range], out: Path, options: RunOptions,
-    say: Callable[[str], None],
-) -> float:  # fmt: skip
-    """Train all seeds of one trial; the mean of their final scores."""
-    import sys
+def _trials(study: optuna.Study, number: int) -> Iterator[optuna.Trial]:
+    """First the trials that an interruption or a crash left, then new ones, until `number` have ended."""
+    for left in study.get_trials(states=(TrialState.RUNNING,)):
+        yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it; the values that were chosen are stored
+    while sum(trial.state.is_finished() for trial in study.trials) < number:
+        yield study.ask()
 
-    chosen = {name: one.suggest(trial, name) for name, one in space.items()}
-    words = ", ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-                      for name, value in chosen.items())  # fmt: skip
-    scores: list[float] = []
-    trial.set_user_attr("timesteps", 0)
-    for cell in cells:
-        values = {**toml_values(cell.settings), **chosen}
-        settings = resolve(registry.find(cell.algo).settings_type, cell.env, {}, values, owner=cell.algo)
-        run = dataclasses.replace(cell, settings=settings, out=out / f"trial-{trial.number:03d}")
-        stop = threading.Event()
-        runner = Runner(options, Watch(sys.stderr, trial, scores, cell.total_timesteps, stop), stop)
+
+@dataclass
+class _Search:
+    """What all trials of a search share."""
+
+    study: optuna.Study
+    cells: Sequence[Cell]
+    space: Mapping[str, Range]
+    out: Path
+    options: RunOptions
+    say: Callable[[str], None]
+    user: threading.Event = field(default_factory=threading.Event)  # set by a signal
+
+    def run(self, trial: optuna.Trial) -> None:
+        """Train a trial and tell Optuna how it ended; `Interrupted` by a signal, which leaves the trial as it is."""
+        chosen = {name: one.suggest(trial, name) for name, one in self.space.items()}
+        words = ", ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+                          for name, value in chosen.items())  # fmt: skip
+        try:
+            score = self._score(trial, chosen)
+        except optuna.TrialPruned:
+            self.study.tell(trial, state=TrialState.PRUNED)
+            self.say(f"trial {trial.number}: pruned ({words})")
+        except Interrupted:
+            raise
+        except ErlbenchError as error:
+            self.study.tell(trial, state=TrialState.FAIL)
+            self.say(f"trial {trial.number}: failed ({words}): {error}")
+        else:
+            self.study.tell(trial, score)
+            self.say(f"trial {trial.number}: {score:,.1f} ({words})")
+
+    def _score(self, trial: optuna.Trial, chosen: Mapping[str, Any]) -> float:
+        """Train all seeds of a trial; the mean of their final scores."""
+        scores: list[float] = []
+        for cell in self.cells:
+            values = {**toml_values(cell.settings), **chosen}
+            settings = resolve(registry.find(cell.algo).settings_type, cell.env, {}, values, owner=cell.algo)
+            run = dataclasses.replace(cell, settings=settings, out=self.out / f"trial-{trial.number:03d}")
+            scores.append(self._train(trial, run, scores))
+        return fmean(scores)
+
+    def _train(self, trial: optuna.Trial, run: Cell, before: Sequence[float]) -> float:
+        """Run one cell to its end; its final score. Raises `TrialPruned`, `Interrupted` or `CellError`."""
+        total, directory, stop = run.total_timesteps, RunDirectory(run.directory), Stop(self.user)
+        known = self.study.trials[trial.number].intermediate_values
+        told = sum(step > len(before) * total for step in known)  # of this cell, before an interruption
+        watch = Watch(sys.stderr, trial, before, total, stop, directory.status().get("return_mean"), told)
+        runner = Runner(self.options, watch, stop)
         try:
             how = runner.run(run)
         finally:
             runner.close()
-            status = RunDirectory(run.directory).status()
-            spent = trial.user_attrs["timesteps"] + int(status.get("timesteps") or 0)
-            trial.set_user_attr("timesteps", spent)
-        if how == INTERRUPTED:
-            say(f"trial {trial.number}: pruned ({words})")
-            raise optuna.TrialPruned
-        if how != DONE:
-            raise ErlbenchError(f"trial {trial.number} failed: {status.get('message')}")
-        scores.append(float(status["return_mean"]))
-    say(f"trial {trial.number}: {fmean(scores):,.1f} ({words})")
-    return fmean(scores)
+            trial.set_user_attr("timesteps", _timesteps(run.out))
+        if how == DONE:
+            return float(directory.status()["return_mean"])
+        if how == FAILED:
+            raise CellError(watch.reason)
+        if self.user.is_set():
+            raise Interrupted(f"interrupted; everything is saved. The same command goes on with trial {trial.number}")
+        raise optuna.TrialPruned
+
+
+def _timesteps(folder: Path) -> int:
+    """The training steps of all runs of a trial."""
+    runs = [RunDirectory(path.parent) for path in folder.rglob("status.json")]
+    return sum(int(run.status().get("timesteps") or 0) for run in runs)
 
 
 def _outcome(study: Any, cells: Sequence[Cell], out: Path) -> Tuned:

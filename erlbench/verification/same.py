@@ -49,9 +49,10 @@ def _rows(name: str, ours: list[Row] | None, theirs: list[Row] | None) -> Check:
     if ours is None or theirs is None:
         return Check(name, UNKNOWN, "missing in one of the runs")
     for index, (one, two) in enumerate(zip(ours, theirs)):
-        for column in one:
-            if column not in MEASURED and one[column] != two.get(column):
-                return Check(name, DIFFERS, f"row {index}, {column}: {_short(one[column])}, {_short(two.get(column))}")
+        for column in [*one, *(two.keys() - one.keys())]:
+            if column not in MEASURED and one.get(column) != two.get(column):
+                texts = _short(one.get(column)), _short(two.get(column))
+                return Check(name, DIFFERS, f"row {index}, {column}: {texts[0]}, {texts[1]}")
     if len(ours) != len(theirs):
         return Check(name, DIFFERS, f"{len(ours):,} rows and {len(theirs):,}; the first ones are equal")
     return Check(name, AGREES, f"{len(ours):,} rows, all columns but times")

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from statsmodels.stats.power import TTestIndPower
 
 from erlbench.cli import cli
+from erlbench.errors import UsageError
 from erlbench.experiment.plan import load_plan, plan_hash
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.tables.study_plan import plan_table
@@ -92,7 +93,7 @@ def test_the_report_says_that_a_plan_was_followed_and_what_it_decides(pilot, tmp
     write(pilot, folder)
     study(folder, range(5), plan_hash(folder))
     decisions, followed = table(folder)
-    assert decisions == ["stop: better", "runs are missing"]
+    assert decisions == ["stop: better", "stopped before"]
     assert followed == "The study follows its plan: all 10 runs were started under it."
 
 
@@ -114,6 +115,27 @@ def test_a_plan_that_was_changed_or_came_later_is_told(pilot, tmp_path):
     make_run(folder, "Hopper-v5", "new", 11, [0, 1])
     assert "1 of 11 runs were not started" in table(folder)[1]
     assert "1 runs have a seed or a budget" in table(folder)[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("level = 0.05", 'level = "five"', "level must be a finite number, not 'five'"),
+        ("looks = [", "looks = [0.5, ", "looks must be"),
+        ("p = [", "p = [0.5, ", "looks and p must have the same length"),
+        ("level = 0.05", "levels = 0.05", "unexpected keyword argument 'levels'"),
+        ("level = 0.05", "", "missing 1 required positional argument: 'level'"),
+    ],
+)
+def test_a_damaged_plan_is_named(pilot, tmp_path, old, new, message):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    text = (folder / "plan.toml").read_text()
+    assert old in text
+    (folder / "plan.toml").write_text(text.replace(old, new))
+    with pytest.raises(UsageError, match=r"plan\.toml is no plan that `erlbench plan` wrote") as caught:
+        load_plan(folder)
+    assert message in str(caught.value)
 
 
 def test_a_run_records_the_plan_that_it_was_started_under(pilot, tmp_path):

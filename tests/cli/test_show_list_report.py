@@ -15,7 +15,9 @@ from erlbench import reporting
 from erlbench.cli import cli, show
 from erlbench.envs import catalogue
 from erlbench.experiment.studies import load_studies
+from erlbench.frames import find_run_folders
 from erlbench.reporting.options import ReportOptions
+from erlbench.running.results import RunDirectory
 
 CONFIG = """\
 [run]
@@ -105,6 +107,14 @@ def test_show_all_runs_of_a_folder(run, tmp_path):
     result = invoke("show", tmp_path)
     assert result.exit_code == 0
     assert "Hopper-v5/td3/seed-000  killed  10,500 of 1,000,000  3,000.12" in result.stdout
+
+
+def test_a_run_that_was_moved_aside_is_not_listed(run, tmp_path):
+    RunDirectory(Path(shutil.copytree(run, run.with_name("seed-001")))).move_aside()
+    result = invoke("show", tmp_path)
+    assert "seed-000" in result.stdout
+    assert "seed-001" not in result.stdout
+    assert find_run_folders([tmp_path]) == [run]
 
 
 def test_show_the_runs_of_several_folders(run, tmp_path):

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.experiment.estimate import START_SECONDS, estimate
 from tests.runs import make_cell
@@ -19,6 +20,20 @@ def test_evaluations_are_no_more_than_the_generations(tmp_path):
     half = task.env.max_episode_steps / 2
     assert abs(estimate(cell, task, 1).core_seconds - START_SECONDS - (1000 + 1001 * half) * 1e-4) < 1e-9
     assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (1000 + 10 * half) * 1e-4) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("algo", "settings", "steps"),
+    [
+        ("ppo", {"rollout_steps": 2048}, 2048),
+        ("multi-actor-td3", {"actors": 5}, 5 * 500),
+        ("cem", {"population": 4, "elites": 2}, 4 * 500),
+    ],
+)
+def test_the_steps_of_a_generation(tmp_path, algo, settings, steps):
+    """The cart-pole's episodes end after 1,000 steps at most."""
+    cell = make_cell(algo, tmp_path, settings=settings)
+    assert registry.find(algo).generation_steps(cell.settings, problem(cell.env)) == steps
 
 
 def test_generations_end_a_run_before_its_steps_do(tmp_path):

@@ -14,7 +14,7 @@ from erlbench.errors import UsageError
 from erlbench.launch.job import preempted
 from erlbench.launch.options import check_launcher
 from erlbench.launch.slurm import minutes, parameters
-from erlbench.threads import cores
+from erlbench.resources import cores
 
 SBATCH = """#!/bin/sh
 cat "$1" > {record}
@@ -101,6 +101,13 @@ def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
         parameters({"time": "9"}, jobs=1)
     with pytest.raises(UsageError, match="cpus must be a number"):
         parameters({"cpus": "abc"}, jobs=1)
+
+
+def test_a_job_has_a_core_for_each_process_that_its_study_names():
+    assert parameters({}, jobs=1, pinned=8)["cpus_per_task"] == 8
+    assert parameters({"cpus": "9"}, jobs=1, pinned=8)["cpus_per_task"] == 9
+    with pytest.raises(UsageError, match="the study names 8 processes for a cell, --slurm-cpus 4 are fewer"):
+        parameters({"cpus": "4"}, jobs=1, pinned=8)
 
 
 def test_unknown_options_go_to_sbatch_as_they_are():

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.playing import renderer
+from erlbench.resources import cores
 from erlbench.running import doctor
-from erlbench.threads import cores
 
 SETUP = Path(__file__).parents[2] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}

@@ -6,12 +6,13 @@ import os
 import signal
 import threading
 import time
+from unittest.mock import Mock
 
 import pytest
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
-from erlbench.errors import UsageError
+from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.reporting.data.runs import find_runs
 from erlbench.running import runner, signals
@@ -56,6 +57,21 @@ def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, alg
     assert run(cell) == 1
     assert "float32" in status(cell)["message"]
     assert not [warning for warning in recwarn if warning.category is RuntimeWarning]
+
+
+def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
+    """Its replay is open when the algorithm, or the driver, is made."""
+    for where in (
+        "erlbench.running.run.Recorder",
+        "erlbench.running.run.Driver",
+        "erlbench.algorithms.td3.TD3.__init__",
+    ):
+        cell = make_cell("td3", tmp_path / where)
+        before = len(os.listdir("/proc/self/fd"))
+        with monkeypatch.context() as patch:
+            patch.setattr(where, Mock(side_effect=CellError("no")))
+            assert run(cell) == 1
+        assert len(os.listdir("/proc/self/fd")) == before, where
 
 
 def test_a_start_records_the_studies_of_its_command(tmp_path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import tomllib
 
 import optuna
@@ -13,6 +16,8 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.running.results import RunDirectory
 from erlbench.tuning import Range, parse_space
+from tests.campaign.trials import wait_for
+from tests.runs import heed_interrupts
 
 CEM = registry.find("cem").settings_type
 
@@ -135,3 +140,53 @@ def test_evaluations_are_told_while_a_trial_runs_and_by_their_number(tmp_path):
     told = sorted(study.trials[0].intermediate_values)
     assert told == list(range(1, len(told) + 1))
     assert told
+
+
+def test_after_ctrl_c_the_same_command_goes_on_with_the_trial(tmp_path):
+    """Its values, its evaluations and its steps are kept."""
+    words = ["--search", "population=10..12", "--seeds", 2, "--total-timesteps", 20_000, "--eval-freq", 2000,
+             "--set", "hidden=8", "--env", "Pendulum-v1", "--trials", 2]  # fmt: skip
+    given = ["tune", "--algo", "cem", "--processes", "1", "--out", tmp_path, *words]
+    command = [sys.executable, "-m", "erlbench", *(str(word) for word in given)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
+    second = tmp_path / "trial-000/Pendulum-v1/cem/seed-1001/eval.csv"  # the trial's second run
+    wait_for(lambda: second.exists() and len(second.read_text().splitlines()) > 4, 120, "it does not train")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "The same command goes on with trial 0" in said
+    storage = f"sqlite:///{tmp_path / 'optuna.db'}"
+    (before,) = optuna.load_study(study_name="cem", storage=storage).trials
+    assert before.state.name == "RUNNING"
+    assert RunDirectory(second.parent).status()["status"] == "interrupted"
+
+    result = CliRunner().invoke(cli, [str(word) for word in given])
+    assert result.exit_code == 0, result.output
+    study = optuna.load_study(study_name="cem", storage=storage)
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "COMPLETE"]
+    after = study.trials[0]
+    assert after.params == before.params
+    assert before.intermediate_values.items() < after.intermediate_values.items()
+    steps = sorted(after.intermediate_values)
+    middle = next(i for i, step in enumerate(steps) if step > 20_000)
+    assert steps == [*range(1, middle + 1), *range(20_001, 20_001 + len(steps) - middle)]
+    statuses = [RunDirectory(path.parent).status() for path in tmp_path.glob("trial-000/**/status.json")]
+    assert after.value == pytest.approx(sum(status["return_mean"] for status in statuses) / 2)
+    assert f"{sum(trial.user_attrs['timesteps'] for trial in study.trials):,} training steps" in result.stdout
+    assert after.user_attrs["timesteps"] == sum(status["timesteps"] for status in statuses)
+
+
+def test_values_that_do_not_fit_together_end_their_trial_only(tmp_path):
+    words = ["--search", "population=4,40", "--set", "elites=10", "--seeds", 1, "--total-timesteps", 300]
+    result = invoke(tmp_path, *words, "--trials", 6)
+    assert result.exit_code == 0, result.output
+    assert "failed (population=4): " in result.stderr
+    assert "best: population=40" in result.stdout
+
+
+def test_a_folder_has_one_search_at_a_time(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.hold()
+    result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", 100, "--trials", 1)
+    directory.release()
+    assert (result.exit_code, "is held by another run" in result.stderr) == (2, True)

@@ -137,6 +137,24 @@ def test_another_seed_is_not_the_same(made):
     assert found["policy.safetensors"].text == "other parameters"
 
 
+def test_a_column_that_one_of_the_runs_lacks_is_a_difference(made, folder):
+    lines = (folder / "eval.csv").read_text().splitlines(keepends=True)
+    head = next(i for i, line in enumerate(lines) if not line.startswith("#"))
+    more = [line.rstrip("\n") + (",extra\n" if i == head else ",1\n") if i >= head else line
+            for i, line in enumerate(lines)]  # fmt: skip
+    (folder / "eval.csv").write_text("".join(more))
+    for pair in ((made[0], folder), (folder, made[0])):
+        (found,) = [check for check in same(*map(load_files, pair)) if check.name == "eval.csv"]
+        assert (found.outcome, "extra" in found.text) == (DIFFERS, True)
+
+
+def test_a_run_that_was_moved_aside_is_not_verified(made, tmp_path):
+    shutil.copytree(made[0], tmp_path / "cem" / "seed-000")
+    shutil.copytree(made[0], tmp_path / "cem" / "seed-000.old-1")
+    done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
+    assert (done.exit_code, "old-1" in done.output) == (0, False)
+
+
 def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
     runner = CliRunner()
     done = runner.invoke(cli, ["verify", str(made[0])])

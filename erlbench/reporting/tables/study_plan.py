@@ -28,10 +28,10 @@ class Look:
     @property
     def decision(self) -> str:
         """What the plan says at this look."""
-        if self.difference is None:
-            return "runs are missing"
         if self.stopped:
             return "stopped before"
+        if self.difference is None:
+            return "runs are missing"
         if self.difference.p <= self.boundary:
             return "stop: better" if self.difference.difference > 0 else "stop: worse"
         return "go on"

@@ -1,8 +1,9 @@
-"""Cores and BLAS threads; imports nothing heavy, so that it can run before numpy is imported."""
+"""Cores, BLAS threads and memory; imports nothing heavy, so that it can run before numpy is imported."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 
 def limit_threads() -> None:
@@ -16,3 +17,14 @@ def cores() -> int:
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     task = os.environ.get("SLURM_CPUS_PER_TASK", "")
     return min(own, int(task)) if task.isdigit() and int(task) else own
+
+
+def available_memory() -> float:
+    """Bytes that can be had without swapping; all of the memory where the system does not tell."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
