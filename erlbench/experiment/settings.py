@@ -176,7 +176,7 @@ def _number(value: Any, kind: type) -> Any:
 
 def _tuple(value: Any, arguments: tuple[Any, ...]) -> Any:
     if isinstance(value, str):
-        separators = r"[-,\s]+" if arguments[0] is int else r"[,\s]+"
+        separators = r"[,\s]+|(?<=\d)-" if arguments[0] is int else r"[,\s]+"
         value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
     if not isinstance(value, (list, tuple)):
         return _MISSING

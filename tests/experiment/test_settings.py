@@ -73,6 +73,7 @@ def test_an_integer_is_a_float_and_stays_one():
         ({"tau": float("inf")}, "setting 'tau' of td3 must be a finite number, not inf"),
         ({"tau": "1.5"}, "setting 'tau' of td3 must be at most 1, not '1.5'"),
         ({"hidden": "400-0"}, "setting 'hidden' of td3 must be at least 1, not '400-0'"),
+        ({"hidden": "-64"}, "setting 'hidden' of td3 must be at least 1, not '-64'"),
         ({"hidden": "a-b"}, "setting 'hidden' of td3 must be integers such as 400-300, not 'a-b'"),
         (
             {"activation": "rellu"},
