@@ -1,6 +1,6 @@
 """What a driver's processor does for a task and for a call of Ray's, and how many workers it serves.
 
-python -m benchmarks.cluster_model docs/figures/cluster.png    # about two minutes
+python -m benchmarks.cluster_model docs/figures/cluster.png    # about three minutes
 
 The nodes only keep the time of sleeping tasks, so that thousands of workers fit on one machine. The driver's processor
 time is fitted by  tasks * a + calls * b + seconds * c  over runs with few and many workers, on one, two and four nodes.

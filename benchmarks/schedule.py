@@ -15,7 +15,7 @@ from benchmarks.harness import Claim, median
 from erlbench.resources import cores
 
 HIDDEN, BATCH = (400, 300), 100  # CEM-RL's
-STEPS, TURNS = 4000, 5  # the first 1000 are warm-up
+STEPS, TURNS = 4000, 5  # the first 900 are warm-up
 
 
 def measure() -> Iterator[Claim]:

@@ -167,6 +167,11 @@ def preset_of(name: str) -> Preset:
     return LISTED[env_id].presets[preset] if preset else Preset()
 
 
+def module_of(env_id: str) -> str:
+    """The module that Gymnasium imports for an environment `MODULE:ID`; an empty text for all others."""
+    return "" if env_id.startswith(FUNCTION) else env_id.rpartition(":")[0]
+
+
 def extra_of(env_id: str) -> str:
     """The extra that an environment needs, or an empty text."""
     if env_id in LISTED:

@@ -63,7 +63,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     try:
         env: Env = gymnasium.make(functions.registered(env_id), disable_env_checker=True, **kwargs)
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
-        known = env_id in catalogue.LISTED or (":" in env_id and not env_id.startswith(catalogue.FUNCTION))
+        known = env_id in catalogue.LISTED or catalogue.module_of(env_id)
         hint = "" if known else nearest(env_id, ids())
         reason = str(error).split(" Did you mean")[0].rstrip(".")  # Gymnasium's guess has no version
         raise UsageError(f"environment '{env_id}' cannot be made: {reason}{hint}") from error

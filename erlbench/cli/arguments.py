@@ -93,7 +93,10 @@ class RunArguments:
         None, "time limit of a Slurm job, in minutes or as [DAYS-]HOURS:MINUTES; then a new job continues"
     )
     slurm_cpus: int | None = setting(
-        None, "cores of a Slurm job, and its worker processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
+        None,
+        "cores of a Slurm job, and its worker processes [default: as many as the study names, else 1]",
+        minimum=1,
+        maximum=MOST_PROCESSES,
     )
     slurm_mem: str | None = setting(None, "memory of a Slurm job, such as 8G")
     slurm_set: Mapping[str, Any] = dataclasses.field(

@@ -16,7 +16,7 @@ def command() -> None:
       erlbench doctor
     """
     from erlbench.cli.tables import print_table
-    from erlbench.running.doctor import examine
+    from erlbench.doctor import examine
 
     findings = list(examine())
     print_table("", ("what", "found"), [(one.what, one.found) for one in findings])

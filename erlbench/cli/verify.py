@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.option(
     "--same-as", metavar="RUN", type=click.Path(path_type=Path), help="compare with this run instead, bit by bit"
 )
+@click.option("--import", "trusted", is_flag=True, help="import the modules of environments MODULE:ID")
 @click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
-def command(runs: tuple[Path, ...], same_as: Path | None, verbose: bool) -> None:
+def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose: bool) -> None:
     """Check the runs in the folders RUN, or all runs below them.
 
     Rows are computed again from the raw files, files are compared with their checksums, and the saved policy plays
@@ -46,7 +47,7 @@ def command(runs: tuple[Path, ...], same_as: Path | None, verbose: bool) -> None
         print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
         _exit(any(check.outcome == DIFFERS for check in checks))
         return
-    found = {path: verify(path) for folder in runs for path in _runs(folder)}
+    found = {path: verify(path, trusted) for folder in runs for path in _runs(folder)}
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [

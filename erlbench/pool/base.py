@@ -20,7 +20,7 @@ class PoolEvent:
     """Something that a user may want to know although the run went on."""
 
     time: float  # of the pool's clock, in seconds
-    event: str  # `worker died` or `task hung`
+    event: str  # such as `worker died` or `node joined`
     message: str
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,6 +106,7 @@ class RunningCell:
             **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
             **({"studies": list(runner.options.studies)} if runner.options.studies else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
+            "command_line": shlex.join(runner.options.command_line),
         }
         directory.add_start(runner._machine, start)
         self._write_status("running", "")

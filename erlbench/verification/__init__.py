@@ -12,8 +12,11 @@ from erlbench.verification.software import check_software
 __all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify"]
 
 
-def verify(path: Path) -> list[Check]:
-    """All checks of the run in a folder; raises `UsageError` when its config.toml cannot be read."""
+def verify(path: Path, trusted: bool = False) -> list[Check]:
+    """All checks of the run in a folder; raises `UsageError` when its config.toml cannot be read.
+
+    `trusted` imports the module of an environment `MODULE:ID`, to play the policy.
+    """
     run = load_files(path)
     software = check_software(run)
-    return [*check_rows(run), software, *check_policy(run, software)]
+    return [*check_rows(run), software, *check_policy(run, software, trusted)]

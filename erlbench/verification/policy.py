@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from erlbench.envs.catalogue import module_of
 from erlbench.envs.registry import build, problem
 from erlbench.errors import ErlbenchError
 from erlbench.policy import NumpyPolicy
@@ -18,13 +19,19 @@ from erlbench.work.rollout import play
 NAME = "policy"
 
 
-def check_policy(run: Files, software: Check) -> Iterator[Check]:
-    """Play the saved policy from the start states of the final evaluation and compare each return to the last bit."""
+def check_policy(run: Files, software: Check, trusted: bool) -> Iterator[Check]:
+    """Play the saved policy from the start states of the final evaluation and compare each return to the last bit.
+
+    A module that the folder names is only imported where it is `trusted`: importing runs its code.
+    """
     if not (run.path / POLICY).is_file():
         yield Check(NAME, UNKNOWN, f"{POLICY} is not there: only the score that was written down remains")
         return
     if run.last.get("final") != "1":
         yield Check(NAME, UNKNOWN, "eval.csv has no final evaluation with start states of its own")
+        return
+    if (module := module_of(str(run.run.get("env")))) and not trusted:
+        yield Check(NAME, UNKNOWN, f"its environment is in the module {module}, which runs code; --import allows that")
         return
     try:
         yield _compare(run, load_policy(run.path / POLICY), software)

@@ -61,24 +61,21 @@ def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, alg
 
 def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
     """Its replay is open when the algorithm, or the driver, is made."""
-    for where in (
-        "erlbench.running.run.Recorder",
-        "erlbench.running.run.Driver",
-        "erlbench.algorithms.td3.TD3.__init__",
-    ):
+    for where in ("running.run.Recorder", "running.run.Driver", "algorithms.td3.TD3.__init__"):
         cell = make_cell("td3", tmp_path / where)
         before = len(os.listdir("/proc/self/fd"))
         with monkeypatch.context() as patch:
-            patch.setattr(where, Mock(side_effect=CellError("no")))
+            patch.setattr(f"erlbench.{where}", Mock(side_effect=CellError("no")))
             assert run(cell) == 1
         assert len(os.listdir("/proc/self/fd")) == before, where
 
 
-def test_a_start_records_the_studies_of_its_command(tmp_path):
+def test_a_start_records_its_command_and_the_studies(tmp_path):
     cell = make_cell("cem", tmp_path, steps=50)
     assert run(cell, studies=("mine", "yours")) == 0
-    found = find_runs([tmp_path], pytest.fail)
-    assert [one.machine.studies for one in found] == [("mine", "yours")]
+    (found,) = find_runs([tmp_path], pytest.fail)
+    assert found.machine.studies == ("mine", "yours")
+    assert found.machine.command == "erlbench run"
 
 
 def test_a_failed_cell_goes_on_when_the_cause_is_gone(tmp_path, monkeypatch):

@@ -148,6 +148,17 @@ def test_a_column_that_one_of_the_runs_lacks_is_a_difference(made, folder):
         assert (found.outcome, "extra" in found.text) == (DIFFERS, True)
 
 
+def test_a_module_that_the_folder_names_is_imported_only_where_it_is_trusted(folder, tmp_path, monkeypatch):
+    (tmp_path / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    edit(folder / "config.toml", 'env = "InvertedPendulum-v5"', 'env = "trap:Trap-v0"')
+    (check,) = [check for check in verify(folder) if check.name == "policy"]
+    assert (check.outcome, "module trap" in check.text) == (UNKNOWN, True)
+    assert not (tmp_path / "sprung").exists()
+    CliRunner().invoke(cli, ["verify", str(folder), "--import"])
+    assert (tmp_path / "sprung").exists()
+
+
 def test_a_run_that_was_moved_aside_is_not_verified(made, tmp_path):
     shutil.copytree(made[0], tmp_path / "cem" / "seed-000")
     shutil.copytree(made[0], tmp_path / "cem" / "seed-000.old-1")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from erlbench import doctor
 from erlbench.cli import cli
 from erlbench.playing import renderer
 from erlbench.resources import cores
-from erlbench.running import doctor
 
-SETUP = Path(__file__).parents[2] / "setup.cfg"
+SETUP = Path(__file__).parents[1] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}
 
 
