@@ -129,11 +129,9 @@ def folders(root: Path) -> Iterator[Path]:
         yield Path(where)
 
 
-def run_folders(root: Path, *needed: str) -> list[Path]:
-    """The folders at or below `root`, in order, with config.toml and the files `needed`; none that was moved aside."""
-    names = ("config.toml", *needed)
-    found = (path for path in folders(root) if ASIDE not in path.name)
-    return sorted(path for path in found if all((path / name).is_file() for name in names))
+def run_folders(root: Path) -> list[Path]:
+    """The folders at or below `root`, in order, with config.toml; none that was moved aside."""
+    return sorted(path for path in folders(root) if ASIDE not in path.name and (path / "config.toml").is_file())
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:

@@ -16,6 +16,7 @@ from erlbench.experiment.renamed import read_config, read_run_rows
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
 STATUS = ("status", "message", "timesteps", "total_timesteps", "train_time_s", "total_time_s")  # of status.json
+MISSING = ("nan", "NaN")  # which `pd.to_numeric` refuses
 
 
 def find_run_folders(folders: Sequence[Path]) -> list[Path]:
@@ -35,13 +36,13 @@ def cell_frame(runs: Sequence[Path]) -> pd.DataFrame:
 
 def rows_frame(runs: Sequence[Path], name: str, tuples: Mapping[str, type] | None = None) -> pd.DataFrame:
     """The rows of the CSV file `name` of all runs; columns in `tuples` hold numbers with spaces between them."""
-    frames = []
+    frames, tuples = [], tuples or {}
     for path in runs:
         if (frame := _rows(path / name)) is None:
             continue
         config = _config(path)
         try:
-            for column, kind in (tuples or {}).items():
+            for column, kind in tuples.items():
                 frame[column] = [tuple(map(kind, text.split())) for text in frame[column]]
         except KeyError as error:
             raise UsageError(f"{path / name} has no column {error}") from error
@@ -49,7 +50,11 @@ def rows_frame(runs: Sequence[Path], name: str, tuples: Mapping[str, type] | Non
             raise UsageError(f"{path / name} cannot be read: {error}") from error
         identity = pd.DataFrame({column: config[column] for column in IDENTITY}, index=frame.index)
         others = frame.drop(columns=[*IDENTITY], errors="ignore")
-        frames.append(pd.concat([identity, others.apply(_numbers)], axis=1))
+        frames.append(
+            pd.concat(
+                [identity, others.apply(lambda column: column if column.name in tuples else _numbers(column))], axis=1
+            )
+        )
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index([*IDENTITY]))
 
 
@@ -65,9 +70,9 @@ def _rows(path: Path) -> pd.DataFrame | None:
 
 
 def _numbers(column: pd.Series) -> pd.Series:
-    """A column of texts as numbers, empty ones as NaN, if that is what they all are."""
+    """A column of texts as numbers, empty ones and `nan` as NaN, if that is what they all are."""
     try:
-        return pd.to_numeric(column)
+        return pd.to_numeric(column.mask(column.isin(MISSING)))
     except (ValueError, TypeError, OverflowError):
         return column
 
@@ -95,7 +100,8 @@ def _cell(path: Path) -> dict[str, Any]:
     row = {column: config[column] for column in IDENTITY}
     row |= {column: config.get(column) for column in RUN}
     row |= {column: status.get(column) for column in STATUS}
-    row |= {"score": status.get("return_mean"), "path": str(path)}
+    score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
+    row |= {"score": score, "path": str(path)}
     return row | {f"settings.{key}": _plain(value) for key, value in config["settings"].items()}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import erlbench
 from erlbench.errors import ErlbenchError, UsageError
+from tests.reporting.make_runs import make_run
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
 SMALL = {"total_timesteps": 800, "eval_freq": 400, "set": {"hidden": (8, 8)}, "processes": 0}
@@ -38,6 +39,33 @@ def test_frames_hold_what_the_files_say(results):
     assert set(results.tasks["kind"]) == {"es", "evaluation"}
     assert results.generations["generation"].tolist() == [1, 1]
     assert len(erlbench.load_results(Path(cells["path"][0]).parents[1]).runs) == 2
+
+
+def test_nan_in_a_file_is_a_missing_number(tmp_path):
+    folder = make_run(tmp_path, "Foo-v5", "esac", 0, [0, 10])
+    (folder / "train.csv").write_text(
+        "generation,timesteps,mean_return,sigma,rule\n1,10,nan,nan,log\n2,20,1.5,nan,nan\n"
+    )
+    (folder / "eval.csv").write_text(
+        "timesteps,return_mean,return_std,returns,lengths\n10,3.5,nan,,\n20,4.5,2,5 4,1 1\n"
+    )
+    results = erlbench.load_results(tmp_path)
+    rows = results.generations
+    assert rows[["mean_return", "sigma"]].dtypes.tolist() == [float, float]
+    assert rows["mean_return"].isna().tolist() == [True, False]
+    assert rows["mean_return"].mean() == 1.5
+    assert rows["rule"].tolist() == ["log", "nan"]  # a column of words stays as it is
+    assert results.evaluations["return_std"].mean() == 2
+    assert results.evaluations["returns"].tolist() == [(), (5.0, 4.0)]
+
+
+@pytest.mark.parametrize("status", ["failed", "running", "interrupted"])
+def test_only_a_finished_run_has_a_final_score(tmp_path, status):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10])
+    make_run(tmp_path, "Foo-v5", "cem", 1, [0, -999], status=status, total=100_000)
+    cells = erlbench.load_results(tmp_path).cells
+    assert cells["score"].dropna().tolist() == [10]
+    assert cells["status"].tolist() == ["done", status]
 
 
 def test_what_is_done_is_only_read(results, tmp_path):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from erlbench.errors import UsageError
+
 
 @click.command()
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
@@ -39,6 +41,8 @@ def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps:
     """
     from erlbench.playing import play_run
 
+    if no_video and video is not None:
+        raise UsageError("--no-video and --video exclude one another")
     window = video is None and not no_video
     played = play_run(run, episodes=episodes, seed=seed, steps=steps, video=video, window=window)
     for number, episode in enumerate(played, 1):

@@ -147,7 +147,7 @@ def command(
     chosen = {name: find_study(known, name) for name in names}
     if profile is None:
         profile = _profile_of(folders, chosen)
-    else:
+    elif study:
         for one in chosen.values():
             find_profile(one, profile)
     from erlbench.reporting import build_report

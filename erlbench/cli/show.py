@@ -70,7 +70,7 @@ def _show_all(folders: Sequence[Path]) -> bool:
 def _rows(folder: Path) -> list[tuple[Any, ...]]:
     """Place below `folder`, status, steps, last score and message of each run."""
     found = []
-    for path in files.run_folders(folder, "status.json"):
+    for path in files.run_folders(folder):
         status = _status(path)
         state, score = _word(status), _number(status.get("return_mean"))
         found.append((path.relative_to(folder), state, _steps(status), score, status.get("message", "")))

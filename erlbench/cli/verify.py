@@ -71,7 +71,7 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 def _runs(folder: Path) -> list[Path]:
     if (folder / "config.toml").is_file():
         return [folder]
-    runs = files.run_folders(folder, "status.json")
+    runs = files.run_folders(folder)
     if not runs:
         reason = "holds no runs" if folder.is_dir() else "does not exist"
         raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")

@@ -20,7 +20,7 @@ TARGETS: Mapping[str, str] = MappingProxyType(
         "wandb": "offline runs of Weights & Biases (wandb sync)",
         "rliable": "scores.npz, algorithm -> scores (runs, environments), for rliable's functions",
         "sb3": "evaluations.npz as Stable-Baselines3's EvalCallback writes it, one folder a run",
-        "parquet": "cells, evaluations, episodes and tasks, a file each",
+        "parquet": "cells, evaluations, episodes, tasks and generations, a file each",
         "monitor": "monitor.csv as Stable-Baselines3's Monitor writes it, one folder a run",
     }
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from erlbench.api import Results
 
-FRAMES = ("cells", "evaluations", "episodes", "tasks")
+FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
 
 
 def export(results: Results, out: Path) -> list[Path]:

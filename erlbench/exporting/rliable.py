@@ -8,6 +8,7 @@ import numpy as np
 
 from erlbench.api import Results
 from erlbench.errors import UsageError
+from erlbench.exporting.runs import exported
 
 FILE = "scores.npz"
 
@@ -15,19 +16,23 @@ FILE = "scores.npz"
 def export(results: Results, out: Path) -> list[Path]:
     """`scores.npz`: algorithm -> float64 (seeds, environments), and `environments`, their names in the same order.
 
-    A `UsageError` for an algorithm without a final score on one of the environments and seeds: rliable takes full
-    matrices only.
+    A `UsageError` for a run without a final score, and for an algorithm and seed without a run on one of the
+    environments: rliable takes full matrices only.
     """
-    cells = results.cells
-    done = cells[cells["status"] == "done"]
-    table = done.pivot_table(index=["name", "seed"], columns="env", values="score", aggfunc="first")
-    if table.isna().any().any() or table.empty:
-        missing = [f"{name}, seed {seed}" for name, seed in table.index[table.isna().any(axis=1)]] or ["any run"]
+    runs = list(exported(results))
+    scores = {(run.name, run.seed, run.env): run.config["score"] for run in runs if "score" in run.config}
+    envs, names = sorted({run.env for run in runs}), sorted({run.name for run in runs})
+    seeds = {name: sorted({run.seed for run in runs if run.name == name}) for name in names}
+    wanted = [(name, seed, env) for name in names for seed in seeds[name] for env in envs]
+    if missing := [f"{name} on {env}, seed {seed}" for name, seed, env in wanted if (name, seed, env) not in scores]:
         raise UsageError(
             f"--to rliable needs a final score on each environment; missing for {'; '.join(missing)}. Export a folder "
-            "with the same seeds of all algorithms on all environments"
+            "with the same seeds of all algorithms on all environments, all done"
         )
-    arrays = {str(name): np.asarray(rows, np.float64) for name, rows in table.groupby(level="name")}
+    arrays = {
+        name: np.array([[scores[name, seed, env] for env in envs] for seed in seeds[name]], np.float64)
+        for name in names
+    }  # fmt: skip
     path = out / FILE
-    np.savez(path, environments=np.array([str(env) for env in table.columns]), **arrays)  # type: ignore[arg-type]
+    np.savez(path, environments=np.array(envs), **arrays)  # type: ignore[arg-type]
     return [path]

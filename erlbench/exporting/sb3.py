@@ -9,18 +9,22 @@ import numpy as np
 from erlbench.api import Results
 from erlbench.exporting.runs import exported
 
+EPISODES = ["returns", "lengths"]  # columns with a number for each episode
+
 
 def export(results: Results, out: Path) -> list[Path]:
     """One file a run: `timesteps` (e,), `results` (e, episodes) and `ep_lengths` (e, episodes).
 
     All evaluations are cut to the number of episodes of the one that has fewest; the final one may have another number.
+    Evaluations whose episodes are not known are left out.
     """
     paths = []
     for run in exported(results):
         rows = run.rows("evaluations")
+        rows = rows if rows.empty else rows[rows[EPISODES].map(len).min(axis=1) > 0]
         if rows.empty:
             continue
-        episodes = min(map(len, rows["returns"]))
+        episodes = rows[EPISODES].map(len).to_numpy().min()
         path = out / run.folder / "evaluations.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import ErlbenchError, UsageError, nearest
+from erlbench.experiment.plan import FILE
 from erlbench.files import printable
 from erlbench.reporting.data.comparison import (
     Comparison,
@@ -59,8 +60,7 @@ def build_report(
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
-    plans = [table for folder in results if (table := plan_table(folder, runs)) is not None]
-    return report.write([*comparisons, whole], runs, *plans, reference=reference)
+    return report.write([*comparisons, whole], runs, *_plans(results), reference=reference)
 
 
 def build_comparison(
@@ -106,7 +106,7 @@ class _Report:
         self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any], reference: Path | None = None
     ) -> Path:
         """Write a page for each comparison, `tables` on the last one, one for the runs below `reference`; the index."""
-        charts = ChartData(self.options.smooth)
+        charts = ChartData(self.options.smooth, self.options.band)
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
@@ -125,6 +125,20 @@ class _Report:
         if left_out := sum(isinstance(warning, LeftOut) for warning in self._warnings):
             raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
         return index
+
+
+def _plans(folders: Sequence[Path]) -> list[Table[Any]]:
+    """The tables of the plans in folders of results, each over that folder's own runs."""
+    planned = [folder for folder in folders if (folder / FILE).is_file()]
+    tables = []
+    for number, folder in enumerate(planned, 1):
+        try:
+            runs = find_runs([folder], _ignore)
+        except UsageError:
+            runs = []  # none has begun
+        if (table := plan_table(folder, runs)) is not None:
+            tables.append(table if len(planned) == 1 else replace(table, name=f"plan-{number}"))
+    return tables
 
 
 def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:

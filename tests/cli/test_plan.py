@@ -11,6 +11,7 @@ from statsmodels.stats.power import TTestIndPower
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.plan import load_plan, plan_hash
+from erlbench.reporting import build_report
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.tables.study_plan import plan_table
 from tests.reporting.make_runs import make_run
@@ -97,11 +98,30 @@ def test_the_report_says_that_a_plan_was_followed_and_what_it_decides(pilot, tmp
     assert followed == "The study follows its plan: all 10 runs were started under it."
 
 
-def test_a_study_without_a_difference_goes_on(pilot, tmp_path):
+def test_a_study_without_a_difference_goes_on_to_its_last_look(pilot, tmp_path):
     folder = tmp_path / "study"
     write(pilot, folder)
     study(folder, range(10), plan_hash(folder), shift=1.0)
-    assert table(folder)[0] == ["go on", "go on"]
+    assert table(folder)[0] == ["go on", "end: no difference found"]
+
+
+def test_samples_without_spread_cannot_be_tested(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    for seed in range(5):
+        for name, score in (("td3", 10.0), ("new", 500.0)):
+            make_run(folder, "Hopper-v5", name, seed, [0, score])
+    assert table(folder)[0][0] == "cannot be tested"
+
+
+def test_two_plans_in_one_report_are_two_tables(pilot, tmp_path):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder, shift in zip(folders, (500.0, -500.0), strict=True):
+        write(pilot, folder)
+        study(folder, range(5), plan_hash(folder), shift)
+    build_report(folders, tmp_path / "report", {}, None, warn=lambda text: None)
+    found = [(tmp_path / f"report/all-runs/plan-{number}.csv").read_text() for number in (1, 2)]
+    assert ["stop: better" in found[0], "stop: worse" in found[1]] == [True, True]
 
 
 def test_a_plan_that_was_changed_or_came_later_is_told(pilot, tmp_path):

@@ -291,7 +291,7 @@ def test_report_options(built, tmp_path, words, options):
         (["{tmp}", "--smooth", "0"], "1 leaves curves as is"),
         (["{tmp}", "--study", "aes-rl-tabel-1"], "did you mean 'aes-rl-table-1'?"),
         (
-            ["{tmp}", "--profile", "lapton"],
+            ["{tmp}", "--study", "aes-rl-table-1", "--profile", "lapton"],
             "unknown profile 'lapton' of study 'aes-rl-table-1'; did you mean 'laptop'?",
         ),
     ],
@@ -311,3 +311,26 @@ def test_show_follows_until_nothing_runs(run, monkeypatch):
     assert result.exit_code == 0
     assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 running", "1 done"]
     assert looks == [show.PAUSE] * 2
+
+
+OWN_STUDY = """\
+[studies.mine]
+title = "Mine"
+kind = "scores"
+baseline = "cem"
+entries = [{ name = "cem", algo = "cem" }, { name = "openai-es", algo = "openai-es" }]
+
+[studies.mine.profiles.quick]
+seeds = [0, 1]
+total_timesteps = 3000
+envs = ["CartPole-v1"]
+"""
+
+
+def test_the_profile_of_a_study_of_ones_own(built, tmp_path):
+    """No other study needs to have it, unless it is named."""
+    (tmp_path / "mine.toml").write_text(OWN_STUDY)
+    words = ["report", tmp_path, "--studies", tmp_path / "mine.toml", "--profile", "quick"]
+    result = invoke(*words)
+    assert (result.exit_code, [call[3] for call in built]) == (0, ["quick"]), result.stderr
+    assert "unknown profile 'quick'" in invoke(*words, "--study", "aes-rl-table-1").stderr

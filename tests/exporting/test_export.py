@@ -15,7 +15,9 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.exporting import TARGETS, sb3
+from erlbench.exporting import TARGETS, parquet, rliable, sb3, tensorboard
+from erlbench.exporting import export as export_to
+from tests.reporting.make_runs import make_run
 
 ENVS, NAMES, SEEDS = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es"), (0, 1)
 
@@ -61,6 +63,27 @@ def test_tensorboard(results, export):
     assert [event.step for event in events] == rows["timesteps"].tolist()
     assert [event.value for event in events] == pytest.approx(rows["return_mean"].tolist(), rel=1e-6)
     assert len(read.Scalars("search/epsilon")) == len(first(results, "generations"))
+
+
+def test_tensorboard_draws_no_curve_twice(results, export, tmp_path):
+    folder = export("tensorboard")
+    files = sorted(folder.rglob("*tfevents*"))
+    words = ["export", str(results.runs[0]), "--to", "tensorboard", "--out", str(folder)]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert "remove the folder or choose another by --out" in " ".join(result.stderr.split())
+    assert sorted(folder.rglob("*tfevents*")) == files
+
+
+def test_tensorboard_leaves_out_what_is_nan(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = make_run(tmp_path / "in", "Foo-v5", "esac", 0, [0, 10])
+    (folder / "train.csv").write_text("generation,timesteps,train_time_s,sac_return\n1,10,1.0,nan\n2,20,2.0,1.5\n")
+    (written,) = tensorboard.export(erlbench.load_results(folder), tmp_path / "out")
+    read = EventAccumulator(str(written))
+    read.Reload()
+    assert [(event.step, event.value) for event in read.Scalars("search/sac_return")] == [(20, 1.5)]
 
 
 def wandb_records(log: Path):
@@ -117,7 +140,22 @@ def test_rliable_takes_full_matrices_only(results, tmp_path):
     folders = [str(path) for path in results.runs[:-1]]
     result = CliRunner().invoke(cli, ["export", *folders, "--to", "rliable", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2
-    assert "missing for openai-es, seed 1" in result.stderr
+    assert "missing for openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("status", ["failed", "running"])
+def test_rliable_names_runs_that_are_not_done(tmp_path, status):
+    for seed in range(3):
+        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 10], status=status if seed == 1 else "done")
+    with pytest.raises(UsageError, match=r"missing for cem on Foo-v5, seed 1\. "):
+        rliable.export(erlbench.load_results(tmp_path), tmp_path)
+
+
+def test_rliable_takes_one_run_of_each_cell(tmp_path):
+    for steps in (1000, 100_000):
+        make_run(tmp_path / str(steps), "Foo-v5", "cem", 0, [0, steps], steps=[0, steps])
+    with pytest.raises(UsageError, match="are both cem on Foo-v5, seed 0"):
+        rliable.export(erlbench.load_results(tmp_path), tmp_path)
 
 
 def test_stable_baselines_evaluations(results, export):
@@ -148,7 +186,18 @@ def test_parquet(results, export):
     frame = pd.read_parquet(folder / "evaluations.parquet")
     assert frame["return_mean"].tolist() == results.evaluations["return_mean"].tolist()
     assert list(frame["returns"].iloc[0]) == list(results.evaluations["returns"].iloc[0])
-    assert len(pd.read_parquet(folder / "tasks.parquet")) == len(results.tasks)
+    for name in ("cells", "episodes", "tasks", "generations"):
+        assert len(pd.read_parquet(folder / f"{name}.parquet")) == len(getattr(results, name))
+
+
+def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
+    import pandas as pd
+
+    for name, std in (("cem", "1.5"), ("td3", "nan")):
+        folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
+        (folder / "eval.csv").write_text(f"timesteps,return_mean,return_std,returns,lengths\n10,3.5,{std},,\n")
+    parquet.export(erlbench.load_results(tmp_path), tmp_path)
+    assert pd.read_parquet(tmp_path / "evaluations.parquet")["return_std"].dropna().tolist() == [1.5]
 
 
 def test_a_missing_package_is_named(results, tmp_path, monkeypatch):
@@ -163,6 +212,18 @@ def test_a_final_evaluation_with_fewer_episodes(tmp_path):
     results = erlbench.run("cem", "function:sphere", out=str(tmp_path / "results"), **more)
     (path,) = sb3.export(results, tmp_path / "export")
     assert np.load(path)["results"].shape[1] == 2
+
+
+def test_evaluations_without_episodes(tmp_path):
+    """Other people's results may have means only."""
+    header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
+    for name, episodes in (("cem", "5 4,1 1"), ("td3", ",")):
+        folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
+        (folder / "eval.csv").write_text(f"{header}\n0,0.0,3.5,0.5,,\n20,0.1,4.5,0.5,{episodes}\n")
+    (path,) = sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
+    assert np.load(path)["results"].tolist() == [[5, 4]]
+    with pytest.raises(UsageError, match="no run has the rows that --to sb3 takes"):
+        export_to(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
 
 
 def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):

@@ -101,11 +101,13 @@ def test_clear_refusals(pendulum, tmp_path, monkeypatch):
         ([pendulum, "--video", tmp_path / "a.avi"], "the name must end in .mp4 or .gif"),
         ([pendulum, "--video", tmp_path / "none" / "a.gif"], "there is no folder"),
         ([tmp_path / "none"], "is no run: there is no config.toml"),
+        ([pendulum, "--no-video", "--video", tmp_path / "b.gif"], "--no-video and --video exclude one another"),
         ([tmp_path, "--no-video"], "policy.safetensors; a run writes its policy when it is done"),
     ):
         result = invoke(*words)
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "b.gif").exists()
 
 
 def test_a_robot_needs_a_renderer(robot, tmp_path, monkeypatch):

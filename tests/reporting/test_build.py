@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from erlbench.errors import UsageError
@@ -14,6 +15,8 @@ from erlbench.experiment.studies import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import everything, judged
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.figures import columns
+from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.page import SMOKE_BANNER
 from erlbench.reporting.statistics.baseline import against_baseline
@@ -250,6 +253,41 @@ def test_final_ten_is_tested_with_five_scores_a_side_only(tmp_path):
             make_run(tmp_path, "Hopper-v5", name, seed, returns, total=20000)
     options = ReportOptions(baseline="b", metric="final-10")
     found = against_baseline(judged(everything(find_runs([tmp_path], pytest.fail)), options))
-    (compared,) = (one for key, one in found.items() if key[2] == "a")
+    (compared,) = (one for key, one in found.items() if key[1] == "a")
     assert compared.difference.runs == (2, 2)
     assert math.isnan(compared.p)
+
+
+def test_negative_scores_are_numbers_in_the_csv_files(tmp_path):
+    for seed in range(2):
+        make_run(tmp_path / "runs", "Reacher-v5", "td3", seed, [-50, -10.5 - seed])
+    build_report([tmp_path / "runs"], tmp_path / "report", {}, None, warn=lambda text: None)
+    assert list(pd.read_csv(tmp_path / "report/cells.csv").return_mean) == [-10.5, -11.5]
+    assert pd.read_csv(tmp_path / "report/all-runs/scores.csv").scores[0] == "-10.5 -11.5"
+
+
+def test_the_page_has_the_band_that_was_asked_for(tmp_path):
+    for seed in range(5):
+        make_run(tmp_path / "runs", "Foo-v5", "cem", seed, [0, 10 + seed])
+    for band, expected in (("auto", "interval"), ("range", "range")):
+        page = build_report(
+            [tmp_path / "runs"], tmp_path / band, {}, None, warn=lambda text: None, options=ReportOptions(band=band)
+        )
+        assert f'"band": "{expected}"' in page.read_text().replace('"band":"', '"band": "')
+
+
+def test_the_reference_runs_may_be_among_the_results(tmp_path):
+    tasks = [("es", 0, 0.0, 1.0, 0)]
+    results = tmp_path / "results"
+    for name in ("reference", "new"):
+        make_run(results / name, "Foo-v5", name, 0, [0, 10], tasks=tasks)
+    page = build_report([results], tmp_path / "report", {}, None, warn=pytest.fail, reference=results / "reference")
+    assert page.is_file()
+
+
+def test_columns_are_averaged_over_the_finished_runs(tmp_path):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 5, 10], status="failed")
+    make_run(tmp_path, "Foo-v5", "cem", 1, [0, 5, 10])
+    (group,) = everything(find_runs([tmp_path], pytest.fail)).groups
+    read = columns._read(group.run_sets[0], ["generation"], AXES["timesteps"], 1, pytest.fail)
+    assert len(read["generation"]) == 1

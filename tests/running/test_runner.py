@@ -72,10 +72,14 @@ def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
 
 def test_a_start_records_its_command_and_the_studies(tmp_path):
     cell = make_cell("cem", tmp_path, steps=50)
-    assert run(cell, studies=("mine", "yours")) == 0
+    assert run(cell, processes=1, studies=("mine", "yours"), one_core=True) == 0
     (found,) = find_runs([tmp_path], pytest.fail)
-    assert found.machine.studies == ("mine", "yours")
-    assert found.machine.command == "erlbench run"
+    machine = found.machine
+    assert machine.studies == ("mine", "yours")
+    assert machine.command == "erlbench run"
+    assert (machine.processes, machine.jobs, machine.threads, machine.device) == ("1", "1", "1", "cpu")
+    start = RunDirectory(cell.directory).meta()["starts"][0]
+    assert (start["one_core"], start["pool"]) == (True, "process")
 
 
 def test_a_failed_cell_goes_on_when_the_cause_is_gone(tmp_path, monkeypatch):

@@ -159,6 +159,14 @@ def test_a_module_that_the_folder_names_is_imported_only_where_it_is_trusted(fol
     assert (tmp_path / "sprung").exists()
 
 
+def test_a_run_without_status_is_checked_too(made, tmp_path):
+    for seed in ("seed-000", "seed-001"):
+        shutil.copytree(made[0], tmp_path / "cem" / seed)
+    (tmp_path / "cem" / "seed-001" / "status.json").unlink()
+    done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
+    assert "2 runs" in done.output
+
+
 def test_a_run_that_was_moved_aside_is_not_verified(made, tmp_path):
     shutil.copytree(made[0], tmp_path / "cem" / "seed-000")
     shutil.copytree(made[0], tmp_path / "cem" / "seed-000.old-1")

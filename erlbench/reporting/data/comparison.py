@@ -115,6 +115,11 @@ class Group:
         return limits.pop() if len(limits) == 1 else 0
 
     @property
+    def budget(self) -> tuple[str, int, int]:
+        """Environment, steps and generations: what no two groups of a page share."""
+        return self.env, self.total_timesteps, self.total_generations
+
+    @property
     def limit(self) -> str:
         """What ends its runs: `60,000 steps`, `300 generations or 60,000 steps`."""
         limit = f"{self.total_timesteps:,} steps"
@@ -161,7 +166,16 @@ class Comparison:
 
     def slug(self, group: Group) -> str:
         """The environment as part of a file's name, with the budget where the page has several."""
-        return slug(group.env) + (f"-{group.total_timesteps}" if self.kind == "all" else "")
+        if self.kind != "all":
+            return slug(group.env)
+        twice = sum(one.budget[:2] == group.budget[:2] for one in self.groups) > 1
+        return f"{slug(group.env)}-{group.total_timesteps}" + (f"-{group.total_generations}" if twice else "")
+
+    def by_budget(self) -> list[Comparison]:
+        """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""
+        budgets = dict.fromkeys(group.budget[1:] for group in self.groups) if self.kind == "all" else ()
+        parts = [tuple(group for group in self.groups if group.budget[1:] == budget) for budget in budgets]
+        return [replace(self, groups=groups) for groups in parts] or [self]
 
     def heading(self, what: str) -> str:
         """The title of a table of the page."""
@@ -291,8 +305,9 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
 def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
     """All runs, whatever study they belong to, by environment and budget."""
     groups = []
-    for env, total in sorted({(run.env, run.total_timesteps) for run in runs}):
-        here = [run for run in runs if (run.env, run.total_timesteps) == (env, total)]
+    for budget in sorted({(run.env, run.total_timesteps, run.total_generations) for run in runs}):
+        env, total, _ = budget
+        here = [run for run in runs if (run.env, run.total_timesteps, run.total_generations) == budget]
         counts = Counter(run.name for run in here)
         groups.append(Group(env, "", total, tuple(
             RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts

@@ -20,6 +20,7 @@ from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.machine import Machine, parse_machine
 
 Array = NDArray[np.float64]
+Key = tuple[str, str, int, int, int]  # environment, name, seed, steps and generations of the budget
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
 
 
@@ -44,6 +45,7 @@ class Evaluations:
     evaluation_timesteps: Array
     final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
     replayed_timesteps: Array  # made again to get back into an open episode
+    last_returns: str = ""  # of the last row's episodes, as they are in the file
     generation_steps: float = 0.0  # that a paper counts for a generation, whatever it plays; 0: it counts steps
 
     @property
@@ -97,9 +99,9 @@ class Run:
     settings: Mapping[str, Any]  # hyper-parameters of config.toml
 
     @property
-    def key(self) -> tuple[str, str, int, int]:
+    def key(self) -> Key:
         """What no two runs of a report share."""
-        return self.env, self.name, self.seed, self.total_timesteps
+        return self.env, self.name, self.seed, self.total_timesteps, self.total_generations
 
     @property
     def done(self) -> bool:
@@ -112,7 +114,7 @@ def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
 
     Raises `UsageError` when a folder does not exist or there is no run at all.
     """
-    runs: dict[tuple[str, str, int, int], Run] = {}
+    runs: dict[Key, Run] = {}
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
@@ -165,6 +167,10 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     if status == "done" and not _has_final(evaluations, min(total, timesteps)):
         last = f"the last one is at {int(evaluations.timesteps[-1]):,} steps" if len(evaluations) else "there is none"
         message = f"the final evaluation is missing ({last}, the run has {timesteps:,})"
+        warn(f"{path}: {message}; the run does not count")
+        status = "incomplete"
+    elif status == "done" and (problem := _disagreement(evaluations)):
+        message = f"the last row of eval.csv is damaged: {problem}"
         warn(f"{path}: {message}; the run does not count")
         status = "incomplete"
     train_time = state.get("train_time_s")
@@ -237,9 +243,8 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
         warn(f"{path}: {int((~keep).sum())} rows are repeated by later rows of as many or fewer steps, which count")
     if not table.shape[1]:
         warn(f"{path}: no evaluation yet")
-    elif problem := _disagreement(float(table[2, -1]), str(columns["returns"][-1])):
-        warn(f"{path}: the last row's {problem}")
-    return Evaluations(**dict(zip((*required, *optional), table[:, keep], strict=True)))
+    arrays: dict[str, Any] = dict(zip((*required, *optional), table[:, keep], strict=True))
+    return Evaluations(**arrays, last_returns=str(columns["returns"][-1]) if table.shape[1] else "")
 
 
 def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
@@ -247,9 +252,11 @@ def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
     return len(evaluations) > 0 and evaluations.timesteps[-1] >= timesteps and evaluations.final[-1] != 0
 
 
-def _disagreement(return_mean: float, returns: str) -> str:
+def _disagreement(evaluations: Evaluations) -> str:
+    """How the last row contradicts itself; an empty text where it does not."""
+    return_mean = float(evaluations.return_mean[-1])
     try:
-        values = [float(value) for value in returns.split()]
+        values = [float(value) for value in evaluations.last_returns.split()]
     except ValueError:
         return "returns are not all numbers"
     if values and not math.isclose(return_mean, sum(values) / len(values), rel_tol=1e-6, abs_tol=1e-6):

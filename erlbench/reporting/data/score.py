@@ -9,6 +9,7 @@ import numpy as np
 
 from erlbench.reporting.data.runs import Evaluations
 
+FINAL = "final"
 LAST = 10  # evaluations of `final_10`
 
 
@@ -17,6 +18,7 @@ class Metric:
     """A kind of score."""
 
     words: str  # what a caption calls it
+    title: str  # what a heading calls it
     of: Callable[[Evaluations], float]
 
 
@@ -39,7 +41,7 @@ def area(evaluations: Evaluations) -> float:
 
 
 METRICS = {
-    "final": Metric("Return of the final evaluation", final),
-    "final-10": Metric("Mean return of the last ten evaluations", final_10),
-    "area": Metric("Mean return over training (area under the curve divided by its steps)", area),
+    FINAL: Metric("Return of the final evaluation", "final return", final),
+    "final-10": Metric("Mean return of the last ten evaluations", "return of the last ten evaluations", final_10),
+    "area": Metric("Mean return over training (area under the curve divided by its steps)", "area", area),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.model import Document, Table
 
 FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
+NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
 
 
 def to_csv(table: Table[Any]) -> str:
@@ -23,10 +25,14 @@ def to_csv(table: Table[Any]) -> str:
 
 
 def csv_value(value: Any) -> Any:
-    """A value as a cell of a CSV file that a spreadsheet shows and does not compute: no text begins a formula."""
+    """A value as a cell of a CSV file that a spreadsheet shows and does not compute: no text begins a formula.
+
+    Texts of numbers, such as the scores of several runs, stay as they are.
+    """
     if value is None:
         return ""
-    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in FORMULAS else value
+    formula = isinstance(value, str) and value.lstrip()[:1] in FORMULAS and not NUMBERS.fullmatch(value)
+    return f"'{value}" if formula else value
 
 
 def write_table(table: Table[Any], folder: Path) -> None:

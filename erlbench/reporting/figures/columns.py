@@ -12,6 +12,7 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
+from erlbench.reporting.figures.curves import averaged
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
 
@@ -31,7 +32,7 @@ def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, p
     )
     if not panels:
         return []
-    band = band_kind([len(run_set.runs) for run_set in run_sets], options.band)
+    band = band_kind([len(averaged(run_set)) for run_set in run_sets], options.band)
     largest = max(float(x[-1]) for runs in found.values() for n in names for x, _ in runs[n] if len(x))
     with style.new_figure(style.WIDTH, 0.6 + 1.7 * len(panels)) as figure:
         rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
@@ -42,8 +43,8 @@ def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, p
         style.save(figure, path)
     shown = "; ".join(", ".join(panel) for panel in panels)
     return [
-        f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over runs, where there are several; "
-        f"band: {band_words(band)}.",
+        f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over the finished runs, where there are "
+        f"several; band: {band_words(band)}.",
         *([f"{note}."] if (note := smoothing_note(options.smooth, "rows")) else []),
     ]
 
@@ -51,7 +52,7 @@ def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, p
 def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
     """For each column the (x, values) of each run, without its empty and NaN cells."""
     series: dict[str, list[Series]] = {name: [] for name in names}
-    for run in run_set.runs:
+    for run in averaged(run_set):
         over, scale = axis.train(run.evaluations)
         assert over is not None  # `Options` has refused the others
         columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))

@@ -107,9 +107,9 @@ def _caption(
     group: Group, run_sets: Sequence[RunSet], chosen: Sequence[Axis], band: str, options: ReportOptions, dotted: bool
 ) -> list[str]:
     several = max(len(averaged(run_set)) for run_set in run_sets) > 1
+    which = "finished runs" if any(run_set.done for run_set in run_sets) else "runs"
     lines = (
-        f"Lines: mean of the finished runs, up to where the first of them ends; thin: single runs; band: "
-        f"{band_words(band)}."
+        f"Lines: mean of the {which}, up to where the first of them ends; thin: single runs; band: {band_words(band)}."
         if several
         else "Lines: single runs, no band."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison
+from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures import style
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.statistics.normalised import normalised
@@ -38,6 +39,6 @@ def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
         style.save(figure, path)
     environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))
     return [
-        f"Performance profile: share of all runs on {environments} whose final return is above the threshold; "
-        f"returns: {pooled.words}; after {comparison.budget}."
+        f"Performance profile: share of all runs on {environments} whose {METRICS[comparison.metric].title} is above "
+        f"the threshold; returns: {pooled.words}; after {comparison.budget}."
     ]

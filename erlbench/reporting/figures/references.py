@@ -67,5 +67,8 @@ def reference_notes(drawn: Mapping[Any, ReferenceRuns]) -> list[str]:
     """What a caption says of them."""
     if not drawn:
         return []
-    whose = "; ".join(f"{reference_label(one)}, {one.source.returns} returns on {one.env}" for one in drawn.values())
-    return [f"Dash-dotted and hatched: reference runs of others, mean and {band_words('interval')}: {whose}."]
+    whose = "; ".join(
+        f"{reference_label(one)}, {one.source.returns} returns on {one.env}, {band_words(band_kind([len(one.runs)]))}"
+        for one in drawn.values()
+    )
+    return [f"Dash-dotted and hatched: reference runs of others, mean and band: {whose}."]

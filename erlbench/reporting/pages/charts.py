@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Comparison, Group
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.data.timeline import Bar, Timeline, bars, windows
@@ -19,7 +19,7 @@ from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import averaged
 from erlbench.reporting.figures.references import behind, reference_label
 from erlbench.reporting.figures.timelines import kind_colour, kind_order, task_label
-from erlbench.reporting.statistics.curves import FEWEST_RUNS, curve
+from erlbench.reporting.statistics.curves import FEWEST_RUNS, band_kind, curve
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.statistics.normalised import normalised
 
@@ -32,7 +32,7 @@ DIGITS = 5
 class ChartData:
     """What the charts of one page share."""
 
-    def __init__(self, smooth: int) -> None:
+    def __init__(self, smooth: int, band: str = "auto") -> None:
         self.runs: list[dict[str, Any]] = []
         self.curves: list[dict[str, Any]] = []
         self.arrays: list[list[float]] = []
@@ -40,6 +40,7 @@ class ChartData:
         self._run_index: dict[str, int] = {}
         self._curve_index: dict[tuple[int, ...], int] = {}
         self._smooth = smooth
+        self._band = band
 
     def shared(self) -> dict[str, Any]:
         """Axes, runs and curves, as JSON knows them."""
@@ -56,11 +57,19 @@ class ChartData:
         ]  # fmt: skip
         run_sets = [
             {"label": run_set.label, "name": run_set.name, "colour": index,
-             "runs": [self._run(run) for run in run_set.runs], "curve": self._curve(averaged(run_set))}
+             "runs": [self._run(run) for run in run_set.runs], **self._mean(run_set)}
             for index, run_set in enumerate(group.run_sets) if any(len(run.evaluations) for run in run_set.runs)
         ]  # fmt: skip
-        return Chart("curves", {"env": group.env, "x": x, "runSets": run_sets, "others": others,
-                                "published": [list(line) for line in lines]})  # fmt: skip
+        return Chart("curves", {"env": group.env, "x": x, "band": self._band_kind(drawn, x), "runSets": run_sets,
+                                "others": others, "published": [list(line) for line in lines]})  # fmt: skip
+
+    def _band_kind(self, run_sets: Sequence[RunSet], x: str) -> str:
+        """The band of the figure: of the run sets that it draws over the axis `x`."""
+        drawn = [run_set for run_set in run_sets if any(self._has_points(run, x) for run in run_set.runs)]
+        return band_kind([len(averaged(run_set)) for run_set in drawn], self._band)
+
+    def _has_points(self, run: Run, x: str) -> bool:
+        return len(AXES[x].evaluations(run.evaluations, self._smooth)[0]) > 0
 
     def _array(self, values: Array) -> int:
         numbers = _round(values)
@@ -89,11 +98,14 @@ class ChartData:
                 found[name] = [self._array(x), self._array(y)]
         return found
 
-    def _curve(self, runs: Sequence[Run]) -> int | None:
-        """The index of the mean curves; None for a single run, which is its own mean."""
-        runs = [run for run in runs if len(run.evaluations)]
-        if len(runs) < 2:
-            return None
+    def _mean(self, run_set: RunSet) -> dict[str, int | None]:
+        """The index of the mean curves, or of the one run that is its own mean; the other is None."""
+        runs = _evaluated(averaged(run_set)) or _evaluated(run_set.runs)
+        if len(runs) == 1:
+            return {"curve": None, "only": self._run(runs[0])}
+        return {"curve": self._curve(runs), "only": None}
+
+    def _curve(self, runs: Sequence[Run]) -> int:
         key = tuple(self._run(run) for run in runs)
         if key not in self._curve_index:
             self._curve_index[key] = len(self.curves)
@@ -113,6 +125,10 @@ class ChartData:
                 line = curve(series, "interval", CURVE_POINTS)
                 found[name]["interval"] = [self._array(line.low), self._array(line.high)]
         return found
+
+
+def _evaluated(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if len(run.evaluations)]
 
 
 def profile_chart(comparison: Comparison) -> Chart | None:

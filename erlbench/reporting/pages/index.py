@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from erlbench.reporting.data.comparison import run_status
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import Key, Run
 from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction
@@ -112,7 +112,7 @@ def _list(lines: Iterable[str]) -> list[Block]:
 
 
 def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:
-    where: dict[tuple[str, str, int, int], list[str]] = {}
+    where: dict[Key, list[str]] = {}
     for page in (page for page in pages if page.comparison.study):
         for run in page.comparison.runs:
             where.setdefault(run.key, []).append(page.comparison.name)
@@ -120,7 +120,7 @@ def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CELL_COLUMNS)
         for run in runs:
-            last = repr(float(run.evaluations.return_mean[-1])) if len(run.evaluations) else ""
+            last = float(run.evaluations.return_mean[-1]) if len(run.evaluations) else None
             values = [
                 run.env, run.name, run.seed, run.status, run.timesteps, run.total_timesteps, last, run.train_time_s,
                 run.updated, run.message, " ".join(where.get(run.key, [])), str(run.path), run.machine.command,

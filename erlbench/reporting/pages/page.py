@@ -19,7 +19,8 @@ from erlbench.reporting.figures.profiles import draw_profiles
 from erlbench.reporting.figures.timelines import draw_timelines
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData, profile_chart, timeline_chart
-from erlbench.reporting.tables.aggregate import aggregate_table
+from erlbench.reporting.statistics.normalised import normalised
+from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.reach import reach_table
@@ -96,8 +97,10 @@ class Maker:
             name, title = f"columns-{comparison.slug(group)}", f"Columns of train.csv, {comparison.group_name(group)}"
             yield from _figure(name, title, draw_columns(comparison, group, self.options, folder / name, self.warn))
         if comparison.kind in ("scores", "all"):
-            caption = draw_profiles(comparison, folder / "profile")
-            yield from _figure("profile", "Performance profile", caption, profile_chart(comparison))
+            parts = [part for part in comparison.by_budget() if normalised(part).scores]
+            for number, part in enumerate(parts, 1):
+                name = "profile" if len(parts) == 1 else f"profile-{number}"
+                yield from _figure(name, "Performance profile", draw_profiles(part, folder / name), profile_chart(part))
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
         """One run of each run set that has tasks: the first that is done, else the first."""
@@ -127,7 +130,7 @@ class Maker:
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
         if kind in ("scores", "all"):
-            tables += [pairs_table(comparison), aggregate_table(comparison), metrics_table(comparison)]
+            tables += [pairs_table(comparison), *aggregate_tables(comparison), metrics_table(comparison)]
             tables.append(tuning_table(comparison))
         if kind in ("time", "all"):
             tables.append(times_table(comparison, published, self.warn, self._timeline))

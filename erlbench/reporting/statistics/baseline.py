@@ -14,7 +14,7 @@ from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare, holm
 
 FEWEST_RUNS = 5  # on each side, for a test
-Key = tuple[str, int, str, bool]  # environment, budget, name, existence
+Key = tuple[tuple[str, int, int], str, bool]  # environment with budget, name, existence
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Compared:
 
 
 def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
-    """Every run set of a page against its environment's baseline, keyed by environment, budget, name, existence."""
+    """Every run set of a page against its environment's baseline, keyed by environment with budget, name, existence."""
     found: dict[Key, Compared] = {}
     for group in comparison.groups:
         base = group.run_set(comparison.baseline)
         for run_set in group.run_sets:
-            found[group.env, group.total_timesteps, run_set.name, run_set.exists] = compare_run_sets(run_set, base)
-    families = [env if comparison.family == "environment" else "" for env, *_ in found]
+            found[group.budget, run_set.name, run_set.exists] = compare_run_sets(run_set, base)
+    families = [env if comparison.family == "environment" else "" for (env, *_), *_ in found]
     p_values = adjusted([compared.p for compared in found.values()], families)
     return {key: replace(compared, p=p) for (key, compared), p in zip(found.items(), p_values, strict=True)}
 

@@ -29,13 +29,17 @@ def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
 def average_reached(runs: Sequence[Run], score: float) -> float:
     """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
 
+    It is interpolated linearly between evaluations, as a reader of the curve does.
     Infinite when it never is, NaN without runs.
     """
     if not runs:
         return float("nan")
     x, average = _average(runs)
     there = np.flatnonzero(average >= score)
-    return float(x[there[0]]) if len(there) else float("inf")
+    if not len(there):
+        return float("inf")
+    before, after = max(0, there[0] - 1), there[0] + 1
+    return float(np.interp(score, average[before:after], x[before:after]))
 
 
 def _average(runs: Sequence[Run]) -> tuple[Array, Array]:

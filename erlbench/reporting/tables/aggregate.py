@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, RunSet
+from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -30,14 +32,21 @@ class Aggregate:
     iqm: Interval
 
 
+def aggregate_tables(comparison: Comparison) -> Iterator[Table[Aggregate]]:
+    """All environments at once against the baseline, budget by budget on the page of all runs."""
+    tables = [table for part in comparison.by_budget() if (table := aggregate_table(part)) is not None]
+    for table, number in zip(tables, itertools.count(1)):
+        yield table if len(tables) == 1 else replace(table, name=f"{table.name}-{number}")
+
+
 def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
-    """All environments at once against the baseline; None without a baseline or with fewer than two environments."""
+    """All environments of a page; None without a baseline or with fewer than two environments."""
     groups = groups_with_baseline(comparison)
     if len(groups) < 2:
         return None
     name, environments, pooled = label(comparison), tuple(group.env for group in groups), normalised(comparison)
     columns: list[Column[Aggregate]] = [
-        Column("Environments", lambda row: " ".join(row.environments), lambda envs: f"{len(envs.split())} environments",
+        Column("Environments", lambda row: ", ".join(row.environments), lambda _: f"{len(groups)} environments",
                words=True),
         Column("Name", lambda row: row.run_set.name, shown=False),
         Column("Algorithm", lambda row: row.run_set.label),
@@ -49,7 +58,7 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         Column("Scale", lambda row: pooled.how, shown=False),
     ]  # fmt: skip
     remarks = (
-        f"Final returns on {', '.join(environments)} after {comparison.budget}.",
+        f"{METRICS[comparison.metric].words} on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         + (f"{pooled.words}." if pooled.scores else f"left out: {name}'s mean is not positive everywhere."),

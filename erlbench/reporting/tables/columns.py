@@ -24,10 +24,10 @@ class RunSetRow(Protocol):
 
 def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
     """Environment, algorithm and the number of runs."""
-    names = {(group.env, group.total_timesteps): comparison.group_name(group) for group in comparison.groups}
+    names = {group.budget: comparison.group_name(group) for group in comparison.groups}
     return [
-        Column("Environment", lambda row: (row.group.env, row.group.total_timesteps),
-               lambda env, total: names[env, total], name=("env", "total_timesteps"), words=True),
+        Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
+               name=("env", "total_timesteps", "total_generations"), words=True),
         Column("Name", lambda row: row.run_set.name if row.run_set.exists else "", shown=False),
         Column("Algorithm", lambda row: row.run_set.label),
         Column("n", lambda row: (len(row.run_set.done), row.run_set.planned), lambda n, planned: _used(n, planned),

@@ -43,10 +43,10 @@ def pairs_table(comparison: Comparison) -> Table[RunSetPair] | None:
     if not pairs:
         return None
     rows = _tested(comparison, pairs)
-    names = {(group.env, group.total_timesteps): comparison.group_name(group) for group in comparison.groups}
+    names = {group.budget: comparison.group_name(group) for group in comparison.groups}
     columns: list[Column[RunSetPair]] = [
-        Column("Environment", lambda row: (row.group.env, row.group.total_timesteps), lambda *key: names[key],
-               name=("env", "total_timesteps"), words=True),
+        Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
+               name=("env", "total_timesteps", "total_generations"), words=True),
         Column("Algorithm", lambda row: row.run_set.label),
         Column("Against", lambda row: row.other.label),
         Column("Runs", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),

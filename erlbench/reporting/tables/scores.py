@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.machine import mixed_kernels
+from erlbench.reporting.data.mixture import mixed_settings
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.references import MatchedRuns
-from erlbench.reporting.data.score import METRICS
+from erlbench.reporting.data.score import FINAL, METRICS
 from erlbench.reporting.documents.formats import (
     NONE,
     exact,
@@ -51,16 +52,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
     compared = against_baseline(comparison)
     rows = [
-        Score(group, run_set, compared[group.env, group.total_timesteps, run_set.name, run_set.exists],
+        Score(group, run_set, compared[group.budget, run_set.name, run_set.exists],
               next(iter(published.references.pairs(run_set)), None),
               *(_find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")))
         for group in comparison.groups for run_set in group.run_sets
     ]  # fmt: skip
     if comparison.baseline or comparison.kind == "all":
-        failed = [
-            _again(comparison, row, row.run_set.with_failed(comparison.failed)) for row in rows if row.run_set.failed
-        ]
-        rows += [*_fitness_counted(comparison, rows), *failed]
+        rows += [*_fitness_counted(comparison, rows), *_failed_counted(comparison, rows)]
     order = {id(group): i for i, group in enumerate(comparison.groups)}
     rows.sort(key=lambda row: order[id(row.group)])
     remarks = [*_score_notes(comparison), *_test_notes(comparison, rows)]
@@ -70,20 +68,33 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         *identity(comparison), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
         *_references(rows), updates(), status(),
     ]  # fmt: skip
-    return Table("scores", comparison.heading("final return"), columns, rows, remarks)
+    return Table("scores", comparison.heading(METRICS[comparison.metric].title), columns, rows, remarks)
 
 
-def _again(comparison: Comparison, row: Score, run_set: RunSet) -> Score:
-    """A second row of a run set, counted otherwise; it is not tested, so that nothing is tested twice."""
-    base = row.group.run_set(comparison.baseline)
-    return replace(row, run_set=run_set, versus=replace(compare_run_sets(run_set, base), p=math.nan))
+def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSet]) -> Score:
+    """A second row of a run set, counted otherwise, as the baseline is then; not tested, so nothing is tested twice."""
+    run_set, base = counted(row.run_set), row.group.run_set(comparison.baseline)
+    versus = compare_run_sets(run_set, counted(base) if base and base is not row.run_set else None)
+    return replace(row, run_set=run_set, versus=replace(versus, p=math.nan))
 
 
 def _fitness_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
     """Where an algorithm learns from more steps than the budget counts: its score when these fill the budget."""
     for row in rows:
+        budget = row.group.total_timesteps
+
+        def counted(run_set: RunSet, budget: int = budget) -> RunSet:
+            return run_set.within(run_set.own_timesteps or budget) if run_set.has_fitness_steps else run_set
+
         if row.run_set.has_fitness_steps and not row.run_set.nominal:
-            yield _again(comparison, row, row.run_set.within(row.run_set.own_timesteps or row.group.total_timesteps))
+            yield _again(comparison, row, counted)
+
+
+def _failed_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
+    """Where runs have failed: the score with these counted."""
+    for row in rows:
+        if row.run_set.failed:
+            yield _again(comparison, row, lambda run_set: run_set.with_failed(comparison.failed))
 
 
 def _own() -> list[Column[Score]]:
@@ -113,17 +124,18 @@ def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Score
     return [
         Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=bool(base),
                note=f"difference of the means in percent of the magnitude of {base}'s mean in the same environment."),
-        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=bool(base), note=_test(base, tests)),
+        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=bool(base), note=_test(comparison, tests)),
     ]  # fmt: skip
 
 
-def _test(base: str, tests: int) -> str:
+def _test(comparison: Comparison, tests: int) -> str:
     """What the column of p-values is."""
+    of = "each environment" if comparison.family == "environment" else "the table"
     if not tests:
         return f"no difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
     return (
-        f"Welch's t-test against {base}, two-sided, after Holm's correction for the table's {tests} "
-        f"comparison{'s' if tests > 1 else ''} of at least {FEWEST_RUNS} runs a side; bold: significantly better "
+        f"Welch's t-test against {label(comparison)}, two-sided, after Holm's correction for the tests of {of} "
+        f"({tests} in all), each of at least {FEWEST_RUNS} runs a side; bold: significantly better "
         f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
     )
 
@@ -164,17 +176,23 @@ def _with_runs(mean: float, std: float, runs: int | None) -> str:
     return f"{plus_minus(mean, std)} ({runs})" if runs else NONE
 
 
-def _score_notes(comparison: Comparison) -> Iterator[str]:
+def _of_episodes(comparison: Comparison) -> str:
+    """What the final evaluation's return is the mean of; other scores are of many evaluations."""
+    if comparison.metric != FINAL:
+        return ""
     episodes = sorted({run.final_episodes for run in comparison.runs if run.final_episodes}, key=lambda n: (len(n), n))
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""
-    yield (f"{METRICS[comparison.metric].words} (mean{of}, deterministic policy) after {comparison.budget}.")
+    return f" (mean{of}, deterministic policy)"
+
+
+def _score_notes(comparison: Comparison) -> Iterator[str]:
+    yield f"{METRICS[comparison.metric].words}{_of_episodes(comparison)} after {comparison.budget}."
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
-    yield from mixed_kernels(
-        (f"{run_set.label} on {group.env}", [run.machine for run in run_set.done])
-        for group in comparison.groups
-        for run_set in group.run_sets
-    )
+    cells = [(f"{run_set.label} on {group.env}", run_set.done) for group in comparison.groups
+             for run_set in group.run_sets]  # fmt: skip
+    yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
+    yield from mixed_settings(cells)
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
 

@@ -24,6 +24,7 @@ class Look:
     boundary: float
     difference: Difference | None  # None while runs are missing
     stopped: bool  # at an earlier look
+    last: bool  # no further look is planned
 
     @property
     def decision(self) -> str:
@@ -32,13 +33,15 @@ class Look:
             return "stopped before"
         if self.difference is None:
             return "runs are missing"
+        if math.isnan(self.difference.p):
+            return "cannot be tested"
         if self.difference.p <= self.boundary:
             return "stop: better" if self.difference.difference > 0 else "stop: worse"
-        return "go on"
+        return "end: no difference found" if self.last else "go on"
 
 
 def plan_table(folder: Path, runs: Sequence[Run]) -> Table[Look] | None:
-    """The table of the plan in a folder of results; None without a plan. `runs` are those of the report."""
+    """The table of the plan in a folder of results; None without a plan. `runs` may be of other folders, too."""
     plan = load_plan(folder)
     if plan is None:
         return None
@@ -68,7 +71,7 @@ def _looks(plan: StudyPlan, runs: Sequence[Run], env: str, name: str) -> Iterato
     for seeds, boundary in zip(plan.looks, plan.p, strict=True):
         ours, base = (_scores(plan, runs, env, one, seeds) for one in (name, plan.baseline))
         found = compare(ours, base) if ours is not None and base is not None else None
-        look = Look(env, name, seeds, boundary, found, stopped)
+        look = Look(env, name, seeds, boundary, found, stopped, last=seeds == plan.looks[-1])
         yield look
         stopped = stopped or look.decision.startswith("stop")
 

@@ -170,8 +170,8 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
 
 def _second_core_notes(rows: list[Time]) -> Iterator[str]:
     """Which times had more cores than processes."""
-    used = {row.run_set.label: second_cores(row.timeline) for row in rows if row.timeline}
-    if several := [f"{label} ({mean:.2f} in the mean)" for label, mean in used.items() if mean > 0]:
+    used = {f"{row.run_set.label} on {row.group.env}": second_cores(row.timeline) for row in rows if row.timeline}
+    if several := [f"{what} ({mean:.2f} in the mean)" for what, mean in used.items() if mean > 0]:
         yield (
             f"Gradient tasks of {', '.join(several)} used a second core while one was idle: these are times of more "
             "cores than processes. `--one-core` runs without."

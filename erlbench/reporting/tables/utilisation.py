@@ -28,8 +28,9 @@ def utilisation_table(
     comparison: Comparison, group: Group, timelines: Sequence[Timeline], name: str
 ) -> Table[Use]:  # fmt: skip
     """One row per run set of an environment."""
+    by_path = {timeline.run.path: timeline for timeline in timelines}
     rows = [
-        Use(group, run_set, next((timeline for timeline in timelines if timeline.run in run_set.runs), None))
+        Use(group, run_set, next((by_path[run.path] for run in run_set.runs if run.path in by_path), None))
         for run_set in group.run_sets if run_set.exists
     ]  # fmt: skip
     kinds = sorted({kind for timeline in timelines for kind in timeline.shares()})

@@ -40,14 +40,10 @@ const unitOf = (name, largest) => {
 const axisOf = (chart) => state.x || chart.x;
 const meanOf = (runSet, x) => {
     if (runSet.curve !== null) return DATA.curves[runSet.curve].axes[x];
-    const run = runSet.runs.map((i) => DATA.runs[i].axes[x]).find((points) => points);
-    return run && { x: run[0], mean: run[1] };
+    const points = DATA.runs[runSet.only].axes[x];
+    return points && { x: points[0], mean: points[1] };
 };
-const bandOf = (line) => {
-    if (state.band === "none") return null;
-    if (state.band === "range") return line.range;
-    return line.interval || (state.band === "auto" ? line.range : null);
-};
+const bandOf = (chart, line) => line[state.band === "auto" ? chart.band : state.band]; // none has no entry
 function curves(chart) {
     const over = axisOf(chart);
     const found = chart.runSets.map((runSet) => [runSet, meanOf(runSet, over)]).filter(([, line]) => line);
@@ -63,7 +59,7 @@ function curves(chart) {
     const traces = [];
     for (const [runSet, line] of found) {
         const tint = colour(runSet.colour),
-            band = bandOf(line),
+            band = bandOf(chart, line),
             group = runSet.name;
         if (band) {
             const edge = {
@@ -80,7 +76,7 @@ function curves(chart) {
             );
         }
         if (state.single || runSet.curve === null) {
-            for (const index of runSet.curve === null ? runSet.runs.slice(1) : runSet.runs) {
+            for (const index of runSet.runs.filter((one) => one !== runSet.only)) {
                 const run = DATA.runs[index],
                     points = run.axes[over];
                 if (points)
@@ -185,7 +181,7 @@ function curveRows(chart) {
     for (const runSet of chart.runSets) {
         const line = meanOf(runSet, over);
         if (!line) continue;
-        const band = bandOf(line),
+        const band = bandOf(chart, line),
             every = Math.max(1, Math.ceil(line.x.length / 10));
         for (let i = (line.x.length - 1) % every; i < line.x.length; i += every)
             rows.push([

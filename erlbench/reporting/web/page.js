@@ -33,7 +33,7 @@ all("main > section")
             ],
         );
         choice("Band", "band", [
-            ["auto", "interval, or range below 5 runs"],
+            ["auto", "each figure's own"],
             ["interval", "95 % interval of the mean"],
             ["range", "lowest to highest run"],
             ["none", "none"],

@@ -119,8 +119,10 @@ def test_an_edited_score_is_noticed(tmp_path, warnings):
     path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
     file = path / "eval.csv"
     file.write_text(file.read_text().replace(",2.0,1.0,", ",200.0,1.0,"))
-    load_run(path, warnings.append)
-    assert warnings == [f"{file}: the last row's return_mean is 200, but its returns have the mean 2"]
+    run = load_run(path, warnings.append)
+    reason = "the last row of eval.csv is damaged: return_mean is 200, but its returns have the mean 2"
+    assert warnings == [f"{path}: {reason}; the run does not count"]
+    assert (run.status, run.done, run.message) == ("incomplete", False, reason)
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("", "empty"), ("a,b\n1,2\n", "no column")])

@@ -194,6 +194,26 @@ def test_other_peoples_runs_stand_behind_ours_over_steps_only(page, report, tmp_
     assert page.execute_script("return arguments[0].data.map(one => one.name).filter(Boolean)", place) == names[:1]
 
 
+def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):
+    """A curve of five runs has the range, too, beside one of fewer; a failed run is none's mean."""
+    for seed in range(5):
+        make_run(tmp_path / "in", "Foo-v5", "five", seed, [0, 500 + 50 * seed, 1000 + 90 * seed**2])
+    make_run(tmp_path / "in", "Foo-v5", "one", 0, [0, 5, -999], status="failed")
+    make_run(tmp_path / "in", "Foo-v5", "one", 1, [0, 500, 700])
+    index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, lambda _: None)
+    page.get(index.as_uri() + "#all-runs")
+    place = chart(page, "all-runs-curves-Foo-v5-2000")
+    ends = "return arguments[0].data.map(one => [one.name ?? '', one.line.width, one.y.at(-1)])"
+    assert page.execute_script(ends, place) == [
+        ["", 0, 1000], ["", 0, 2440], ["five (5 runs)", 2.2, 1540],
+        ["one, seed 0 (failed)", 0.9, -999], ["one (1 run)", 2.2, 700],
+    ]  # fmt: skip
+    switch = "arguments[0].value = 'interval'; arguments[0].dispatchEvent(new Event('change'))"
+    page.execute_script(switch, find(page, '#all-runs select[name="band"]')[0])
+    low, high = (end for _, _, end in page.execute_script(ends, place)[:2])
+    assert 1000 < low < 1540 < high < 2440
+
+
 def test_dark_and_a_phone(page, report):
     page.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}

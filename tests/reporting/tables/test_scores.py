@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import math
 from io import StringIO
+from itertools import product
 
 import pytest
 
@@ -19,7 +20,7 @@ from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import Maker
 from erlbench.reporting.statistics.baseline import against_baseline
-from erlbench.reporting.tables.aggregate import aggregate_table
+from erlbench.reporting.tables.aggregate import aggregate_table, aggregate_tables
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.make_runs import make_run
@@ -95,8 +96,8 @@ def test_bold_only_after_holm(tmp_path):
     comparison = comparison_of(tmp_path, study)
     compared = against_baseline(comparison)
     # t = 10 / sqrt(2.5 / 5 + 2.5 / 5) = 10 with 8 degrees of freedom: p = 8.488e-6, times 3 after Holm.
-    assert compared["HalfCheetah-v5", 2000, "aes-rl", True].p == pytest.approx(3 * 8.488e-6, rel=1e-3)
-    assert math.isnan(compared["HalfCheetah-v5", 2000, "cem-rl", True].p)
+    assert compared[("HalfCheetah-v5", 2000, 0), "aes-rl", True].p == pytest.approx(3 * 8.488e-6, rel=1e-3)
+    assert math.isnan(compared[("HalfCheetah-v5", 2000, 0), "cem-rl", True].p)
     rows = rows_of(scores_table(comparison, load_published()))
     assert rows["HalfCheetah-v5", "worse"]["Mean"] == "92.0"
     styles = {cells[1].text: cells[3] for cells in scores_table(comparison, load_published()).cells}
@@ -380,3 +381,61 @@ def test_budget_notes():
     assert similar_budget(1_000_000, 1_000_000)
     assert not similar_budget(20_000, 1_000_000)
     assert not similar_budget(1_000_000, None)
+
+
+def test_failed_runs_count_on_both_sides(tmp_path):
+    """Two algorithms with the same runs, the failed ones included, do not differ."""
+    for name in ("cem", "td3"):
+        make_run(tmp_path, "Foo-v5", name, 0, [0, 10, 0.0], status="failed", total=2000)
+        for seed in (1, 2):
+            make_run(tmp_path, "Foo-v5", name, seed, [0, 10, 100.0 + seed])
+    page = judged(everything(find_runs([tmp_path], pytest.fail)), ReportOptions(baseline="td3"))
+    found = {row["algorithm"]: row["improvement_pct"] for row in scores_table(page, load_published()).records}
+    assert found["cem, failed: last"] == 0
+    assert found["td3, failed: last"] is None
+
+
+def test_the_note_on_p_names_holms_family(tmp_path):
+    for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(5)):
+        make_run(tmp_path, env, name, seed, [0, 100.0 * len(name) + 30 * seed])
+    for family, words in (("study", "for the tests of the table (2 in all)"), ("environment", "of each environment")):
+        options = ReportOptions(baseline="td3", holm=family)
+        page = judged(everything(find_runs([tmp_path], pytest.fail)), options)
+        assert words in " ".join(scores_table(page, load_published()).notes)
+
+
+def test_titles_name_the_metric(tmp_path):
+    for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(2)):
+        make_run(tmp_path, env, name, seed, [10, 100.0 + seed], total=1000)
+    page = judged(everything(find_runs([tmp_path], pytest.fail)), ReportOptions(baseline="td3", metric="area"))
+    table = scores_table(page, load_published())
+    assert table.title.endswith("area")
+    assert "episodes" not in table.notes[0]
+    assert aggregate_table(page).notes[0].startswith("Mean return over training")
+
+
+def test_budgets_are_never_pooled(tmp_path):
+    """Over all environments, one table for each budget; an environment with settings counts once."""
+    for total, env, name, seed in product((1000, 9000), ("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(2)):
+        run = make_run(tmp_path / str(total), env, name, seed, [0, total + seed], steps=[0, total])
+        with (run / "config.toml").open("a") as file:
+            file.write("\n[env_settings]\nframe_skip = 2\nreset_noise_scale = 0.1\n")
+    runs = find_runs([tmp_path / "1000", tmp_path / "9000"], pytest.fail)
+    tables = list(aggregate_tables(judged(everything(runs), ReportOptions(baseline="td3"))))
+    assert [table.name for table in tables] == ["aggregate-1", "aggregate-2"]
+    assert [table.cells[0][0].text for table in tables] == ["2 environments"] * 2
+    assert ["after 1,000 training" in tables[0].notes[0], "after 9,000 training" in tables[1].notes[0]] == [True] * 2
+
+
+def test_generations_are_a_budget_and_other_settings_are_told(tmp_path):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10], total=90_000, generations=5)
+    make_run(tmp_path, "Foo-v5", "cem", 1, [0, 1000], total=90_000, generations=500)
+    changed = make_run(tmp_path, "Foo-v5", "cem", 2, [0, 1000], total=90_000, generations=500, workers=9)
+    text = (changed / "config.toml").read_text()
+    (changed / "config.toml").write_text(text.replace("initial_variance = 0.001", "initial_variance = 77"))
+    page = everything(find_runs([tmp_path], pytest.fail))
+    assert [len(group.run_sets[0].runs) for group in page.groups] == [1, 2]
+    assert len({page.slug(group) for group in page.groups}) == 2
+    notes = " ".join(scores_table(page, load_published()).notes)
+    assert "MIXED SETTINGS" in notes
+    assert "cem on Foo-v5 (workers, initial_variance)" in notes

@@ -65,7 +65,7 @@ def test_asynchrony_and_second_cores_stand_beside_the_times(tmp_path):
     assert (record["critic_lag_median"], record["critic_lag_90"]) == pytest.approx((15, 27))
     assert (record["queueing_median"], record["queueing_90"]) == pytest.approx((0.5, 1.7))
     assert record["second_cores"] == pytest.approx(0.2)
-    assert "AES-RL (0.20 in the mean) used a second core" in " ".join(table.notes)
+    assert "AES-RL on HalfCheetah-v5 (0.20 in the mean) used a second core" in " ".join(table.notes)
 
 
 def test_seconds_per_generation_where_the_paper_has_them(tmp_path):

@@ -1,0 +1,55 @@
+"""The data of the page's charts: which band a figure has, and which run is drawn as the mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.pages.charts import ChartData
+from tests.reporting.make_runs import make_run
+
+
+def drawn(folder: Path, charts: ChartData) -> dict[str, Any]:
+    """The chart of the learning curves of the only environment."""
+    (group,) = everything(find_runs([folder], lambda _: None), "All runs").groups
+    return charts.of_group(group, [], load_published(), "timesteps").data
+
+
+@pytest.mark.parametrize(
+    ("counts", "wanted", "band"),
+    [((5, 5), "auto", "interval"), ((5, 4), "auto", "range"), ((5, 5), "range", "range"), ((1, 1), "auto", "range")],
+)
+def test_a_figure_has_one_band(tmp_path, counts, wanted, band):
+    for name, count in zip(("cem", "td3"), counts, strict=True):
+        for seed in range(count):
+            make_run(tmp_path, "Foo-v5", name, seed, [0, 100 + seed])
+    assert drawn(tmp_path, ChartData(1, wanted))["band"] == band
+
+
+def test_runs_that_are_not_averaged_do_not_count_for_the_band(tmp_path):
+    for seed in range(6):
+        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 100], status="done" if seed < 4 else "failed", total=1000)
+    assert drawn(tmp_path, ChartData(1))["band"] == "range"
+
+
+def test_the_finished_run_is_its_own_mean(tmp_path):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, -999], status="failed", total=2000)
+    make_run(tmp_path, "Foo-v5", "cem", 1, [0, 500, 1000])
+    charts = ChartData(1)
+    (run_set,) = drawn(tmp_path, charts)["runSets"]
+    assert run_set["curve"] is None
+    assert charts.runs[run_set["only"]]["seed"] == 1
+    assert len(run_set["runs"]) == 2
+
+
+def test_several_runs_have_a_mean_curve(tmp_path):
+    for seed in range(2):
+        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5], status="failed", total=2000)
+    charts = ChartData(1)
+    (run_set,) = drawn(tmp_path, charts)["runSets"]
+    assert (run_set["only"], charts.curves[run_set["curve"]]["runs"]) == (None, 2)
