@@ -65,6 +65,7 @@ class OpenAIESState:
     limit: int  # of episodes, in steps
     pairs: dict[int, Pair] = field(default_factory=dict)  # by place among those in flight
     current: Gathered = field(default_factory=Gathered)
+    unperturbed: int = 0  # episodes of the mean that are under way
     last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
 
 
@@ -114,6 +115,10 @@ class OpenAIES(Algorithm):
         return "the last generation ends with the budget (timesteps_per_batch)" if settings.timesteps_per_batch else ""
 
     @classmethod
+    def generation_steps(cls, settings: OpenAIESSettings, problem: Problem) -> float:
+        return max(super().generation_steps(settings, problem), settings.timesteps_per_batch)
+
+    @classmethod
     def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings, normalisation=settings.normalise_observations)
 
@@ -142,7 +147,7 @@ class OpenAIES(Algorithm):
         state, current = self.state, self.state.current
         if not self.is_synchronous(self.settings):
             places = [place for place in range(max(1, self.context.workers // 2)) if place not in state.pairs]
-        elif state.pairs or self._full:
+        elif self._under_way or self._full:
             places = []
         elif not current.launched:
             places = list(range(self.settings.population // 2))
@@ -155,12 +160,18 @@ class OpenAIES(Algorithm):
     def _full(self) -> bool:
         """Whether the generation has all that its update needs; at the end of the budget, all that there will be."""
         current, settings = self.state.current, self.settings
-        if not current.returns or (self.state.pairs and (self.is_synchronous(settings) or self.exhausted)):
+        waits = self._under_way if self.is_synchronous(settings) else self.state.pairs and self.exhausted
+        if not current.returns or waits:
             return False
         enough = (
             2 * len(current.returns) >= settings.population and sum(current.lengths) >= settings.timesteps_per_batch
         )
         return enough or self.exhausted
+
+    @property
+    def _under_way(self) -> bool:
+        """Whether episodes of the generation are not told yet: what comes next must not depend on who is faster."""
+        return bool(self.state.pairs) or self.state.unperturbed > 0
 
     def _launch(self, place: int) -> list[Task]:
         """The next pair, and with probability `mean_share` an episode of the mean."""
@@ -181,6 +192,7 @@ class OpenAIES(Algorithm):
         )
         if settings.mean_share and self._drawn(generation, number) < settings.mean_share:
             tasks.append(self.rollout(state.policy, kind="unperturbed", individual=2 * place, mode=True))
+            state.unperturbed += 1
         return tasks
 
     def _drawn(self, generation: int, number: int) -> float:
@@ -213,6 +225,7 @@ class OpenAIES(Algorithm):
         current = self.state.current
         if task.kind == "unperturbed":
             current.mean_returns += result.values["returns"]
+            self.state.unperturbed -= 1
         elif task.kind == "gradient":
             current.sums.append(result)
             if len(current.sums) == current.blocks:

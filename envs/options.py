@@ -23,6 +23,7 @@ from erlbench.errors import UsageError, nearest
 OWN = ("max_episode_steps", "frame_skip")
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
 _NUMBER = (int, float)
+MOST_STEPS = 10**9  # of an episode, or of a frame
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ def _positive(env_id: str, name: str, value: Any) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, _NUMBER) or not float(value).is_integer() or value < 1:
         raise UsageError(f"{name} of environment '{env_id}' must be an integer of at least 1, not {value!r}")
+    if value > MOST_STEPS:
+        raise UsageError(f"{name} of environment '{env_id}' must be at most {MOST_STEPS:,}, not {value!r}")
     return int(value)
 
 

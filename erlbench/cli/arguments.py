@@ -59,7 +59,7 @@ class RunArguments:
         False, "use modelled times instead of the clock, so that asynchronous runs repeat exactly"
     )
     simulated_processes: int | None = setting(
-        None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1
+        None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1, maximum=MOST_PROCESSES
     )
     simulated_critic: str = setting(
         OWN, "with --simulated-time: own processor for the critic, or one of the others [default: own]",
@@ -103,8 +103,8 @@ class RunArguments:
         default_factory=dict, metadata={"help": "a further option of sbatch: account, qos, constraint, ..."}
     )
     pool: str = setting("process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]")
-    jobs: int = setting(
-        1, "cells that run at the same time and share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
+    jobs: int | None = setting(
+        None, "cells that run at the same time and share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
     )
     one_core: bool = setting(False, "no process uses a second core, even if one is idle")
     device: str = setting(
@@ -139,7 +139,7 @@ class RunArguments:
             check_launcher(self.launcher)
         if self.slurm and self.launcher != "slurm":
             raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
-        if self.pool != LOCAL and self.jobs > 1:
+        if self.pool != LOCAL and (self.jobs or 1) > 1:
             raise UsageError("--jobs above 1 needs --pool process: on a cluster each cell uses all nodes")
         if self.name is not None:
             check_name(self.name, "--name")

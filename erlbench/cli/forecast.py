@@ -47,6 +47,7 @@ def command(
     from erlbench.cli.planning import plan
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
+    from erlbench.errors import UsageError
     from erlbench.experiment.cells import with_workers
     from erlbench.experiment.costs import built_in_costs, load_costs
     from erlbench.experiment.forecast import forecast
@@ -55,6 +56,8 @@ def command(
     counts = _counts(processes)
     cells = plan(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
                             "total_timesteps": str(steps)}))  # fmt: skip
+    if len({cell.env for cell in cells}) > 1:
+        raise UsageError(f"one environment is forecast at a time, not {env}")
     known = load_costs(costs) if costs else built_in_costs()
     lengths = _lengths(from_run) if from_run else [problem(cells[0].env, cells[0].env_settings).env.max_episode_steps]
     rows = []

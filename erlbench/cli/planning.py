@@ -15,7 +15,7 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
-from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name
+from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.settings import resolve
@@ -31,7 +31,12 @@ def plan(arguments: RunArguments) -> list[Cell]:
         registry.require(algo)
     distinct: dict[Path, Cell] = {}
     for cell in cells:
-        distinct.setdefault(cell.directory, cell)
+        first = distinct.setdefault(cell.directory, cell)
+        if different := differences(first.config(), cell.config()):
+            raise UsageError(
+                f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them by "
+                "two commands, with another --out each"
+            )
     _check_problems(distinct.values())
     return list(distinct.values())
 
@@ -179,7 +184,7 @@ def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study],
     """Refuse an --algo, --env or --set that means nothing to any of the studies."""
     entries = {entry.name for study in chosen.values() for entry in study.entries}
     envs = {env for study in chosen.values() for env in study.profiles[profile].envs}
-    algos = {entry.algo for study in chosen.values() for entry in study.entries}
+    algos = {entry.algo for study in chosen.values() for entry in study.entries if _wanted(entry.name, arguments.algo)}
     settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
     filters = (("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings))
     for option, given, known in filters:

@@ -145,7 +145,8 @@ def run(**given: Any) -> None:
     check_device(asked.device)
     cells, part = plan(asked), ""
     if asked.shard is not None:
-        cells, part = _shard(cells, asked.shard, asked.quiet), shards.configuration_hash(cells)
+        part = shards.configuration_hash(cells, budget=False)
+        cells = _shard(cells, asked.shard, part, asked)
         if not cells:
             return  # this part is empty
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
@@ -171,7 +172,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         processes=cores() if asked.processes is None else asked.processes,
         pool=asked.pool,
         per_node=asked.processes,
-        jobs=asked.jobs,
+        jobs=asked.jobs or 1,
         one_core=asked.one_core,
         device=asked.device,
         checkpoint_every=asked.checkpoint_every,
@@ -209,7 +210,9 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
     assert asked.launcher is not None
     if asked.processes is None:
         options = dataclasses.replace(options, processes=1 if asked.launcher != "local" else options.processes)
-    how = LaunchOptions(asked.launcher, cells[0].out / LOGS, asked.slurm)
+    elif asked.launcher == "slurm":
+        raise UsageError("--processes is for this machine; a Slurm job has --slurm-cpus worker processes")
+    how = LaunchOptions(asked.launcher, cells[0].out / LOGS, asked.slurm, asked.jobs)
     return launch(cells, options, how, _costs(cells))
 
 
@@ -229,13 +232,14 @@ def _tell(line: str) -> None:
         tell(line)
 
 
-def _shard(cells: Sequence[Cell], shard: Shard, quiet: bool) -> list[Cell]:
+def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) -> list[Cell]:
     """The cells of one shard; shards of another plan in the same folder are refused."""
     from erlbench.running.results import RunDirectory
 
-    shards.check_version(cells, shard, shards.configuration_hash(cells), lambda path: RunDirectory(path).meta())
+    if not asked.force:
+        shards.check_version(cells, shard, plan, lambda path: RunDirectory(path).meta())
     parts = shards.split(cells, shard.of, _costs(cells))
-    if not quiet:
+    if not asked.quiet:
         _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells")
     return parts[shard.number - 1]
 

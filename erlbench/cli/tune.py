@@ -61,7 +61,11 @@ def command(
     }  # fmt: skip
     options = RunOptions(processes=cores() if processes is None else processes, verbosity=-1,
                          command_line=("erlbench", "tune"))  # fmt: skip
-    tuned = tune(plan(arguments(given)), space, trials, out, options, lambda text: click.echo(text, err=True))
+    asked = arguments(given)
+    cells = plan(asked)
+    if len({cell.env for cell in cells}) > 1:
+        raise UsageError(f"one environment is tuned at a time, not {env}")
+    tuned = tune(cells, space, asked.set, trials, out, options, lambda text: click.echo(text, err=True))
     found = ", ".join(f"{key}={value}" for key, value in tuned.settings.items())
     click.echo(f"best: {found}\nmean final score {tuned.score:,.1f}; {tuned.budget}")
     click.echo(f"Next, with seeds that the search has not seen: erlbench run --config {tuned.config} --seeds 10 "

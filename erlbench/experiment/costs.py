@@ -61,11 +61,12 @@ def load_costs(path: Path) -> Costs:
     file = TomlFile(path)
     known = [item.name for item in fields(Costs)]
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
-    if table is file.data:
-        file.known(table, [*known, "cell", "machine"], ())
+    file.known(table, [*known, "cell", "machine"] if table is file.data else known, ())
     values: dict[str, Any] = {}
     for name in known:
-        value = table.get(name, DEFAULTS.get(name, 0.0))
+        if name not in table and name not in DEFAULTS:
+            file.fail(f"'{name}' is missing", ())
+        value: Any = table.get(name, DEFAULTS.get(name))
         if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
             what = (
                 "a number of at least 0"
@@ -73,5 +74,7 @@ def load_costs(path: Path) -> Costs:
                 else "seconds, a number of at least 0"
             )
             file.fail(f"'{name}' must be {what}, not {value!r}", (name,))
+        if name in ("crowding", "cores") and value < 1:
+            file.fail(f"'{name}' must be at least 1, not {value!r}", (name,))
         values[name] = str(value) if name == "source" else int(value) if name == "cores" else float(value)
     return Costs(**values)

@@ -55,11 +55,16 @@ def split(cells: Sequence[Cell], parts: int, cost: Callable[[Cell], float]) -> l
     return [[cell for cell in cells if owner[cell.directory] == part] for part in range(parts)]
 
 
-def configuration_hash(cells: Iterable[Cell]) -> str:
-    """A short text that two plans share when their cells do, whatever their seeds and folders."""
+def configuration_hash(cells: Iterable[Cell], budget: bool = True) -> str:
+    """A short text that two plans share when their cells do, whatever their seeds and folders.
+
+    Without `budget` a plan with a larger one, which continues the runs, has the same text.
+    """
     configurations = [cell.config() for cell in cells]
     for configuration in configurations:
         del configuration["run"]["seed"]
+        if not budget:
+            del configuration["run"]["total_timesteps"]
     texts = sorted({json.dumps(configuration, sort_keys=True, default=str) for configuration in configurations})
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 

@@ -6,10 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.libraries import prepare_libraries
 
@@ -88,4 +90,8 @@ class Running:
         from erlbench.running.runner import run_cells
 
         os.chdir(self._job.folder)
-        self._code = run_cells(self._job.cells, self._job.options, self.stop)
+        try:
+            self._code = run_cells(self._job.cells, self._job.options, self.stop)
+        except ErlbenchError as error:  # a refused cell
+            print(f"erlbench: {error}", file=sys.stderr)
+            self._code = error.exit_code

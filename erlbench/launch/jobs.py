@@ -19,6 +19,9 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import split
 from erlbench.launch.job import Job
 from erlbench.launch.options import LaunchOptions
+from erlbench.running import extension
+from erlbench.running.results import RunDirectory
+from erlbench.running.run import DONE
 from erlbench.running.runner import check_directories
 
 LOOK = 0.2  # seconds between two looks at the jobs
@@ -28,11 +31,16 @@ def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions, cost:
     """Run or submit the cells; the exit code of `erlbench run`. `cost` gives a cell's core seconds."""
     check_directories(cells, options)  # a mistake is found here, not by a hundred jobs
     options = replace(options, force=False)
+    cells = [cell for cell in cells if not _is_done(cell)]
+    if not cells:
+        click.echo("all cells are done", err=True)
+        return 0
     if how.engine == "local":
         from erlbench.launch.local import run_locally
 
-        parts = split(cells, min(options.jobs, len(cells)), cost)
-        return run_locally([job_of(part, replace(options, jobs=1)) for part in parts if part], how)
+        parts = [part for part in split(cells, min(options.jobs, len(cells)), cost) if part]
+        share = options.processes and max(1, options.processes // len(parts))
+        return run_locally([job_of(part, replace(options, jobs=1, processes=share)) for part in parts], how)
     if how.engine == "slurm":
         from erlbench.launch.slurm import submit
 
@@ -40,6 +48,11 @@ def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions, cost:
     from erlbench.launch.ray_tasks import run_on_ray
 
     return run_on_ray([job_of([cell], replace(options, jobs=1)) for cell in cells], how)
+
+
+def _is_done(cell: Cell) -> bool:
+    status = RunDirectory(cell.directory).status()
+    return status.get("status") == DONE and not extension.pending(status, cell)
 
 
 def job_of(cells: Sequence[Cell], options: RunOptions) -> Job:

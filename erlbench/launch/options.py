@@ -20,6 +20,7 @@ class LaunchOptions:
     launcher: str  # local, slurm, ray or ray://HOST:PORT
     logs: Path  # of submitit: what the jobs print, and what they were sent
     slurm: Mapping[str, str] = field(default_factory=dict)  # partition, time, cpus, ...
+    at_once: int | None = None  # jobs; None: as many as the engine runs
 
     @property
     def engine(self) -> str:

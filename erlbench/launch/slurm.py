@@ -34,7 +34,7 @@ def submit(jobs: Sequence[Job], options: RunOptions, how: LaunchOptions) -> int:
         )
     executor = submitit.SlurmExecutor(how.logs, max_num_timeout=TIMEOUTS)
     pinned = max(cell.processes or 0 for job in jobs for cell in job.cells)
-    wanted = parameters(how.slurm, options.jobs, pinned)
+    wanted = parameters(how.slurm, how.at_once, pinned)
     executor.update_parameters(**wanted)
     cores = wanted["cpus_per_task"]
     jobs = [replace(job, options=replace(job.options, processes=cores, per_node=cores, jobs=1)) for job in jobs]
@@ -56,7 +56,7 @@ def refusal(error: Exception) -> str:
     return "; ".join(line for line in lines if line)[-300:] or type(error).__name__
 
 
-def parameters(given: Mapping[str, str], jobs: int, pinned: int = 0) -> dict[str, Any]:
+def parameters(given: Mapping[str, str], jobs: int | None, pinned: int = 0) -> dict[str, Any]:
     """What submitit's Slurm executor takes, from the command line's texts; unknown names go to sbatch as they are.
 
     `pinned` is the most worker processes that a study names for a cell; a job has as many cores.
@@ -67,7 +67,7 @@ def parameters(given: Mapping[str, str], jobs: int, pinned: int = 0) -> dict[str
     if int(cpus) < pinned:
         raise UsageError(f"the study names {pinned} processes for a cell, --slurm-cpus {cpus} are fewer; leave it out")
     found: dict[str, Any] = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(cpus)}
-    found["array_parallelism"] = jobs if jobs > 1 else 1000
+    found["array_parallelism"] = jobs or 1000
     if "time" in given:
         found["time"] = minutes(given["time"])
         if found["time"] < SHORTEST:

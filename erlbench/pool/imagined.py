@@ -30,7 +30,6 @@ class ImaginedPool(PoolBase):
         self.store = Store.create()
         self._lengths = cycle(lengths)
         self._queue = Queue(lambda task: None)
-        self._sums: dict[int, ArrayRef] = {}
 
     def prepare(self, task: Task, workers: int) -> None:
         """There is nobody to be prepared."""
@@ -59,14 +58,8 @@ class ImaginedPool(PoolBase):
         if name == "train_actor":
             return {"actor_updates": _updates(task)}, {"parameters": _reference(task.inputs["parameters"])}
         if name == "noise_sum":
-            return {}, {"sum": self._zeros(int(task.settings.size))}
+            return {}, {"sum": self.store.put(f"{task.id}.sum", np.zeros(int(task.settings.size)))}
         raise UsageError(f"there is no forecast for an algorithm with tasks such as '{task.kind}' ({task.function})")
-
-    def _zeros(self, size: int) -> ArrayRef:
-        """One array of zeros for all sums of that size."""
-        if size not in self._sums:
-            self._sums[size] = self.store.put(f"zeros.{size}", np.zeros(size))
-        return self._sums[size]
 
     def interrupt(self) -> None:
         """Nothing runs."""

@@ -96,6 +96,7 @@ class Driver:
         self._evaluating: int | None = None  # the task that `aside` has
         self._saved = self._flushed = time.monotonic()
         self.phase = BEGINS
+        self.begun = False  # whether the run has begun, or gone on from a checkpoint
         self.warnings: list[str] = []
         self.sums: dict[str, str] = {}  # of the files of a finished run
 
@@ -105,6 +106,7 @@ class Driver:
         """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""
         try:
             self._begin()
+            self.begun = True
             self._train()
             self._finish()
         except (LostLease, Abandoned):

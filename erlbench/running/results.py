@@ -114,7 +114,7 @@ class RunDirectory:
 
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint, be it whole or not."""
-        return any((self.path / CHECKPOINTS).glob("[0-9]*"))
+        return _has_numbered(self.path / CHECKPOINTS)
 
     def damaged(self, sums: Mapping[str, Any]) -> list[str]:
         """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
@@ -165,6 +165,15 @@ class RunDirectory:
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_json("status.json", values)
 
+    def take_down(self) -> dict[str, bytes]:
+        """config.toml and status.json as they are, for `put_back`."""
+        return {name: files.read_bytes(self.path / name) for name in ("config.toml", "status.json")}
+
+    def put_back(self, kept: Mapping[str, bytes]) -> None:
+        """Write the files as `take_down` found them."""
+        for name, data in kept.items():
+            self.write(name, data)
+
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
         return _read_json(self.path / "meta.json")
@@ -189,7 +198,7 @@ class RunDirectory:
 
     def has_training_end(self) -> bool:
         """Whether there is a checkpoint of the training's end, from which a larger budget can go on."""
-        return any((self.path / TRAINING_END).glob("[0-9]*"))
+        return _has_numbered(self.path / TRAINING_END)
 
     def discard_checkpoints(self) -> None:
         """Remove what only an unfinished run needs: checkpoints, and the replay unless a training's end needs it."""
@@ -204,6 +213,11 @@ class RunDirectory:
 def checksum(length: int, crc: int) -> str:
     """Length in bytes and CRC-32, as status.json holds them."""
     return f"{length}:{crc:08x}"
+
+
+def _has_numbered(folder: Path) -> bool:
+    """Whether there is a checkpoint; a renamed copy of one is none."""
+    return any(path.name.isdigit() for path in folder.glob("[0-9]*"))
 
 
 def _has_rows(path: Path) -> bool:

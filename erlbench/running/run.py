@@ -110,6 +110,7 @@ class RunningCell:
         }
         directory.add_start(runner._machine, start)
         self._write_status("running", "")
+        self._written = 0.0  # again as soon as the run has gone on from its checkpoint
 
     def _watch(self, driver: Driver) -> None:
         now = time.monotonic()

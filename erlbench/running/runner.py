@@ -20,6 +20,7 @@ from erlbench.experiment.estimate import estimate
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
+from erlbench.pool.serial import Abandoned
 from erlbench.running import extension, machine, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
@@ -46,13 +47,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     display = progress.create(options.verbosity, workloads, options.jobs)
     runner = Runner(options, display, stop)
     try:
-        executor = ThreadPoolExecutor(options.jobs, thread_name_prefix=JOB)
-        futures = [executor.submit(runner.run, cell) for cell in cells]
-        while (waiting := wait(futures, timeout=0.2).not_done) and not runner.abandoned():  # wakes up for signals
-            if stop.is_set():
-                runner.interrupt()
-        executor.shutdown(wait=not waiting, cancel_futures=True)
-        outcomes = Counter(INTERRUPTED if future in waiting else future.result() for future in futures)
+        outcomes = Counter(runner.run_all(cells))
     finally:
         runner.close()
         display.close()
@@ -131,6 +126,16 @@ class Runner:
         self._abandoned: set[int] = set()  # threads
         self._interrupted: float | None = None
 
+    def run_all(self, cells: Sequence[Cell]) -> list[str]:
+        """Run the cells, `jobs` at once, each in a thread, so that this one hears `stop`; how each of them ended."""
+        executor = ThreadPoolExecutor(self.options.jobs, thread_name_prefix=JOB)
+        futures = [executor.submit(self.run, cell) for cell in cells]
+        while (waiting := wait(futures, timeout=0.2).not_done) and not self.abandoned():  # wakes up for signals
+            if self.stop.is_set():
+                self.interrupt()
+        executor.shutdown(wait=not waiting, cancel_futures=True)
+        return [INTERRUPTED if future in waiting else future.result() for future in futures]
+
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
         if self.stop.is_set():
@@ -195,6 +200,7 @@ class Runner:
                 "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)",
             )
             return FAILED
+        finished = directory.take_down() if status.get("status") == DONE else {}
         run: RunningCell | None = None
         try:
             run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self)
@@ -202,12 +208,16 @@ class Runner:
             run.finish()
         except Interrupted:
             return run.end(INTERRUPTED, "") if run else INTERRUPTED
+        except Abandoned:
+            return INTERRUPTED  # `interrupt` has saved it
         except LostLease as error:
             self.display.failed(cell.label, str(error))
             return FAILED
         except Exception as error:
             message = self._explain(error, directory)
-            if run is not None:
+            if finished and (run is None or not run.driver.begun):  # it could not be extended
+                directory.put_back(finished)
+            elif run is not None:
                 run.end(FAILED, message)
             else:
                 with contextlib.suppress(OSError, CellError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -15,6 +15,7 @@ import optuna
 import tomli_w
 from optuna.trial import TrialState
 
+from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
@@ -64,25 +65,24 @@ class Stop(threading.Event):
 
 
 class Watch(Quiet):
-    """Tells Optuna the scores of a running cell, and stops it when Optuna wants to prune its trial."""
+    """Tells Optuna the evaluations of a running cell, and stops it when Optuna wants to prune its trial."""
 
-    def __init__(
-        self, stream: Any, trial: Any, before: Sequence[float], total: int, stop: Stop, last: float | None, told: int
-    ) -> None:  # fmt: skip
-        super().__init__(stream)
+    def __init__(self, trial: optuna.Trial, run: Cell, before: Sequence[float], told: int, stop: Stop) -> None:
+        super().__init__(sys.stderr)
         self._trial, self._before, self._stop = trial, list(before), stop
-        self._offset, self._evaluations = len(before) * total, told
-        self._last = last
+        self._file, self._offset, self._told = run.directory / "eval.csv", len(before) * run.total_timesteps, told
         self.reason = ""  # why the cell failed
 
     def update(self, cell: str, reading: Reading) -> None:
-        """Report a new evaluation, by its number: Optuna compares trials at equal steps only."""
-        if reading.last_return is None or reading.last_return == self._last:
-            return
-        self._last = reading.last_return
-        self._evaluations += 1
-        self._trial.report(fmean([*self._before, reading.last_return]), self._offset + self._evaluations)
-        if self._trial.should_prune():
+        """Report new evaluations, each by its number: Optuna compares trials at equal steps only."""
+        try:
+            rows = files.read_rows(self._file)[self._told :]
+        except (OSError, ValueError):
+            return  # not there yet
+        for row in rows:
+            self._told += 1
+            self._trial.report(fmean([*self._before, float(row["return_mean"])]), self._offset + self._told)
+        if rows and self._trial.should_prune():
             self._stop.set()
 
     def failed(self, cell: str, reason: str) -> None:
@@ -91,10 +91,12 @@ class Watch(Quiet):
 
 
 def tune(
-    cells: Sequence[Cell], space: Mapping[str, Range], trials: int, out: Path, options: RunOptions,
-    say: Callable[[str], None],
+    cells: Sequence[Cell], space: Mapping[str, Range], fixed: Collection[str], trials: int, out: Path,
+    options: RunOptions, say: Callable[[str], None],
 ) -> Tuned:  # fmt: skip
     """Search `space` with `trials` trials; each trains `cells`, which differ in their seeds, one after the other.
+
+    `fixed` names the settings that the cells were given; best.toml holds them beside those that are found.
 
     A trial's value is the mean final score; one whose evaluations are below the median of the others is pruned. Without
     worker processes none is, as all evaluations come at the end. All is stored in `out`: the same call goes on with the
@@ -109,7 +111,7 @@ def tune(
         with signals.heeded(search.user):
             for trial in _trials(study, trials):
                 search.run(trial)
-        return _outcome(study, cells, out)
+        return _outcome(study, cells, fixed, out)
     finally:
         folder.release()
 
@@ -119,7 +121,7 @@ def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optu
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(
         storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=0), pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP),
     )  # fmt: skip
     what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"
     if study.user_attrs.get("searched", what) != what:
@@ -133,7 +135,13 @@ def _trials(study: optuna.Study, number: int) -> Iterator[optuna.Trial]:
     for left in study.get_trials(states=(TrialState.RUNNING,)):
         yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it; the values that were chosen are stored
     while sum(trial.state.is_finished() for trial in study.trials) < number:
+        study.sampler = _sampler(len(study.trials))
         yield study.ask()
+
+
+def _sampler(number: int) -> optuna.samplers.TPESampler:
+    """The sampler of trial `number`: its random numbers do not depend on when the search was interrupted."""
+    return optuna.samplers.TPESampler(seed=number)
 
 
 @dataclass
@@ -182,10 +190,10 @@ class _Search:
         total, directory, stop = run.total_timesteps, RunDirectory(run.directory), Stop(self.user)
         known = self.study.trials[trial.number].intermediate_values
         told = sum(step > len(before) * total for step in known)  # of this cell, before an interruption
-        watch = Watch(sys.stderr, trial, before, total, stop, directory.status().get("return_mean"), told)
+        watch = Watch(trial, run, before, told, stop)
         runner = Runner(self.options, watch, stop)
         try:
-            how = runner.run(run)
+            (how,) = runner.run_all([run])
         finally:
             runner.close()
             trial.set_user_attr("timesteps", _timesteps(run.out))
@@ -204,7 +212,7 @@ def _timesteps(folder: Path) -> int:
     return sum(int(run.status().get("timesteps") or 0) for run in runs)
 
 
-def _outcome(study: Any, cells: Sequence[Cell], out: Path) -> Tuned:
+def _outcome(study: Any, cells: Sequence[Cell], fixed: Collection[str], out: Path) -> Tuned:
     states = [trial.state.name for trial in study.trials]
     if "COMPLETE" not in states:
         raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: erlbench show {out}")
@@ -214,6 +222,10 @@ def _outcome(study: Any, cells: Sequence[Cell], out: Path) -> Tuned:
         dict(best.params), best.value, len(states), states.count("PRUNED"), states.count("FAIL"), timesteps, out / BEST
     )
     cell = cells[0]
-    config = {"algo": cell.algo, "preset": cell.preset, "env": cell.env, "settings": tuned.settings}
+    known = toml_values(cell.settings)
+    config = {
+        "algo": cell.algo, "preset": cell.preset, "env": cell.env, "total_timesteps": cell.total_timesteps,
+        "settings": {**{name: known[name] for name in fixed}, **tuned.settings},
+    }  # fmt: skip
     tuned.config.write_text(f"# {tuned.budget}; mean final score {best.value:g}\n{tomli_w.dumps(config)}")
     return tuned

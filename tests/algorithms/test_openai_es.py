@@ -13,6 +13,7 @@ from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
 from erlbench.algorithms.parts.openai_es_settings import PRESETS
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
+from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.settings import resolve
 from erlbench.work.noise import NoiseTable
@@ -327,3 +328,21 @@ def test_it_solves_the_cyclic_process_within_100_generations(tmp_path, seed):
     assert run(cell) == 0
     solved = [row for row in rows(cell.directory, "eval.csv") if float(row["return_mean"]) == 2000]
     assert int(solved[0]["generation"]) <= 100
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_episodes_of_the_mean_are_waited_for_whoever_is_faster(tmp_path, processes):
+    """With the budget reached by one of them, the number of processes decides nothing."""
+    settings = {"population": 2, "hidden": (4,), "mean_share": 1.0, "timesteps_per_batch": 600}
+    env_settings = {"lengths": "geometric", "mean_length": 60, "seconds_per_step": 0.002}
+    cells = [
+        make_cell("openai-es", tmp_path / str(n), env="erlbench/Latency-v0", steps=81, settings=settings,
+                  env_settings=env_settings, eval_episodes=1, final_episodes=1) for n in (0, processes)
+    ]  # fmt: skip
+    assert [run(cell, processes=n) for cell, n in zip(cells, (0, processes), strict=True)] == [0, 0]
+    assert all_rows(cells[0].directory) == all_rows(cells[1].directory)
+
+
+def test_a_generation_has_at_least_its_batch_of_steps():
+    settings = resolve(OpenAIESSettings, "Hopper-v5", {}, {"timesteps_per_batch": 1_000_000})
+    assert OpenAIES.generation_steps(settings, problem("Hopper-v5")) == 1_000_000

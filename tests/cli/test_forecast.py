@@ -37,3 +37,16 @@ def test_episodes_that_nobody_can_have_played(tmp_path):
     result = invoke(*CEM, "--from-run", str(tmp_path), "--processes", "2")
     assert result.exit_code == 2
     assert "of more than 1,000,000,000" in result.stderr
+
+
+def test_many_generations_of_openai_es():
+    """The sums of noise are freed as those of a real run are."""
+    words = ["forecast", "--algo", "openai-es", "--env", "InvertedPendulum-v5", "--set", "population=4"]
+    words += ["--set", "hidden=4", "--steps", "400000", "--processes", "1"]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+
+
+def test_one_environment_at_a_time():
+    result = CliRunner().invoke(cli, ["forecast", "--algo", "cem-rl", "--env", "HalfCheetah-v5,Hopper-v5"])
+    assert (result.exit_code, "one environment is forecast at a time" in result.stderr) == (2, True)

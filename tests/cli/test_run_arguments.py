@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.cli.arguments import arguments, seed_list
+from erlbench.cli.planning import plan
 from erlbench.errors import UsageError
 
 
@@ -129,3 +130,32 @@ def test_errors_in_a_file_name_their_line(tmp_path, text, message):
     with pytest.raises(UsageError) as caught:
         arguments({"config": write(tmp_path, text)})
     assert message in str(caught.value)
+
+
+STUDY = """\
+[studies.{name}]
+title = "A study"
+kind = "scores"
+baseline = "cem"
+entries = [{{ name = "cem", algo = "cem", settings = {{ population = {population} }} }}]
+
+[studies.{name}.profiles.smoke]
+seeds = [0]
+total_timesteps = 100
+envs = ["Pendulum-v1"]
+"""
+
+
+def test_two_cells_do_not_share_a_folder(tmp_path):
+    for name, population in (("one", 10), ("two", 12), ("three", 10)):
+        (tmp_path / f"{name}.toml").write_text(STUDY.format(name=name, population=population))
+    given = {"studies": tuple(str(tmp_path / f"{name}.toml") for name in ("one", "two", "three"))}
+    assert len(plan(arguments({**given, "study": ("one", "three")}))) == 1  # the same cell
+    with pytest.raises(UsageError, match=r"two different cells would share .*settings\.population: 10 there, 12 now"):
+        plan(arguments({**given, "study": ("one", "two")}))
+
+
+def test_a_setting_of_an_entry_that_is_left_out_means_nothing():
+    given = {"study": ("aes-rl-table-3",), "algo": ("cem",), "set": ("start_timesteps=5",)}
+    with pytest.raises(UsageError, match="--set start_timesteps is in none of the studies"):
+        plan(arguments(given))

@@ -58,3 +58,9 @@ def test_a_missing_extra_gives_the_command_to_type(name, extra, monkeypatch):
         problem(name)
     assert str(caught.value) == f"environment '{name}' needs an extra; install it by: pip install 'erlbench[{extra}]'"
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("setting", ["max_episode_steps", "frame_skip"])
+def test_counts_have_bounds(setting):
+    with pytest.raises(UsageError, match=f"{setting} of environment 'Hopper-v5' must be at most 1,000,000,000"):
+        problem("Hopper-v5", {setting: 1e12})

@@ -198,3 +198,18 @@ def test_a_calibration_without_gradient_steps_is_refused(tmp_path):
     """Such costs would make every update free."""
     with pytest.raises(UsageError, match="take more --seconds"):
         calibrate(make_cell("cem-rl", tmp_path, env="HalfCheetah-v5", steps=10**6), 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'timestep' is missing"),
+        ("timestep = 1e-4", "'critic_update' is missing"),
+        ("[costs]\ntimestep = 1e-4\ncritic_updat = 1", "critic_updat"),
+        ("timestep = 1e-4\ncritic_update = 0\nactor_update = 0\noverhead = 0\ncrowding = 0", "'crowding' must be at"),
+    ],
+)
+def test_a_file_that_lacks_costs_is_refused(tmp_path, text, message):
+    (tmp_path / "costs.toml").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        load_costs(tmp_path / "costs.toml")

@@ -71,3 +71,9 @@ def test_shards_of_different_plans_do_not_mix():
     check_version(plan, Shard(1, 2), "abc", lambda path: found.get(path, {}))
     with pytest.raises(UsageError, match=r"shard 2/2 of another plan \(abc; this one is def\)"):
         check_version(plan, Shard(1, 2), "def", lambda path: found.get(path, {}))
+
+
+def test_a_larger_budget_is_of_the_same_plan_where_it_does_not_count():
+    short, longer = (make_cell("cem", Path("x"), steps=steps) for steps in (100, 200))
+    assert configuration_hash([short], budget=False) == configuration_hash([longer], budget=False)
+    assert configuration_hash([short]) != configuration_hash([longer])

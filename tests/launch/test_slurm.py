@@ -11,10 +11,14 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.launch.job import preempted
-from erlbench.launch.options import check_launcher
+from erlbench.experiment.cells import RunOptions
+from erlbench.launch.job import Job, Running, preempted
+from erlbench.launch.jobs import launch
+from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.launch.slurm import minutes, parameters
 from erlbench.resources import cores
+from tests.runs import make_cell
+from tests.runs import run as run_cell
 
 SBATCH = """#!/bin/sh
 cat "$1" > {record}
@@ -127,3 +131,41 @@ def test_unknown_launchers_are_refused(name):
 def test_a_slurm_job_has_the_cores_of_its_task(value, expected, monkeypatch):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", value)
     assert cores() == (expected or len(os.sched_getaffinity(0)))
+
+
+def test_the_cores_of_a_job_are_those_that_the_study_names(tmp_path):
+    record = tmp_path / "submitted"
+    path = fake_slurm(tmp_path, SBATCH.format(record=record))
+    words = ["--study", "esac-figure-2-center", "--algo", "es-n10-p8", "--launcher", "slurm", "--seeds", "1"]
+    command = [sys.executable, "-m", "erlbench", "run", *words, "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "#SBATCH --cpus-per-task=8\n" in record.read_text()
+
+
+def test_processes_are_not_slurms(tmp_path):
+    done = run(tmp_path / "out", "--processes", "8", path=fake_slurm(tmp_path, SBATCH.format(record=tmp_path / "x")))
+    assert (done.returncode, "a Slurm job has --slurm-cpus worker processes" in done.stderr) == (2, True)
+
+
+def test_one_job_at_once_is_one():
+    assert parameters({}, jobs=1)["array_parallelism"] == 1
+    assert parameters({}, jobs=None)["array_parallelism"] == 1000
+
+
+def test_what_is_done_is_not_submitted_again(tmp_path, capsys):
+    cell = make_cell("cem", tmp_path, steps=50)
+    assert run_cell(cell) == 0
+    how = LaunchOptions("slurm", tmp_path / ".jobs")
+    assert launch([cell], RunOptions(0, command_line=("erlbench", "run")), how, lambda cell: 1.0) == 0
+    assert "all cells are done" in capsys.readouterr().err
+
+
+def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    cell = make_cell("cem", tmp_path / "file", steps=50)
+    assert Running(Job((cell,), RunOptions(0, verbosity=-1), os.getcwd())).result() == 2
+    said = capsys.readouterr().err
+    assert "cannot be made" in said
+    assert "Traceback" not in said

@@ -135,3 +135,30 @@ def test_the_same_command_again_keeps_a_saved_replay(tmp_path):
     assert run(cell, save_replay=True) == 0
     assert run(cell) == 0
     assert run(make_cell("cem-rl", tmp_path, steps=600)) == 0
+
+
+def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path):
+    short, longer = (make_cell("cem", tmp_path, steps=steps) for steps in (200, 400))
+    assert run(short) == 0
+    (arrays,) = (short.directory / TRAINING_END).glob("*/arrays.safetensors")
+    data = bytearray(arrays.read_bytes())
+    data[-1] ^= 1
+    arrays.write_bytes(data)
+    before = {name: (short.directory / name).read_bytes() for name in ("config.toml", "status.json", "eval.csv")}
+    assert run(longer) == 1
+    assert {name: (short.directory / name).read_bytes() for name in before} == before
+    assert run(short) == 0
+
+
+def test_a_run_that_goes_on_tells_where_it_is_at_once(tmp_path, monkeypatch):
+    cell = make_cell("cem", tmp_path, steps=2000)
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 20)
+        assert run(cell) == 130
+    known = RunDirectory(cell.directory).status()["timesteps"]
+    told = []
+    write = RunDirectory.write_status
+    monkeypatch.setattr(RunDirectory, "write_status", lambda self, **v: (told.append(v["timesteps"]), write(self, **v)))
+    assert run(cell) == 0
+    assert known > 0
+    assert told[1] >= known  # the first one comes before the checkpoint is read

@@ -75,3 +75,10 @@ def test_every_start_is_kept_in_meta(tmp_path):
     meta = json.loads((tmp_path / "meta.json").read_text())
     assert (meta["device"], meta["starts"][-1]["device"]) == ("cpu", "cpu")
     assert "device" not in meta["starts"][0]
+
+
+def test_a_renamed_checkpoint_is_none(tmp_path):
+    (tmp_path / "checkpoint" / "000001.bak").mkdir(parents=True)
+    assert not RunDirectory(tmp_path).has_checkpoint()
+    (tmp_path / "checkpoint" / "000002").mkdir()
+    assert RunDirectory(tmp_path).has_checkpoint()
