@@ -29,6 +29,7 @@ class Start:
     task: Task
     time: float
     processor: int
+    past: bool = False  # it ended before an interruption, and only its outcome is made again
 
 
 class TaskCosts(Protocol):
@@ -67,6 +68,7 @@ class SimulatedPool:
         self._factor = 1.0  # by which these were slowed
         self._done: dict[int, Result] = {}  # physically finished, not yet delivered
         self._resumed: dict[int, tuple[float, int, float | None]] = {}  # task -> start, processor, end: as they were
+        self._past: dict[int, tuple[float, int, float]] = {}  # the same of tasks that had ended already
         self._again = False  # whether the tasks that come next were submitted before an interruption
 
     @property
@@ -98,13 +100,14 @@ class SimulatedPool:
         if not self._running:
             return None
         self._project()
-        self._now, task_id = min((end, task_id) for task_id, end in self._ends.items())
+        moment, task_id = min((end, task_id) for task_id, end in self._ends.items())
+        self._now = max(self._now, moment)
         del self._ends[task_id]
         start, result = self._running.pop(task_id), self._done.pop(task_id)
-        if start.processor <= self.workers:
+        if self._takes_a_processor(start):
             heapq.heappush(self._free[self.lane(start.task)], start.processor)
         self._queue.finish(result)
-        return replace(result, start=start.time, end=self._now, process=start.processor)
+        return replace(result, start=start.time, end=moment, process=start.processor)
 
     def running(self) -> Mapping[int, Task]:
         """Virtual processor -> task; evaluations are named only when there is nothing else to do."""
@@ -119,12 +122,19 @@ class SimulatedPool:
         return self._now
 
     def state(self) -> dict[str, Any]:
-        """The virtual moment, and the tasks under way: `[task, start, processor, end if nothing changes]` each."""
-        running = [
-            [task_id, start.time, start.processor, self._ends.get(task_id)] for task_id, start in self._running.items()
-        ]
-        running += [[task_id, *start] for task_id, start in self._resumed.items()]
-        return {"now": self._now, "running": running, "idle": self._idle(), "factor": self._factor}
+        """The virtual moment, and the tasks under way: `[task, start, processor, end if nothing changes]` each.
+
+        `past` has tasks that have ended; the driver adds those whose results it has, but has not told.
+        """
+        found: dict[bool, list[list[Any]]] = {False: [], True: []}
+        for task_id, start in self._running.items():
+            found[start.past].append([task_id, start.time, start.processor, self._ends.get(task_id)])
+        found[False] += [[task_id, *start] for task_id, start in self._resumed.items()]
+        found[True] += [[task_id, *start] for task_id, start in self._past.items()]
+        return {
+            "now": self._now, "running": found[False], "past": found[True], "idle": self._idle(),
+            "factor": self._factor,
+        }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`; the tasks that were under way are to be submitted next and then finish as they had."""
@@ -134,6 +144,9 @@ class SimulatedPool:
         self._factor = state.get("factor", 1.0)
         for task_id, start, processor, *end in state["running"]:  # no end in checkpoints of before
             self._resumed[int(task_id)] = (start, processor, end[0] if end else None)
+        self._past = {
+            int(task_id): (start, int(processor), end) for task_id, start, processor, end in state.get("past", ())
+        }
         taken = {processor for _, processor, _ in self._resumed.values()}
         for processors in self._free.values():
             processors[:] = [processor for processor in processors if processor not in taken]
@@ -147,6 +160,7 @@ class SimulatedPool:
         self._factor = 1.0
         self._done.clear()
         self._resumed.clear()
+        self._past.clear()
         self._again = False
         self._now = 0.0
         self._free = {ACTORS: list(range(self.workers)), CRITIC: [self.workers]}
@@ -167,9 +181,16 @@ class SimulatedPool:
         """Whether no task of the training is under way or waits."""
         return len(self._queue) == self._queue.unfinished(EVALUATION)
 
+    def _takes_a_processor(self, start: Start) -> bool:
+        """Whether a running task hinders others: evaluations and what has ended do not."""
+        return start.processor <= self.workers and not start.past
+
     def _start(self, waiting: str) -> None:
         """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors."""
         ready = self._queue.ready(waiting)
+        for task_id in [task_id for _, task_id in ready if task_id in self._past]:
+            moment, processor, self._ends[task_id] = self._past.pop(task_id)
+            self._running[task_id] = Start(self._queue.take(task_id), moment, processor, past=True)
         for task_id in [task_id for _, task_id in ready if task_id in self._resumed]:
             moment, processor, end = self._resumed.pop(task_id)
             self._running[task_id] = Start(self._queue.take(task_id), moment, processor)
@@ -185,13 +206,13 @@ class SimulatedPool:
 
         Evaluations neither slow others down nor are slowed down.
         """
-        training = [task_id for task_id, start in self._running.items() if start.processor <= self.workers]
+        training = [task_id for task_id, start in self._running.items() if self._takes_a_processor(start)]
         factor = self.costs.slowed(len(training))
         for task_id, start in self._running.items():
             if task_id not in self._ends:
-                slowed = factor if start.processor <= self.workers else 1.0
+                slowed = factor if self._takes_a_processor(start) else 1.0
                 self._ends[task_id] = start.time + slowed * self._duration(task_id)
-            elif factor != self._factor and start.processor <= self.workers:
+            elif factor != self._factor and self._takes_a_processor(start):
                 self._ends[task_id] = self._now + (self._ends[task_id] - self._now) * factor / self._factor
         self._factor = factor
 

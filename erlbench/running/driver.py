@@ -333,15 +333,25 @@ class Driver:
             "replay": replay.state(),
             "clock": self.clock.state(),
             "files": self.recorder.state(),
-            "pool": self.pool.state(),
+            "pool": self._pool_state(),
             "last_return": self.last_return,
             "asynchrony": self.recorder.asynchrony,
-            "asked": {task_id: [asked.generation, asked.critic_updates] for task_id, asked in self._asked.items()},
+            "asked": {
+                task_id: [asked.generation, asked.critic_updates, asked.ready] for task_id, asked in self._asked.items()
+            },
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self.directory.path / folder, payload, arrays, keep)
         sync_folder(self.directory.path)
         self._saved = time.monotonic()
+
+    def _pool_state(self) -> dict[str, Any]:
+        """What the pool needs to go on; a pool with times of its own also those of results that wait to be told."""
+        state = dict(self.pool.state())
+        if state:
+            held = [[result.task, result.start, result.process, result.end] for result in self._arrived.values()]
+            state["past"] = [*state["past"], *held]
+        return state
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
@@ -388,8 +398,9 @@ class Driver:
         self._prepare(tasks)
         self.clock.restore(clock)
         self._submit(tasks)
-        for task_id, counted in payload.get("asked", {}).items():
-            self._asked[task_id] = Asked(self._asked[task_id].ready, *counted)
+        for task_id, (generation, critic_updates, *ready) in payload.get("asked", {}).items():
+            known = ready[0] if ready and payload["pool"] else self._asked[task_id].ready  # real clocks begin anew
+            self._asked[task_id] = Asked(known, generation, critic_updates)
         self._evaluate_aside()
 
 

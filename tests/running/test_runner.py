@@ -14,10 +14,13 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import RunOptions
+from erlbench.pool.serial import Abandoned
 from erlbench.reporting.data.runs import find_runs
 from erlbench.running import runner, signals
 from erlbench.running.csv_file import CsvFile
+from erlbench.running.driver import Driver
 from erlbench.running.results import POLICY, RunDirectory
+from erlbench.running.runner import run_cells
 from tests.runs import make_cell, rows, run
 
 
@@ -68,6 +71,18 @@ def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
             patch.setattr(f"erlbench.{where}", Mock(side_effect=CellError("no")))
             assert run(cell) == 1
         assert len(os.listdir("/proc/self/fd")) == before, where
+
+
+def test_a_task_that_ends_just_after_its_run_was_abandoned_is_no_traceback(tmp_path, monkeypatch):
+    stop = threading.Event()
+
+    def abandoned(driver):
+        stop.set()
+        raise Abandoned
+
+    monkeypatch.setattr(Driver, "run", abandoned)
+    cell = make_cell("cem", tmp_path, steps=50)
+    assert run_cells([cell], RunOptions(0, verbosity=-1, command_line=("erlbench",)), stop) == 130
 
 
 def test_a_start_records_its_command_and_the_studies(tmp_path):

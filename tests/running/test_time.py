@@ -5,7 +5,8 @@ import json
 import pytest
 
 from erlbench.pool.processes import ProcessPool
-from tests.runs import make_cell, rows, run
+from tests.algorithms.test_conformance import interrupt_after
+from tests.runs import FILES, make_cell, rows, run
 
 SECONDS = 0.016  # a step
 STEPS = 50  # an episode
@@ -109,3 +110,26 @@ def _tasks(cell):
     with open(cell.directory / "tasks.csv") as file:
         header, *lines = (line.strip().split(",") for line in file)
     return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("algo", "settings"),
+    [("cem", {"population": 8, "elites": 4}), ("cem-rl", {}), ("aes-rl", {}), ("openai-es", {"stale": "discard"})],
+)
+@pytest.mark.parametrize("stops", [(9,), (3, 14)])
+def test_an_interruption_changes_no_simulated_time(tmp_path, monkeypatch, algo, settings, stops):
+    """All columns of all files, the times included; results that waited for their turn are not worked on again."""
+    given = {"steps": 700, "settings": settings, "simulated_time": True, "simulated_processes": 4}
+    whole, parts = (make_cell(algo, tmp_path / name, **given) for name in ("whole", "parts"))
+    assert run(whole) == 0
+    for results in stops:
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, results)
+            assert run(parts) == 130
+    assert run(parts) == 0
+    for name in FILES:
+        lines = [
+            sorted(line for line in (cell.directory / name).read_text().splitlines() if not line.startswith("#"))
+            for cell in (whole, parts)
+        ]
+        assert lines[0] == lines[1], name
