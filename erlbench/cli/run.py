@@ -218,10 +218,11 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
 
 def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     """Core seconds of a cell, estimated by rules that are the same on all machines."""
-    from erlbench.envs.registry import problem
-    from erlbench.experiment.estimate import estimate
+    from erlbench.experiment.estimate import estimates
 
-    return lambda cell: estimate(cell, problem(cell.env, cell.env_settings), 1).core_seconds
+    needs = estimates(cells, lambda cell: 1)
+    seconds = {cell.directory: found.core_seconds for cell, found in zip(cells, needs, strict=True)}
+    return lambda cell: seconds[cell.directory]
 
 
 def _tell(line: str) -> None:
@@ -246,11 +247,10 @@ def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) 
 
 def _estimates(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
     """Time, memory and disk of each cell."""
-    from erlbench.envs.registry import problem
-    from erlbench.experiment.estimate import estimate
+    from erlbench.experiment.estimate import estimates
     from erlbench.running.runner import processes_for
 
-    return [estimate(cell, problem(cell.env, cell.env_settings), processes_for(cell, options) or 1) for cell in cells]
+    return estimates(cells, lambda cell: processes_for(cell, options))
 
 
 def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:

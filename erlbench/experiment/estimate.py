@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import Problem
+from erlbench.envs.registry import Problem, problem
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.settings import environment_name
 
@@ -34,6 +35,18 @@ class Estimate:
     seconds: float  # wall-clock with the given processes
     memory: float  # bytes, all processes together
     disk: float  # bytes of replay while it runs
+
+
+def estimates(cells: Iterable[Cell], processes: Callable[[Cell], int | None]) -> list[Estimate]:
+    """What each cell takes with its number of processes (0 or None counts as 1); makes each environment once."""
+    problems: dict[tuple[str, str], Problem] = {}
+    found = []
+    for cell in cells:
+        key = cell.env, repr(sorted(cell.env_settings.items()))
+        if key not in problems:
+            problems[key] = problem(cell.env, cell.env_settings)
+        found.append(estimate(cell, problems[key], processes(cell) or 1))
+    return found
 
 
 def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:

@@ -13,10 +13,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import problem
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
-from erlbench.experiment.estimate import estimate
+from erlbench.experiment.estimate import estimates
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
@@ -43,7 +42,11 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
     check_directories(cells, options)
-    workloads = [_workload(cell, options) for cell in cells]
+    needs = estimates(cells, lambda cell: processes_for(cell, options))
+    workloads = [
+        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps, found.seconds)
+        for cell, found in zip(cells, needs, strict=True)
+    ]
     display = progress.create(options.verbosity, workloads, options.jobs)
     runner = Runner(options, display, stop)
     try:
@@ -56,11 +59,6 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
-
-
-def _workload(cell: Cell, options: RunOptions) -> Workload:
-    needs = estimate(cell, problem(cell.env, cell.env_settings), processes_for(cell, options) or 1)
-    return Workload(cell.label, (cell.name, cell.env), cell.total_timesteps, needs.seconds)
 
 
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:

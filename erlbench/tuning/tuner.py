@@ -74,16 +74,20 @@ class Watch(Quiet):
         self.reason = ""  # why the cell failed
 
     def update(self, cell: str, reading: Reading) -> None:
-        """Report new evaluations, each by its number: Optuna compares trials at equal steps only."""
+        """Tell what is new, and stop the cell where Optuna wants to prune."""
+        if self.tell() and self._trial.should_prune():
+            self._stop.set()
+
+    def tell(self) -> bool:
+        """Report new evaluations, each by its number: Optuna compares trials at equal steps only. Whether there are."""
         try:
             rows = files.read_rows(self._file)[self._told :]
         except (OSError, ValueError):
-            return  # not there yet
+            return False  # not there yet
         for row in rows:
             self._told += 1
             self._trial.report(fmean([*self._before, float(row["return_mean"])]), self._offset + self._told)
-        if rows and self._trial.should_prune():
-            self._stop.set()
+        return bool(rows)
 
     def failed(self, cell: str, reason: str) -> None:
         """Keep the reason for the trial's line."""
@@ -198,6 +202,7 @@ class _Search:
             runner.close()
             trial.set_user_attr("timesteps", _timesteps(run.out))
         if how == DONE:
+            watch.tell()
             return float(directory.status()["return_mean"])
         if how == FAILED:
             raise CellError(watch.reason)

@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
-from erlbench.experiment.estimate import START_SECONDS, estimate
+from erlbench.experiment.estimate import START_SECONDS, estimate, estimates
 from tests.runs import make_cell
 
 
@@ -77,3 +77,12 @@ def test_the_replay_holds_what_is_recorded(tmp_path):
     generations = 1_000_000 / (50 * 1000)
     assert abs(disk["esac"] / (generations * 0.3 / 2 * 10 * 1000 * width) - 1) < 1e-9
     assert abs(disk["esac-limited"] / (4 / 2 * 2 * 1000 * width) - 1) < 1e-9
+
+
+def test_many_cells_make_their_environment_once(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr("erlbench.experiment.estimate.problem", lambda *a: (made.append(a), problem(*a))[1])
+    cells = [make_cell("cem", tmp_path, seed=seed) for seed in range(5)]
+    found = estimates(cells, lambda cell: 2)
+    assert found == [estimate(cell, problem(cell.env), 2) for cell in cells]
+    assert len(made) == 1

@@ -142,8 +142,7 @@ def test_evaluations_are_told_while_a_trial_runs_and_by_their_number(tmp_path):
     (path,) = tmp_path.rglob("eval.csv")
     returns = [float(row["return_mean"]) for row in read_rows(path)]
     assert len(returns) > 1
-    assert told == dict(enumerate(returns[: len(told)], 1))
-    assert len(told) >= len(returns) - 2  # the last ones may come after the last look
+    assert told == dict(enumerate(returns, 1))
 
 
 def test_after_ctrl_c_the_same_command_goes_on_with_the_trial(tmp_path):
@@ -170,7 +169,7 @@ def test_after_ctrl_c_the_same_command_goes_on_with_the_trial(tmp_path):
     assert [trial.state.name for trial in study.trials] == ["COMPLETE", "COMPLETE"]
     after = study.trials[0]
     assert after.params == before.params
-    assert before.intermediate_values.items() < after.intermediate_values.items()
+    assert before.intermediate_values.items() <= after.intermediate_values.items()
     steps = sorted(after.intermediate_values)
     middle = next(i for i, step in enumerate(steps) if step > 20_000)
     assert steps == [*range(1, middle + 1), *range(20_001, 20_001 + len(steps) - middle)]
