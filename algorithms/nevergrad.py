@@ -44,7 +44,7 @@ _GOODAI: Mapping[str, Any] = {
 # goodai: as its LunarLander experiment, confounds included; the page in docs/algorithms names them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
-    "goodai": {**_GOODAI, "optimizer": "OldCMA"},
+    "goodai": {**_GOODAI, "optimizer": "CMA2020"},
     "goodai-es": {**_GOODAI, "optimizer": "ES"},
 }
 
@@ -53,7 +53,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class NevergradSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of a search by nevergrad."""
 
-    optimizer: str = setting("CMA", "name in nevergrad's registry: CMA, ES, DE, OnePlusOne, PSO, NGOpt, ...", GOODAI)
+    optimizer: str = setting(
+        "CMA", "name in nevergrad's registry: CMA, ES, DE, PSO, NGOpt, ...; or CMA2020, its CMA of 2020", GOODAI
+    )
     population: int | None = setting(
         None, "evaluations that make a generation; none: 4 + floor(3 ln N)", NEVERGRAD, minimum=1
     )

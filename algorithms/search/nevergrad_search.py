@@ -19,16 +19,18 @@ from erlbench.errors import UsageError, nearest
 WORST = 1e20  # loss for a return that is NaN or infinite; nevergrad takes up to 5e20
 
 
-def optimizers() -> list[str]:
-    """The names of nevergrad's registry."""
+def optimizers() -> dict[str, Any]:
+    """All of nevergrad's registry by name, and its CMA of 2020."""
     import nevergrad  # here, because it imports pandas, scikit-learn and much else
 
-    return sorted(nevergrad.optimizers.registry)
+    from erlbench.algorithms.search.nevergrad_2020 import CMA2020
+
+    return {**nevergrad.optimizers.registry, CMA2020.__name__: CMA2020}
 
 
 def check_optimizer(name: str) -> None:
-    """Raise `UsageError` with the nearest name where nevergrad's registry has no optimiser `name`."""
-    known = optimizers()
+    """Raise `UsageError` with the nearest name where there is no optimiser `name`."""
+    known = sorted(optimizers())
     if name not in known:
         hint = nearest(name, known) or "; for instance CMA, ES, DE, OnePlusOne, PSO, TBPSA"
         raise UsageError(f"nevergrad has no optimizer '{name}'{hint}")
@@ -36,13 +38,11 @@ def check_optimizer(name: str) -> None:
 
 def parallel(name: str) -> bool:
     """Whether the optimiser `name` can have several candidates under way."""
-    import nevergrad
-
-    return not nevergrad.optimizers.registry[name].no_parallelization
+    return not optimizers()[name].no_parallelization
 
 
 class Search:
-    """One run of an optimiser of nevergrad's registry around `centre`, in units of `sigma`."""
+    """One run of one of the `optimizers` around `centre`, in units of `sigma`."""
 
     def __init__(
         self, name: str, centre: np.ndarray, sigma: float, budget: int | None, workers: int, random: np.random.Generator
@@ -56,7 +56,7 @@ class Search:
         self._asked: list[Any] = []
         self._name, self._warning = name, nevergrad.errors.NevergradWarning
         with self._explained():
-            self._optimizer: Any = nevergrad.optimizers.registry[name](parametrization, budget, workers)
+            self._optimizer: Any = optimizers()[name](parametrization, budget, workers)
 
     def ask(self, count: int) -> list[np.ndarray]:
         """`count` candidates, `(P,)` float64 each."""
@@ -94,9 +94,12 @@ class Search:
                 warnings.simplefilter("ignore", self._warning)
                 yield
         except Exception as error:
+            reason, remedy = str(error), "some need a budget (--set budget=10000), some a further package"
+            if "Mean shift samples" in reason:  # eleven lines of advice for programs
+                reason = "pycma's step-size rule TPA needs all candidates of a population told before the next ask"
+                remedy = "leave batch and population at none, or use --set optimizer=CMA2020"
             raise UsageError(
-                f"nevergrad's optimizer {self._name} cannot be used here: {type(error).__name__}: {error}; "
-                "some need a budget (--set budget=10000), some a further package"
+                f"nevergrad's optimizer {self._name} cannot be used here: {type(error).__name__}: {reason}; {remedy}"
             ) from error
 
     @property

@@ -21,6 +21,7 @@ STEP_SECONDS = {  # one environment step with its policy
     "Ant": 370e-6,
     "Humanoid": 420e-6,
     "HumanoidStandup": 450e-6,
+    "erlbench/PartiallyObservablePendulum": 20e-6,  # of several episodes together
 }
 OTHER_STEP_SECONDS = 100e-6
 START_SECONDS = 3.0  # imports and first episodes

@@ -1,4 +1,4 @@
-"""Inference of a policy by numpy, one observation at a time."""
+"""Inference of a policy by numpy, one observation at a time or those of several episodes together."""
 
 from __future__ import annotations
 
@@ -16,17 +16,24 @@ Operation = Callable[[], object]
 
 
 class NumpyPolicy:
-    """Inference at batch size one without allocations; equal to torch's forward to 1e-6."""
+    """Inference without allocations; equal to torch's forward to 1e-6.
 
-    def __init__(self, spec: PolicySpec, parameters: np.ndarray) -> None:
-        """`parameters`: float32 `(spec.size,)`, not copied."""
+    With `episodes` it acts in so many at once: observations are `(episodes, observation)`, actions
+    `(episodes, action)`, those of one episode after another bit for bit: each has matrix products of its own.
+    """
+
+    def __init__(self, spec: PolicySpec, parameters: np.ndarray, episodes: int | None = None) -> None:
+        """`parameters`: float32 `(spec.size,)`, not copied. `episodes`: of deterministic continuous actions only."""
+        if episodes is not None and (spec.stochastic or spec.actions == "discrete"):
+            raise ValueError("several episodes at once need a deterministic policy of continuous actions")
         if parameters.shape != (spec.size,):
             raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
         self.spec = spec
         self.parameters = parameters
         self._random: np.random.Generator | None = None
         self._memory: list[np.ndarray] = []  # hidden and cell states
-        self._observation = np.empty(spec.sizes[0], np.float32)
+        self._batch = () if episodes is None else (episodes,)
+        self._observation = np.empty((*self._batch, spec.sizes[0]), np.float32)
         self._operations: list[Operation] = []  # their arguments bound once
         outputs = self._build(spec.split(parameters))
         self._action = self._act(outputs)
@@ -68,8 +75,8 @@ class NumpyPolicy:
 
     def _linear(self, index: int, tensors: dict[str, np.ndarray], below: np.ndarray) -> np.ndarray:
         matrix, bias = tensors[f"layer.{index}.weight"], tensors.get(f"layer.{index}.bias")
-        layer = np.empty(len(matrix), np.float32)
-        self._operations.append(partial(matrix.dot, below, layer))
+        layer = np.empty((*self._batch, len(matrix)), np.float32)
+        self._operations += _products(matrix, below, layer)
         if bias is not None:
             self._operations.append(partial(np.add, layer, bias, layer))
         return layer
@@ -79,19 +86,17 @@ class NumpyPolicy:
         inner, outer = tensors[f"lstm.weight_ih_l{index}"], tensors[f"lstm.weight_hh_l{index}"]
         biases = [tensors[name] for name in (f"lstm.bias_ih_l{index}", f"lstm.bias_hh_l{index}") if name in tensors]
         units = outer.shape[1]
-        gates, recurrent = np.empty(4 * units, np.float32), np.empty(4 * units, np.float32)
-        hidden, cell = np.zeros(units, np.float32), np.zeros(units, np.float32)
+        gates, recurrent = (np.empty((*self._batch, 4 * units), np.float32) for _ in range(2))
+        hidden, cell = (np.zeros((*self._batch, units), np.float32) for _ in range(2))
         self._memory += [hidden, cell]
-        entry, forget, candidate, exit = gates.reshape(4, units)
-        squashed = np.empty(units, np.float32)
+        entry, forget, candidate, exit = np.split(gates, 4, axis=-1)
+        squashed = np.empty_like(cell)
         self._operations += [
-            partial(inner.dot, below, gates),
-            partial(outer.dot, hidden, recurrent),
+            *_products(inner, below, gates),
+            *_products(outer, hidden, recurrent),
             partial(np.add, gates, recurrent, gates),
             *(partial(np.add, gates, bias, gates) for bias in biases),
-            *_sigmoid(gates[: 2 * units]),
-            partial(np.tanh, candidate, candidate),
-            *_sigmoid(exit),
+            *_squash(gates, candidate=slice(2 * units, 3 * units)),
             partial(np.multiply, forget, cell, cell),
             partial(np.multiply, entry, candidate, candidate),
             partial(np.add, cell, candidate, cell),
@@ -109,8 +114,8 @@ class NumpyPolicy:
         elif spec.stochastic:
             self._operations.append(partial(self._sample_softmax, outputs))
         if spec.actions == "bins":
-            action = np.empty(spec.sizes[-1], np.float32)
-            self._operations.append(partial(_choose_bins, outputs.reshape(-1, spec.bins), action))
+            action = np.empty((*self._batch, spec.sizes[-1]), np.float32)
+            self._operations.append(partial(_choose_bins, outputs.reshape(*action.shape, spec.bins), action))
             return action
         if spec.squashing in ("tanh", "floor"):
             self._operations.append(partial(np.tanh, outputs, outputs))
@@ -134,6 +139,13 @@ class NumpyPolicy:
             outputs += self._random.gumbel(size=len(outputs))
 
 
+def _products(matrix: np.ndarray, below: np.ndarray, layer: np.ndarray) -> list[Operation]:
+    """`layer = matrix @ below`, one by one where there are several: a product of matrices rounds otherwise."""
+    if below.ndim == 1:
+        return [partial(matrix.dot, below, layer)]
+    return [partial(matrix.dot, one, out) for one, out in zip(below, layer, strict=True)]
+
+
 def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray, clip: np.float32) -> list[Operation]:
     return [
         partial(np.subtract, layer, mean, layer),
@@ -144,19 +156,20 @@ def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray, clip: np.fl
 
 
 def _choose_bins(logits: np.ndarray, action: np.ndarray) -> None:
-    """`logits` `(action, bins)`; the place of the largest in [-1, 1]."""
-    np.multiply(logits.argmax(axis=1), np.float32(2 / (logits.shape[1] - 1)), out=action, casting="same_kind")
+    """`logits` `(..., action, bins)`; the place of the largest in [-1, 1]."""
+    np.multiply(logits.argmax(axis=-1), np.float32(2 / (logits.shape[-1] - 1)), out=action, casting="same_kind")
     np.subtract(action, np.float32(1), out=action)
 
 
-def _sigmoid(layer: np.ndarray) -> list[Operation]:
-    """In place; by tanh, which cannot overflow."""
-    half = np.float32(0.5)
+def _squash(gates: np.ndarray, candidate: slice) -> list[Operation]:
+    """In place: tanh of the candidate, sigmoid of the other gates; the latter is (1 + tanh(x / 2)) / 2."""
+    factor, shift = np.full_like(gates, 0.5), np.full_like(gates, 0.5)
+    factor[..., candidate], shift[..., candidate] = 1, 0
     return [
-        partial(np.multiply, layer, half, layer),
-        partial(np.tanh, layer, layer),
-        partial(np.multiply, layer, half, layer),
-        partial(np.add, layer, half, layer),
+        partial(np.multiply, gates, factor, gates),
+        partial(np.tanh, gates, gates),
+        partial(np.multiply, gates, factor, gates),
+        partial(np.add, gates, shift, gates),
     ]
 
 

@@ -17,6 +17,7 @@ from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.exploration import ExplorationNoise
+from erlbench.work.lockstep import can_play_together, play_together
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
@@ -42,6 +43,11 @@ class RolloutSettings:
     limit: int | None = None  # steps of an episode, fewer than the environment's; a truncation
     observe: float = 0.0  # probability that an episode gives its observations
     mode: bool = False  # a stochastic policy acts by its mode
+
+    @property
+    def plain(self) -> bool:
+        """Whether the policy acts alone and only returns and lengths are asked for."""
+        return not (self.record or self.random_actions or self.action_noise or self.observe)
 
 
 class Episode:
@@ -173,6 +179,11 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
     env, longest = workspace.environment(settings.env), settings.env.max_episode_steps
     limit, observe, sigma = min(longest, settings.limit or longest), settings.observe, settings.action_noise
     seeds = settings.seeds or [environment_seed(*key, index) for index in range(settings.episodes)]
+    if settings.plain and can_play_together(env, spec, len(seeds)):
+        returns = play_together(env, spec, policy.parameters, limit, seeds)
+        if not is_finite(returns):
+            raise NumericalError(f"the return of an episode has a {NOT_FINITE}")
+        return Outcome({"returns": returns, "lengths": [limit] * len(returns)})
     random = generator(*key, int(Purpose.EXPLORATION))
     spare = _spare(workspace, longest, spec)
     values: dict[str, Any] = {"returns": [], "lengths": []}

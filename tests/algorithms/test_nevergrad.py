@@ -115,7 +115,7 @@ def test_returns_that_are_not_finite_are_the_worst(fake):
     assert ours.algorithm.metrics()["fitness_mean"] == -2.0
 
 
-@pytest.mark.parametrize("name", ["CMA", "ES", "PSO", "OnePlusOne"])
+@pytest.mark.parametrize("name", ["CMA", "CMA2020", "ES", "PSO", "OnePlusOne"])
 def test_a_restored_search_goes_on_with_the_same_candidates(name, fake, tmp_path):
     settings = {"optimizer": name, "population": 20, "batch": 8}
     first, second = fake(**settings), fake(**settings)
@@ -182,7 +182,7 @@ def test_what_nevergrad_cannot_do_is_a_message():
         search.ask(1)
 
 
-@pytest.mark.parametrize(("preset", "optimizer"), [("goodai", "OldCMA"), ("goodai-es", "ES")])
+@pytest.mark.parametrize(("preset", "optimizer"), [("goodai", "CMA2020"), ("goodai-es", "ES")])
 def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
     """x0 = 0, sigma 1, fixed start states, and nevergrad's own populations: lambda = 12 of CMA, 40 parents of ES."""
     settings = resolve(NevergradSettings, "LunarLanderContinuous-v3", registry.preset("nevergrad", preset))
@@ -195,7 +195,7 @@ def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
     assert not ours.store.load(ours.algorithm.policy()).any()
     size = ours.algorithm.policy_spec.size
     inner = ours.algorithm._search._optimizer
-    if optimizer == "OldCMA":
+    if optimizer == "CMA2020":
         assert inner._popsize == default_population(size)
         assert inner._es.sigma0 == 1.0
         assert default_population(18) == 12
@@ -203,3 +203,68 @@ def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
         config = inner._config
         assert (config.popsize, config.offsprings, config.only_offsprings) == (40, 60, True)
         assert config.recombination_ratio == 0
+
+
+GENERATION = {"population": 50, "batch": 8, "num_workers": 1}  # in 1,101 parameters, where CMA's population is 25
+
+
+def populations_told(monkeypatch, search, generations, population, batch):
+    """How many candidates pycma accepts at a time."""
+    accepted, tell = [], cma.CMAEvolutionStrategy.tell
+
+    def counted(es, solutions, *more, **options):
+        tell(es, solutions, *more, **options)
+        accepted.append(len(solutions))
+
+    monkeypatch.setattr(cma.CMAEvolutionStrategy, "tell", counted)
+    for _ in range(generations):
+        for start in range(0, population, batch):
+            asked = search.ask(min(batch, population - start))
+            search.tell([sphere(x) for x in asked])
+    return accepted
+
+
+@pytest.mark.parametrize(
+    ("size", "generations", "population", "batch", "populations", "candidates", "largest"),
+    [(18, 60, 20, 1, 100, 1200, 12), (18, 60, 20, 8, 99, 1189, 13), (18, 60, 20, 20, 60, 1181, 20),
+     (1361, 8, 50, 1, 16, 400, 25), (1361, 8, 50, 8, 15, 376, 26)],
+)  # fmt: skip
+def test_cma_of_2020_tells_pycma_the_populations_that_it_told_then(
+    monkeypatch, size, generations, population, batch, populations, candidates, largest
+):
+    """The numbers are what nevergrad 0.4.0.post3 with pycma 3.0.3 did; today's nevergrad forgets candidates."""
+    search = Search("CMA2020", np.zeros(size), 1.0, 6000, 1, generator(1))
+    accepted = populations_told(monkeypatch, search, generations, population, batch)
+    assert (len(accepted), sum(accepted), max(accepted)) == (populations, candidates, largest)
+
+
+def test_todays_cma_forgets_candidates_when_batches_cross_its_populations(monkeypatch):
+    """Which is why GoodAI's preset does not take it; once nevergrad keeps them, it can."""
+    search = Search("OldCMA", np.zeros(18), 1.0, 6000, 1, generator(1))
+    assert sum(populations_told(monkeypatch, search, 60, 20, 8)) < 1000
+
+
+def test_goodais_cma_takes_large_policies_with_csa_and_without_restarts(fake):
+    ours = fake(optimizer=registry.preset("nevergrad", "goodai")["optimizer"], hidden=(275,), **GENERATION)
+    batch(ours, fitness=lambda x: 1.0)  # flat: pycma would stop, and today's nevergrad begin anew
+    es = ours.algorithm._search._strategy
+    for _ in range(20):
+        batch(ours, fitness=lambda x: 1.0)
+    assert ours.algorithm.counters.generation == 3
+    assert es.stop()
+    assert ours.algorithm._search._strategy is es
+    assert isinstance(es.adapt_sigma, cma.sigma_adaptation.CMAAdaptSigmaCSA)
+
+
+def test_tpa_with_batches_across_populations_is_refused_with_the_remedy(fake):
+    ours = fake(optimizer="OldCMA", hidden=(275,), **GENERATION)
+    message = "OldCMA cannot be used here: .*TPA needs all candidates.*optimizer=CMA2020"
+    with pytest.raises(UsageError, match=message):
+        [batch(ours) for _ in range(70)]
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_cma_of_2020_is_todays_where_batches_do_not_cross_populations(fake, batch_size):
+    old, new = (fake(optimizer=name, batch=batch_size) for name in ("CMA2020", "OldCMA"))
+    for _ in range(60):
+        np.testing.assert_array_equal(batch(old), batch(new))

@@ -71,6 +71,23 @@ def test_the_pendulum_is_gymnasiums_without_its_speed():
         assert reward == expected_reward
 
 
+def test_pendulums_that_go_on_together_equal_single_ones_to_the_last_bit():
+    task = problem("erlbench/PartiallyObservablePendulum-v0", {"g": 9.81})
+    together, alone = build(task.env), build(task.env)
+    actions = np.random.default_rng(0).normal(scale=2, size=(200, 30, 1)).astype(np.float32)
+    seen, rewards = [together.reset_all(range(30))], []
+    for torques in actions:
+        observations, reward = together.step_all(torques)
+        seen.append(observations)
+        rewards.append(reward)
+    for episode in range(30):
+        np.testing.assert_array_equal(alone.reset(seed=episode)[0], seen[0][episode])
+        for step, torques in enumerate(actions):
+            observation, reward, *_ = alone.step(torques[episode])
+            np.testing.assert_array_equal(observation, seen[step + 1][episode])
+            assert reward == rewards[step][episode]
+
+
 def lengths(count=300, **kwargs):
     env, found = make("erlbench/Latency-v0", seconds_per_step=0.0, **kwargs)[0], []
     for seed in range(count):

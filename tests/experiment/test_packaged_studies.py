@@ -83,7 +83,7 @@ def test_published_lander_rows_are_those_algorithms():
         "CMA 1ep": (1, 20), "CMA 5ep": (5, 20), "ES 1ep": (1, 20), "ES 5ep": (5, 20),
         "OptimES 1ep pop20": (1, 20), "OptimES 5ep pop20": (5, 20), "OptimES 1ep pop200": (1, 200),
     }  # fmt: skip
-    assert [shown[name].optimizer for name in ("CMA 1ep", "ES 5ep")] == ["OldCMA", "ES"]
+    assert [shown[name].optimizer for name in ("CMA 1ep", "ES 5ep")] == ["CMA2020", "ES"]
     assert {name for name, entry in lander.items() if not entry.published} == {"cma-es-1ep", "cma-es-5ep"}
 
 

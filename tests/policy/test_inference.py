@@ -90,6 +90,24 @@ def test_actions_equal_torchs(network, bias, normalisation, squashing):
         np.testing.assert_allclose(actions, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("more", [{}, {"normalisation": True}, {"actions": "bins", "bins": 5}])
+@pytest.mark.parametrize("network", [{"activation": "relu"}, {"network": "lstm"}, {"network": "lstm", "bias": False}])
+def test_several_episodes_at_once_equal_one_after_another_to_the_last_bit(network, more):
+    spec = make(**network, **more)
+    parameters, episodes = 2 * initial_policy(spec, (0,)), 7
+    observations = np.random.default_rng(1).normal(size=(episodes, 40, OBSERVATION))
+    together = played(NumpyPolicy(spec, parameters, episodes), observations.swapaxes(0, 1))
+    for episode, alone in enumerate(observations):
+        np.testing.assert_array_equal(together[:, episode], played(NumpyPolicy(spec, parameters), alone))
+
+
+@pytest.mark.parametrize("more", [{"stochastic": True}, {"actions": "discrete"}])
+def test_several_episodes_at_once_need_deterministic_continuous_actions(more):
+    spec = make(**more)
+    with pytest.raises(ValueError, match="deterministic policy of continuous actions"):
+        NumpyPolicy(spec, initial_policy(spec, (0,)), 3)
+
+
 def test_an_lstm_remembers_within_an_episode_only():
     spec = make((16,), network="lstm")
     policy = NumpyPolicy(spec, initial_policy(spec, (0,)))

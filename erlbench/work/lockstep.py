@@ -1,0 +1,43 @@
+"""Several episodes of one policy at once, a step of all at a time: the returns of one after another, bit for bit.
+
+numpy's fixed costs are then paid once for all of them. An environment can do it if it has `reset_all` and `step_all`,
+and if its episodes end with the time limit only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+
+import numpy as np
+
+from erlbench.policy import NumpyPolicy, PolicySpec
+
+
+@runtime_checkable
+class Lockstep(Protocol):
+    """An environment whose episodes go on together and never end by themselves."""
+
+    def reset_all(self, seeds: Sequence[int]) -> np.ndarray:
+        """Begin an episode from each seed; their first observations `(episodes, observation)`."""
+
+    def step_all(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Observations `(episodes, observation)` and rewards `(episodes,)` of actions `(episodes, action)`."""
+
+
+def can_play_together(env: Any, spec: PolicySpec, episodes: int) -> TypeGuard[Lockstep]:
+    """Whether `play_together` plays what `play` would; a wrapped environment has no such methods."""
+    return episodes > 1 and isinstance(env, Lockstep) and not spec.stochastic and spec.actions != "discrete"
+
+
+def play_together(
+    env: Lockstep, spec: PolicySpec, parameters: np.ndarray, limit: int, seeds: Sequence[int]
+) -> list[float]:
+    """The returns of episodes of `limit` steps, one per seed, in which the policy acts without noise."""
+    policy = NumpyPolicy(spec, parameters, len(seeds))
+    observations, totals = env.reset_all(seeds), np.zeros(len(seeds))
+    for _ in range(limit):
+        observations, rewards = env.step_all(policy.act(observations))
+        totals += rewards
+    found: list[float] = totals.tolist()
+    return found
