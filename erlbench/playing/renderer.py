@@ -34,7 +34,9 @@ def works(backend: str) -> bool:
     """Whether MuJoCo draws by `backend`; tried in a process of its own, which a broken driver may end."""
     environment = {**os.environ, VARIABLE: backend, "PYOPENGL_PLATFORM": backend}
     try:
-        done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, timeout=SECONDS)
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", PROBE], env=environment, capture_output=True, timeout=SECONDS
+        )
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0

@@ -56,15 +56,19 @@ def start_context(method: str | None = None) -> Any:
 
 @contextmanager
 def worker_surroundings() -> Iterator[None]:
-    """What a process inherits that is started here: one thread, no `__main__` to import again, and blocked signals.
+    """What a process inherits that is started here.
+
+    That is one thread, no `__main__` to import again, blocked signals, and a path of modules that does not begin with
+    the current folder: a file `random.py` there would take the place of Python's.
 
     `BLOCKED` often go to all processes of a run; the fork server has to outlive them for the driver to save.
     """
     with LOCK:
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+        before = dict(os.environ)
+        os.environ.setdefault("PYTHONSAFEPATH", worker.SAFE_PATH)
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the line above unblocks Ctrl-C and SIGTERM
-        before = dict(os.environ)
         main = sys.modules["__main__"]
         try:
             prepare_libraries()

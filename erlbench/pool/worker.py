@@ -25,6 +25,7 @@ from erlbench.work.tasks import Result
 from erlbench.work.workspace import Workspace
 
 OVER_MEMORY = 75  # exit code of a worker that has used more memory than it may
+SAFE_PATH = "erlbench"  # in PYTHONSAFEPATH: Python does not look for modules in the current folder first
 LOOK_EVERY = 0.1  # seconds between two looks at the memory
 
 
@@ -45,6 +46,8 @@ def main(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
     prepare_libraries()
+    if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
+        del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
     descriptor = connection.fileno()
     threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
     if memory is not None:

@@ -38,7 +38,7 @@ def sleep(settings, inputs, key, workspace):
 
 
 def surroundings(settings, inputs, key, workspace):
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "PYTHONSAFEPATH")
     threads = sys.modules["torch"].get_num_threads() if "torch" in sys.modules else 0
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return Outcome(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,11 @@ from erlbench.work.tasks import Output
 
 from .helpers import gone, one, results, task
 
+MODULE = """
+import gymnasium
+gymnasium.register("Mine-v0", "gymnasium.envs.classic_control:PendulumEnv", max_episode_steps=10)
+"""
+
 # -- what a worker sees -----------------------------------------------------------------------------------------------
 
 
@@ -30,12 +37,24 @@ def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkey
     assert not {name for name in values["modules"] if name.split(".")[0] in ("torch", "click", "matplotlib", "pandas")}
     assert values["environment"] == {
         "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
+        "PYTHONSAFEPATH": None,
     }  # fmt: skip
     assert values["resident"] < 120 * 2**20
     assert values["main"] is None  # the driver's script is not imported again
     assert values["pid"] != os.getpid()
     assert os.environ["OMP_NUM_THREADS"] == "8"
     assert sys.modules["__main__"] is main
+
+
+def test_files_of_the_current_folder_do_not_take_the_place_of_libraries(tmp_path):
+    for name in ("numpy", "random", "erlbench", "multiprocess"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')")
+    (tmp_path / "mine.py").write_text(MODULE)
+    words = ["run", "--algo", "cem", "--env", "mine:Mine-v0", "--total-timesteps", "100", "--processes", "1"]
+    program = Path(sys.executable).with_name("erlbench")
+    done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, "current folder" in done.stdout + done.stderr) == (0, False), done.stderr
+    assert list(tmp_path.glob("results/*/cem/seed-000/eval.csv"))
 
 
 def test_a_gradient_worker_has_torch_with_one_thread_beside_a_rollout_worker_without():
