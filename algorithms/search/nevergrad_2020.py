@@ -1,8 +1,8 @@
-"""nevergrad's CMA of 2020, which GoodAI compared (nevergrad 3682bb3, pycma a47716c), on those of today.
+"""nevergrad's CMA of 2020, which GoodAI compared (nevergrad 3682bb3, pycma a47716c), made of today's.
 
-It differs where candidates of the next population are asked for before all of this one are told. pycma takes one
+Both differ where candidates of the next population are asked for before all of this one are told. pycma takes one
 population per ask and refuses the next. Then today's nevergrad forgets the refused candidates; that of 2020 kept them
-and told them together with those that followed.
+and told them together with the ones that followed.
 """
 
 from __future__ import annotations

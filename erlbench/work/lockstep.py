@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
+from erlbench.errors import TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 
@@ -34,10 +35,14 @@ def play_together(
     env: Lockstep, spec: PolicySpec, parameters: np.ndarray, limit: int, seeds: Sequence[int]
 ) -> list[float]:
     """The returns of episodes of `limit` steps, one per seed, in which the policy acts without noise."""
-    policy = NumpyPolicy(spec, parameters, len(seeds))
-    observations, totals = env.reset_all(seeds), np.zeros(len(seeds))
-    for _ in range(limit):
-        observations, rewards = env.step_all(policy.act(observations))
-        totals += rewards
+    policy, totals, step = NumpyPolicy(spec, parameters, len(seeds)), np.zeros(len(seeds)), 0
+    try:
+        observations = env.reset_all(seeds)
+        for step in range(1, limit + 1):
+            observations, rewards = env.step_all(policy.act(observations))
+            totals += rewards
+    except Exception as error:
+        message = f"the environment raised {type(error).__name__} at step {step} of {len(seeds)} episodes: {error}"
+        raise TaskError(message) from error
     found: list[float] = totals.tolist()
     return found
