@@ -35,14 +35,14 @@ def play_together(
     env: Lockstep, spec: PolicySpec, parameters: np.ndarray, limit: int, seeds: Sequence[int]
 ) -> list[float]:
     """The returns of episodes of `limit` steps, one per seed, in which the policy acts without noise."""
-    policy, totals, step = NumpyPolicy(spec, parameters, len(seeds)), np.zeros(len(seeds)), 0
+    policy, totals = NumpyPolicy(spec, parameters, len(seeds)), np.zeros(len(seeds))
     try:
         observations = env.reset_all(seeds)
-        for step in range(1, limit + 1):
+        for _ in range(limit):
             observations, rewards = env.step_all(policy.act(observations))
             totals += rewards
     except Exception as error:
-        message = f"the environment raised {type(error).__name__} at step {step} of {len(seeds)} episodes: {error}"
+        message = f"the environment raised {type(error).__name__} in {len(seeds)} episodes together: {error}"
         raise TaskError(message) from error
     found: list[float] = totals.tolist()
     return found
