@@ -163,7 +163,10 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _steps(status: dict[str, Any]) -> str:
-    return f"{_number(status.get('timesteps'))} of {_number(status.get('total_timesteps'))}"
+    """Training steps so far and the budget, which says nothing of a run that its number of generations has ended."""
+    steps, budget = status.get("timesteps"), status.get("total_timesteps")
+    ended = status.get("status") == "done" and isinstance(steps, int) and isinstance(budget, int) and steps < budget
+    return _number(steps) if ended else f"{_number(steps)} of {_number(budget)}"
 
 
 def _number(value: Any) -> str:

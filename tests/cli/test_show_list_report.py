@@ -70,6 +70,16 @@ def test_show_a_run(run):
     assert lines[-2:] == ["5,000 50 2,000 20.25", "10,000 10 3,000.12 20.25"]  # the cut line is left out
 
 
+@pytest.mark.parametrize(
+    ("status", "steps", "shown"),
+    [("done", 900, "900"), ("done", 1100, "1,100 of 1,000"), ("interrupted", 900, "900 of 1,000")],
+)
+def test_show_leaves_out_a_budget_that_generations_have_ended(run, tmp_path, status, steps, shown):
+    (run / "status.json").write_text(json.dumps({"status": status, "timesteps": steps, "total_timesteps": 1000}))
+    assert re.search(rf"{status} +{shown} +-", invoke("show", tmp_path).stdout)
+    assert re.search(rf"steps +{shown} *\n", invoke("show", run).stdout)
+
+
 def test_show_tells_the_updates_per_step(run):
     (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,1200,25000\n")
     lines = [" ".join(line.split()) for line in invoke("show", run).stdout.splitlines()]
