@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -102,8 +103,8 @@ def tune(
 
     `fixed` names the settings that the cells were given; best.toml holds them beside those that are found.
 
-    A trial's value is the mean final score; one whose evaluations are below the median of the others is pruned. Without
-    worker processes none is, as all evaluations come at the end. All is stored in `out`: the same call goes on with the
+    A trial's value is the mean final score. After a third of its first run, a trial whose evaluations are below the
+    median of those that ended is pruned. Without worker processes none is, as all evaluations come at the end. All is stored in `out`: the same call goes on with the
     trial that was interrupted, then with those that are left. Raises `ErlbenchError` when no trial ended, `UsageError`
     when `out` holds another search or one that runs, `Interrupted` after Ctrl-C, SIGTERM or SIGHUP.
     """
@@ -123,9 +124,10 @@ def tune(
 def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
     """The study in `out`, or a new one; `UsageError` when it is of another search."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    evaluations = cells[0].total_timesteps // cells[0].eval_freq
     study = optuna.create_study(
         storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=math.ceil(evaluations / 3)),
     )  # fmt: skip
     what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"
     if study.user_attrs.get("searched", what) != what:

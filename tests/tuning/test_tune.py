@@ -16,9 +16,9 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.files import read_rows
 from erlbench.running.results import RunDirectory
-from erlbench.tuning import Range, parse_space
+from erlbench.tuning import Range, parse_space, tuner
 from tests.campaign.trials import wait_for
-from tests.runs import heed_interrupts
+from tests.runs import heed_interrupts, make_cell
 
 CEM = registry.find("cem").settings_type
 
@@ -104,6 +104,19 @@ def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
     assert set(asked) == {0, 1, 2}
     statuses = [RunDirectory(path.parent).status() for path in sorted(tmp_path.glob("trial-*/**/status.json"))]
     assert [status["status"] for status in statuses] == ["done", "interrupted", "interrupted"]
+
+
+def test_no_trial_is_pruned_in_the_first_third_of_its_first_run(tmp_path):
+    """The first evaluations say little: of 24 trials on HalfCheetah, 20 were pruned after two of 20 evaluations."""
+    study = tuner._study([make_cell("cem", tmp_path, steps=9000, eval_freq=1000)], {}, tmp_path)
+    good = dict.fromkeys(range(1, 10), 1.0)
+    for _ in range(tuner.STARTUP):
+        study.add_trial(optuna.trial.create_trial(value=1.0, intermediate_values=good))
+    trial, pruned = study.ask(), []
+    for number in range(1, 10):
+        trial.report(0.0, number)
+        pruned.append(trial.should_prune())
+    assert pruned == [False, False, True, True, True, True, True, True, True]
 
 
 def test_another_search_in_the_same_folder_is_refused(tmp_path):
