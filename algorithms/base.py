@@ -106,6 +106,14 @@ class Algorithm(ABC):
         return episodes * problem.env.max_episode_steps / 2
 
     @classmethod
+    def search_cost(cls, settings: Any, problem: Problem) -> tuple[float, float]:
+        """Bytes that the search holds, and seconds that the main process spends on a generation; for estimates.
+
+        Zero where they are small beside those of the tasks.
+        """
+        return 0.0, 0.0
+
+    @classmethod
     def depends_on_budget(cls, settings: Any) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 

@@ -16,7 +16,16 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
-from erlbench.algorithms.search.pycma import COVARIANCES, Strategy, choose_covariance, default_population, losses
+from erlbench.algorithms.search.pycma import (
+    COVARIANCES,
+    FULL,
+    Strategy,
+    choose_covariance,
+    default_population,
+    full_memory,
+    full_seconds,
+    losses,
+)
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.settings import setting
@@ -82,6 +91,13 @@ class CMAES(Algorithm):
     @classmethod
     def population_for(cls, settings: CMAESSettings, problem: Problem) -> int:
         return settings.population or default_population(cls.policy_for(settings, problem).size)
+
+    @classmethod
+    def search_cost(cls, settings: Any, problem: Problem) -> tuple[float, float]:
+        size = cls.policy_for(settings, problem).size
+        if choose_covariance(settings.covariance, size) != FULL:
+            return super().search_cost(settings, problem)
+        return full_memory(size), full_seconds(size, cls.population_for(settings, problem))
 
     @classmethod
     def check(cls, settings: Any, problem: Problem) -> None:

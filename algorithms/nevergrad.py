@@ -19,7 +19,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
 from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
-from erlbench.algorithms.search.pycma import default_population
+from erlbench.algorithms.search.pycma import check_memory, default_population, full_memory, full_seconds
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.settings import setting
@@ -28,6 +28,7 @@ from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Result, Task
 
 GOODAI, NEVERGRAD = "GoodAI comparison", "nevergrad"
+FULL_COVARIANCE = ("CMA", "CMA2020", "OldCMA")  # of nevergrad's other optimisers the suite does not know it
 _GOODAI: Mapping[str, Any] = {
     "population": 20,
     "batch": 8,
@@ -128,8 +129,17 @@ class Nevergrad(Algorithm):
         return settings.population or default_population(cls.policy_for(settings, problem).size)
 
     @classmethod
+    def search_cost(cls, settings: NevergradSettings, problem: Problem) -> tuple[float, float]:
+        if settings.optimizer not in FULL_COVARIANCE:
+            return super().search_cost(settings, problem)
+        size = cls.policy_for(settings, problem).size
+        return full_memory(size), full_seconds(size, cls.population_for(settings, problem))
+
+    @classmethod
     def check(cls, settings: NevergradSettings, problem: Problem) -> None:
         super().check(settings, problem)
+        if settings.optimizer in FULL_COVARIANCE:
+            check_memory(cls.policy_for(settings, problem).size, "--set optimizer=DiagonalCMA")
         if not parallel(settings.optimizer) and max(settings.batch or 1, settings.num_workers or 1) > 1:
             raise UsageError(
                 f"nevergrad's optimizer {settings.optimizer} evaluates one candidate after the other; "

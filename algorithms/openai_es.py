@@ -119,6 +119,10 @@ class OpenAIES(Algorithm):
         return max(super().generation_steps(settings, problem), settings.timesteps_per_batch)
 
     @classmethod
+    def search_cost(cls, settings: OpenAIESSettings, problem: Problem) -> tuple[float, float]:
+        return 4.0 * settings.noise_table, 0.0  # float32, in shared memory
+
+    @classmethod
     def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:
         return policy_of(problem, settings, normalisation=settings.normalise_observations)
 

@@ -17,9 +17,12 @@ import numpy as np
 from erlbench.errors import UsageError
 from erlbench.resources import available_memory
 
-COVARIANCES = ("auto", "full", "diagonal", "vd", "vkd")
+FULL = "full"
+COVARIANCES = ("auto", FULL, "diagonal", "vd", "vkd")
 FULL_LIMIT = 2000  # parameters up to which "auto" learns the full covariance matrix
 FULL_MATRICES = 8  # N x N float64: the peak while pycma decomposes the covariance matrix is 7.4
+FULL_SECONDS = 1.2e-9  # one update of a full covariance matrix, per entry and individual
+FULL_FEWEST = 2.7  # individuals that the decompositions of a tiny population cost
 RESTRICTED_MINIMUM = 10  # parameters from which on VD- and VkD-CMA are meant to be used
 
 
@@ -29,14 +32,9 @@ def choose_covariance(name: str, size: int, memory: Callable[[], float] = availa
     `auto` is full up to `FULL_LIMIT` parameters and diagonal beyond. `memory` gives the bytes that can be had.
     """
     if name == "auto":
-        name = "full" if size <= FULL_LIMIT else "diagonal"
-    needed, available = full_memory(size), memory()
-    if name == "full" and needed > available:
-        raise UsageError(
-            f"a full covariance matrix of {size} parameters needs {needed / 2**30:.1f} GiB of memory, "
-            f"{available / 2**30:.1f} GiB are available; use --set covariance=diagonal (or vd, vkd), or a smaller "
-            "network (--set hidden=64-64)"
-        )
+        name = FULL if size <= FULL_LIMIT else "diagonal"
+    if name == FULL:
+        check_memory(size, "--set covariance=diagonal (or vd, vkd)", memory)
     if name in ("vd", "vkd") and size < RESTRICTED_MINIMUM:
         raise UsageError(
             f"covariance={name} is for {RESTRICTED_MINIMUM} parameters or more, the policy has {size}; "
@@ -45,9 +43,27 @@ def choose_covariance(name: str, size: int, memory: Callable[[], float] = availa
     return name
 
 
+def check_memory(size: int, instead: str, memory: Callable[[], float] = available_memory) -> None:
+    """A `UsageError` where a full covariance matrix of `size` parameters does not fit; `instead` is what to use."""
+    needed, available = full_memory(size), memory()
+    if needed > available:
+        raise UsageError(
+            f"a full covariance matrix of {size} parameters needs {needed / 2**30:.1f} GiB of memory, "
+            f"{available / 2**30:.1f} GiB are available; use {instead}, or a smaller network (--set hidden=64-64)"
+        )
+
+
 def full_memory(size: int) -> float:
     """Bytes that a full covariance matrix of `size` parameters needs, with pycma's factors and temporaries."""
     return 8.0 * FULL_MATRICES * size**2
+
+
+def full_seconds(size: int, population: int) -> float:
+    """Seconds of one core that a generation spends on a full covariance matrix of `size` parameters.
+
+    With its share of the decompositions; right within a quarter for 500 to 2,000 parameters and 20 or 100 individuals.
+    """
+    return FULL_SECONDS * (FULL_FEWEST + population) * size**2
 
 
 def default_population(size: int) -> int:

@@ -66,13 +66,16 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic does
     critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time
-    total = START_SECONDS + steps * step + critic + actors
+    held, per_generation = algorithm.search_cost(cell.settings, problem)
+    search = per_generation * planned / algorithm.generation_steps(cell.settings, problem)
+    tasks = steps * step + critic + actors
     chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
     width = observation_width(problem)
     recorded = algorithm.recorded_steps(cell.settings, problem, cell.total_timesteps, cell.total_generations)
     disk = 4.0 * recorded * width if listed.critic_updates else 0.0
-    memory = (1 + processes) * (GRADIENT_BYTES if listed.critic_updates else ROLLOUT_BYTES)
-    return Estimate(total, START_SECONDS + max(chain, (total - START_SECONDS) / max(1, processes)), memory, disk)
+    memory = (1 + processes) * (GRADIENT_BYTES if listed.critic_updates else ROLLOUT_BYTES) + held
+    alone = START_SECONDS + search  # while no task runs
+    return Estimate(alone + tasks, alone + max(chain, tasks / max(1, processes)), memory, disk)
 
 
 def observation_width(problem: Problem) -> int:

@@ -104,9 +104,10 @@ def tune(
     `fixed` names the settings that the cells were given; best.toml holds them beside those that are found.
 
     A trial's value is the mean final score. After a third of its first run, a trial whose evaluations are below the
-    median of those that ended is pruned. Without worker processes none is, as all evaluations come at the end. All is stored in `out`: the same call goes on with the
-    trial that was interrupted, then with those that are left. Raises `ErlbenchError` when no trial ended, `UsageError`
-    when `out` holds another search or one that runs, `Interrupted` after Ctrl-C, SIGTERM or SIGHUP.
+    median of those that ended is pruned. Without worker processes none is, as all evaluations come at the end. All is
+    stored in `out`: the same call goes on with the trial that was interrupted, then with those that are left. Raises
+    `ErlbenchError` when no trial ended, `UsageError` when `out` holds another search or one that runs, `Interrupted`
+    after Ctrl-C, SIGTERM or SIGHUP.
     """
     folder = RunDirectory(out)
     folder.hold()

@@ -158,6 +158,16 @@ def test_a_sequential_optimizer_is_asked_for_one_candidate_at_a_time(fake):
         fake(optimizer=name, batch=2)
 
 
+@pytest.mark.parametrize("optimizer", ["CMA", "CMA2020"])
+def test_a_covariance_matrix_that_does_not_fit_is_refused(optimizer):
+    """16 million parameters. Before, this failed when the run began, with advice about budgets."""
+    words = f"run --algo nevergrad --env HalfCheetah-v5 --set hidden=4000-4000 --set optimizer={optimizer} --dry-run"
+    result = CliRunner().invoke(cli, words.split())
+    assert result.exit_code == 2
+    assert "a full covariance matrix of 16100006 parameters needs" in result.output
+    assert "use --set optimizer=DiagonalCMA, or a smaller network" in result.output
+
+
 def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(UsageError, match="did you mean 'DiagonalCMA'"):
         check_optimizer("DiagonalCMAA")

@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from erlbench.algorithms import registry
+from erlbench.algorithms.search.pycma import full_memory, full_seconds
 from erlbench.envs.registry import problem
 from erlbench.experiment.estimate import START_SECONDS, estimate, estimates
 from tests.runs import make_cell
@@ -43,7 +44,8 @@ def test_generations_end_a_run_before_its_steps_do(tmp_path):
     limited = dataclasses.replace(cell, total_generations=300)
     task = problem(cell.env)
     half = task.env.max_episode_steps / 2
-    expected = (300 * 20 * 5 * half + half) * 1e-4
+    size = registry.find("cma-es").policy_for(cell.settings, task).size
+    expected = (300 * 20 * 5 * half + half) * 1e-4 + 300 * full_seconds(size, 20)
     assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
     assert estimate(cell, task, 1).core_seconds > 3000
 
@@ -56,7 +58,7 @@ def test_a_population_that_goes_by_the_number_of_parameters(tmp_path, algo):
     limited = dataclasses.replace(cell, env="function:quadratic", total_generations=300)
     task = problem(limited.env)
     assert (limited.settings.population, task.env.max_episode_steps) == (None, 1)
-    expected = (300 * 7 / 2 + 1 / 2) * 1e-4
+    expected = (300 * 7 / 2 + 1 / 2) * 1e-4 + 300 * full_seconds(3, 7)
     assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
 
 
@@ -86,3 +88,28 @@ def test_many_cells_make_their_environment_once(tmp_path, monkeypatch):
     found = estimates(cells, lambda cell: 2)
     assert found == [estimate(cell, problem(cell.env), 2) for cell in cells]
     assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    ("algo", "settings"),
+    [("cma-es", {"covariance": "full"}), ("nevergrad", {}), ("nevergrad", {"optimizer": "CMA2020"})],
+)
+def test_a_full_covariance_matrix_takes_memory_and_time(tmp_path, algo, settings):
+    """64-64 on the cart-pole: 4,545 parameters. More processes do not make the main process faster."""
+    few = {"hidden": (64, 64), "episodes": 1, "population": 20, **settings}
+    cell = make_cell(algo, tmp_path, steps=10 * 20 * 500, settings=few, final_episodes=1, eval_freq=10**9)
+    task = problem(cell.env)
+    size = registry.find(algo).policy_for(cell.settings, task).size
+    other = {"covariance": "diagonal"} if algo == "cma-es" else {"optimizer": "DiagonalCMA"}
+    without = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, **other))
+    for processes in (1, 2):
+        full, diagonal = estimate(cell, task, processes), estimate(without, task, processes)
+        assert full.memory - diagonal.memory == full_memory(size)
+        assert full.seconds - diagonal.seconds == pytest.approx(10 * full_seconds(size, 20))
+
+
+def test_the_table_of_noise_is_part_of_the_memory(tmp_path):
+    cell = make_cell("openai-es", tmp_path)
+    with_table = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, noise_table=250_000_000))
+    task = problem(cell.env)
+    assert estimate(with_table, task, 1).memory - estimate(cell, task, 1).memory == 1e9
