@@ -50,13 +50,13 @@ class OpenAIESSettings(PolicySettings, FitnessSettings):
     timesteps_per_batch: int = setting(
         0, "a generation gets further pairs until its episodes have that many steps", PUBLIC, minimum=0
     )
-    sigma: float = setting(0.1, "standard deviation of the perturbations, fixed", OURS, minimum=1e-12)
+    sigma: float = setting(0.02, "standard deviation of the perturbations, fixed", PUBLIC, minimum=1e-12)
     shaping: str = setting(CENTRED_RANKS, "how the generation's returns become weights", PAPER, choices=SHAPINGS)
     scaling: str = setting(
         CODE, "scale of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS
     )
     optimiser: str = setting(ADAM, "optimiser of the mean's parameters", PAPER, choices=(ADAM, SGD))
-    learning_rate: float = setting(0.05, "the optimiser's step size", OURS, minimum=0)
+    learning_rate: float = setting(0.01, "the optimiser's step size", PUBLIC, minimum=0)
     momentum: float = setting(0.9, "momentum of the optimiser sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
     normalise_observations: bool = setting(
@@ -118,6 +118,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "stale": DISCARD,
         "noise_table": 250_000_000,
     },
+    "cyclic-mdp": {"population": 50, "sigma": 0.1, "learning_rate": 0.05, "normalise_observations": False},
     # The baseline of ESAC's table 1, section 6.1 and appendix D.1. The rest as in its authors' own ES program:
     # github.com/karush17/esac at beda9bb, Evolution_Strategies.ipynb, whose log Results.ipynb (fdad0ec) reads.
     "esac": {

@@ -307,7 +307,8 @@ def test_with_a_table_and_waiting_the_number_of_processes_changes_no_digit(tmp_p
 
 @pytest.mark.slow
 def test_it_balances_the_pendulum(tmp_path):
-    cell = make_cell("openai-es", tmp_path, steps=60_000, settings={"hidden": (64, 64)}, eval_freq=60_000)
+    settings = {"hidden": (64, 64), "sigma": 0.1, "learning_rate": 0.05}
+    cell = make_cell("openai-es", tmp_path, steps=60_000, settings=settings, eval_freq=60_000)
     assert run(cell) == 0
     assert float(rows(cell.directory, "eval.csv")[-1]["return_mean"]) == 1000
 
@@ -319,7 +320,8 @@ def test_it_solves_the_cyclic_process_within_100_generations(tmp_path, seed):
         "openai-es",
         tmp_path,
         env="erlbench/CyclicMDP-v0",
-        settings={"population": 50, "hidden": (64, 64), "normalise_observations": False},
+        preset="cyclic-mdp",
+        settings={"hidden": (64, 64)},
         steps=300_000,
         seed=seed,
         eval_freq=20_000,
