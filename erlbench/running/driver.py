@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,10 +28,11 @@ from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
 from erlbench.running.evaluation import Evaluator
 from erlbench.running.lease import LostLease
-from erlbench.running.recorder import Asked, Recorder
+from erlbench.running.outstanding import Outstanding
+from erlbench.running.recorder import Recorder
 from erlbench.running.results import CHECKPOINTS, POLICY, TRAINING_END, RunDirectory, checksum
 from erlbench.work.preparation import Preparation
-from erlbench.work.tasks import ArrayRef, Output, Result, Task, arrays_of, dependencies
+from erlbench.work.tasks import ArrayRef, Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
@@ -84,15 +84,11 @@ class Driver:
         self.last_return: float | None = None
         self._stop = stop
         self._watch = watch
-        self._outstanding: OrderedDict[int, Task] = OrderedDict()  # submitted and not yet told
-        self._dependents: dict[int, list[int]] = {}
-        self._arrived: dict[int, Result] = {}  # synchronous: waiting for their turn
-        self._asked: dict[int, Asked] = {}  # of the outstanding tasks
+        self._outstanding = Outstanding(in_order=algorithm.is_synchronous(algorithm.settings))
         self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
         self._sweep_at = SWEEP_FROM
         self._aside = aside
         self._pools = [pool] if aside is None else [pool, aside]
-        self._synchronous = algorithm.is_synchronous(algorithm.settings)
         self._evaluating: int | None = None  # the task that `aside` has
         self._saved = self._flushed = time.monotonic()
         self.phase = BEGINS
@@ -146,7 +142,7 @@ class Driver:
         while True:
             if not self.evaluator.state.final:
                 self._submit(self.algorithm.ask())
-            if not self._outstanding:
+            if not self._outstanding.tasks:
                 break
             self._step()
         if not self.evaluator.state.final:
@@ -199,7 +195,7 @@ class Driver:
     def _next_result(self) -> Result | None:
         """Of the training as soon as there is one; of the evaluation aside when it is looked at."""
         if self._aside is not None and self._evaluating is not None:
-            alone = not self._outstanding and len(self._unevaluated()) == 1
+            alone = not self._outstanding.tasks and len(self._unevaluated()) == 1
             result = self._aside.next_result(PATIENCE if alone else 0.0)
             if result is not None:
                 return replace(result, process=self.pool.processes)
@@ -224,20 +220,13 @@ class Driver:
         tasks = list(tasks)
         if not tasks:
             return
-        for task in tasks:
-            self._outstanding[task.id] = task
-            for other in dependencies(task):
-                self._dependents.setdefault(other, []).append(task.id)
-            for value in task.inputs.values():
-                for ref in arrays_of(value):
-                    self._known[ref.name] = ref
-        counters, now = self.algorithm.counters, self.pool.now()
-        asked = Asked(now, counters.generation, counters.critic_updates)
-        self._asked |= {task.id: asked for task in tasks}
+        refs = (ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
+        self._known.update({ref.name: ref for ref in refs})
+        self._outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
         self.pool.submit(tasks)
 
     def _receive(self, result: Result) -> None:
-        if result.task not in self._outstanding:
+        if result.task not in self._outstanding.tasks:
             self.recorder.task(result, "evaluation", 0, self.clock)
             for row in self.evaluator.finish(result):
                 self.recorder.eval.write(row)
@@ -247,42 +236,24 @@ class Driver:
                 self._evaluate_aside()
             self._flush()
             return
-        for dependent in self._dependents.get(result.task, ()):
-            if asked := self._asked.get(dependent):
-                self._asked[dependent] = replace(asked, ready=max(asked.ready, result.end))
-        if not self._synchronous:
-            self._deliver(result)
-            return
-        self._arrived[result.task] = result
-        while self._outstanding and (first := next(iter(self._outstanding))) in self._arrived:
-            self._deliver(self._arrived.pop(first))
+        for told in self._outstanding.in_turn(result):
+            self._deliver(told)
 
     def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result and write its rows."""
-        task = self._outstanding.pop(result.task)
-        held_back = self._fill_dependents(result) if result.task in self._dependents else []
+        task, asked, held_back = self._outstanding.remove(result)
         for ref in result.arrays.values():
             self._known[ref.name] = ref
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
-        self.recorder.task(result, task.kind, task.individual, self.clock, self._asked.pop(task.id), counters)
+        self.recorder.task(result, task.kind, task.individual, self.clock, asked, counters)
         self.algorithm.tell(task, result)
-        for other in held_back:  # by a barrier: as if asked for when it opens, so that it is not stale for that
-            self._asked[other] = replace(
-                self._asked[other], generation=counters.generation, critic_updates=counters.critic_updates
-            )
+        self._outstanding.ask_again(held_back, counters)
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
             self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
             if self.evaluator.due():
                 self._evaluate()
         self._sweep()
-
-    def _fill_dependents(self, result: Result) -> list[int]:
-        """Give the tasks that waited for a result its arrays; those among them that a barrier held back."""
-        waiting = [other for other in self._dependents.pop(result.task) if other in self._outstanding]
-        held_back = [other for other in waiting if result.task in self._outstanding[other].after]
-        self._outstanding |= {other: _filled(self._outstanding[other], result) for other in waiting}
-        return held_back
 
     def _evaluate(self, final: bool = False) -> None:
         now = self.clock.train if final else self.clock.total  # evaluations may have run since the training's end
@@ -306,7 +277,8 @@ class Driver:
         """Free the arrays that neither the algorithm nor a task refers to any more."""
         if len(self._known) < self._sweep_at:
             return
-        holders = (self.algorithm.snapshot(), self._outstanding, self.evaluator.state, self._arrived)
+        tasks, arrived = self._outstanding.tasks, self._outstanding.arrived
+        holders = (self.algorithm.snapshot(), tasks, self.evaluator.state, arrived)
         live = [ref.name for ref in references(holders)]
         dead = self._known.keys() - live
         self.pool.store.free(dead)
@@ -328,7 +300,7 @@ class Driver:
         sync_folder(replay.folder)
         payload = {
             "algorithm": self.algorithm.snapshot(),
-            "outstanding": list(self._outstanding.values()),
+            "outstanding": list(self._outstanding.tasks.values()),
             "evaluation": self.evaluator.state,
             "replay": replay.state(),
             "clock": self.clock.state(),
@@ -336,9 +308,7 @@ class Driver:
             "pool": self._pool_state(),
             "last_return": self.last_return,
             "asynchrony": self.recorder.asynchrony,
-            "asked": {
-                task_id: [asked.generation, asked.critic_updates, asked.ready] for task_id, asked in self._asked.items()
-            },
+            "asked": self._outstanding.state(),
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self.directory.path / folder, payload, arrays, keep)
@@ -349,7 +319,8 @@ class Driver:
         """What the pool needs to go on; a pool with times of its own also those of results that wait to be told."""
         state = dict(self.pool.state())
         if state:
-            held = [[result.task, result.start, result.process, result.end] for result in self._arrived.values()]
+            arrived = self._outstanding.arrived.values()
+            held = [[result.task, result.start, result.process, result.end] for result in arrived]
             state["past"] = [*state["past"], *held]
         return state
 
@@ -398,16 +369,5 @@ class Driver:
         self._prepare(tasks)
         self.clock.restore(clock)
         self._submit(tasks)
-        for task_id, (generation, critic_updates, *ready) in payload.get("asked", {}).items():
-            known = ready[0] if ready and payload["pool"] else self._asked[task_id].ready  # real clocks begin anew
-            self._asked[task_id] = Asked(known, generation, critic_updates)
+        self._outstanding.restore(payload.get("asked", {}), bool(payload["pool"]))  # real clocks begin anew
         self._evaluate_aside()
-
-
-def _filled(task: Task, result: Result) -> Task:
-    """`task` after `result`: its outputs as plain references, and no longer to be waited for."""
-    inputs = {
-        name: result.arrays[value.name] if isinstance(value, Output) and value.task == result.task else value
-        for name, value in task.inputs.items()
-    }
-    return replace(task, inputs=inputs, after=tuple(other for other in task.after if other != result.task))

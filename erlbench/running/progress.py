@@ -19,6 +19,7 @@ from rich.text import Text
 from erlbench.running.remaining import Reading, Remaining, Workload
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
+REDRAW = 0.2  # seconds, at least, between two pictures
 SCORES = 12  # of the little curve
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -137,14 +138,19 @@ class Plain(Quiet):
 
 
 class Bars:
-    """Two lines per running cell, and one for all; none is wider than the terminal."""
+    """Two lines per running cell, and one for all; none is wider than the terminal.
+
+    They are drawn again when a cell tells its reading. A thread that draws by itself, as `Live` has by default, leaves
+    lines of the picture behind when it draws while another one prints.
+    """
 
     def __init__(self, console: Console, remaining: Remaining) -> None:
         self._remaining = remaining
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # one thread draws or prints at a time
+        self._drawn = 0.0
         self._running: dict[str, Reading] = {}
         self._scores: dict[str, deque[float]] = {}
-        self._live = Live(console=console, get_renderable=self._picture, refresh_per_second=4, transient=True)
+        self._live = Live(console=console, get_renderable=self._picture, auto_refresh=False, transient=True)
         self._live.start()
 
     def update(self, cell: str, reading: Reading) -> None:
@@ -155,10 +161,14 @@ class Bars:
             scores = self._scores.setdefault(cell, deque(maxlen=SCORES))
             if reading.last_return is not None and (not scores or scores[-1] != reading.last_return):
                 scores.append(reading.last_return)
+            if time.monotonic() - self._drawn >= REDRAW:
+                self._live.refresh()
+                self._drawn = time.monotonic()
 
     def message(self, text: str) -> None:
         """One line above the bars."""
-        self._live.console.print(text, markup=False, soft_wrap=True)
+        with self._lock:
+            self._live.console.print(text, markup=False, soft_wrap=True)
 
     def finished(self, cell: str, text: str) -> None:
         """Replace the bar by a line."""
@@ -166,7 +176,7 @@ class Bars:
             self._running.pop(cell, None)
             curve = sparkline(self._scores.pop(cell, ()))
             self._remaining.end(cell)
-        self.message(f"{cell}: {text} {curve}".rstrip())
+            self.message(f"{cell}: {text} {curve}".rstrip())
 
     def failed(self, cell: str, reason: str) -> None:
         """Replace the bar by the reason."""
@@ -176,15 +186,15 @@ class Bars:
 
     def close(self) -> None:
         """Stop drawing."""
-        self._live.stop()
+        with self._lock:
+            self._live.stop()
 
     def summary(self, text: str) -> None:
         """What there is at the end."""
         self.message(text)
 
     def _picture(self) -> RenderableType:
-        with self._lock:
-            return Group(*self._lines())
+        return Group(*self._lines())
 
     def _lines(self) -> Iterator[RenderableType]:
         for cell, reading in self._running.items():

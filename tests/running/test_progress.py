@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from rich.console import Console
+from rich.live import Live
 
+from erlbench.running import progress
 from erlbench.running.progress import Bars, overall, reading_words, short, sparkline
 from erlbench.running.remaining import Reading, Remaining, Workload
 
@@ -51,9 +56,9 @@ def test_cells_that_wait_take_the_rate_of_their_kind():
         Workload("td3, seed 1", ("td3", "Hopper-v5"), 1000),
     ]
     remaining = Remaining(workloads, at_once=2)
-    for time, fast, slow in [(0.0, 0, 0), (10.0, 500, 10)]:
-        remaining.update("cem, seed 0", reading(fast), time)
-        remaining.update("td3, seed 0", reading(slow), time)
+    for second, fast, slow in [(0.0, 0, 0), (10.0, 500, 10)]:
+        remaining.update("cem, seed 0", reading(fast), second)
+        remaining.update("td3, seed 0", reading(slow), second)
     assert overall(remaining).startswith("cell 2 of 5")
     assert remaining.all() == pytest.approx(max((10 + 990 + 20 + 20 + 1000) / 2, 1000))
     remaining.end("td3, seed 0")
@@ -66,8 +71,8 @@ def test_a_kind_that_has_not_run_takes_its_estimate_as_far_as_estimates_hold():
     remaining = Remaining(
         [Workload("cem, 0", ("cem", "H"), 1000, 50.0), Workload("esac, 0", ("esac", "H"), 300_000, 20.0)]
     )
-    for time, steps in [(0.0, 0), (10.0, 100)]:
-        remaining.update("cem, 0", reading(steps), time)
+    for second, steps in [(0.0, 0), (10.0, 100)]:
+        remaining.update("cem, 0", reading(steps), second)
     assert remaining.all() == pytest.approx(90 + 2 * 20)
 
 
@@ -85,6 +90,53 @@ def test_no_line_is_wider_than_the_terminal():
     assert max(map(len, lines)) <= 80
     assert "cell 1 of 1" in lines[2]
     assert "▁" in lines[1]
+
+
+def screen(written: str) -> list[str]:
+    """The lines that a terminal shows after `written`: text, line ends, cursor up, and lines erased."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[[?0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", written):
+        if part == "\n":
+            row, column = row + 1, 0
+            lines += [""] * (row + 1 - len(lines))
+        elif part == "\r":
+            column = 0
+        elif part.startswith("\x1b["):
+            count, what = part[2:-1], part[-1]
+            row -= int(count or 1) if what == "A" else 0
+            lines[row] = "" if (count, what) == ("2", "K") else lines[row]
+        else:
+            lines[row] = lines[row][:column].ljust(column) + part + lines[row][column + len(part) :]
+            column += len(part)
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def test_nothing_of_the_bars_is_left_between_the_lines_that_stay(monkeypatch):
+    """Two cells at once. A thread of `Live` drew while lines were printed: some were lost, parts of bars stayed."""
+    monkeypatch.setattr(progress, "REDRAW", 0.0)
+    monkeypatch.setattr(progress, "Live", lambda **given: Live(**given | {"refresh_per_second": 1000}))  # if it does
+    console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
+    bars = Bars(console, Remaining([Workload(f"cell {i}", ("cem", "L"), 1000) for i in range(400)]))
+
+    def train(numbers: range) -> None:
+        for number in numbers:
+            for steps in (0, 500, 1000):
+                bars.update(f"cell {number}", reading(steps))
+                time.sleep(1e-4)
+            bars.finished(f"cell {number}", "done")
+
+    threads = [threading.Thread(target=train, args=(range(first, 400, 2),)) for first in (0, 1)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    bars.close()
+    assert sorted(screen(console.file.getvalue())) == sorted(f"cell {number}: done" for number in range(400))
 
 
 def test_numbers_and_curves():
