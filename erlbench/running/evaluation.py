@@ -65,6 +65,11 @@ class Evaluator:
         now, last = self.algorithm.counters.timesteps, self.state.last_timesteps
         return not self.algorithm.exhausted and now // self.frequency > last // self.frequency
 
+    def progress(self) -> tuple[int, int]:
+        """After the training: how many evaluations the run has, with the final one, and how many were played."""
+        left = sum(pending.values is None for pending in self.state.pending)
+        return self.state.taken + (not self.state.final), self.state.taken - left
+
     def take(self, train_time: float, total_time: float, final: bool = False) -> Task:
         """The task that evaluates the policy as it is now."""
         counters, index = self.algorithm.counters, self.state.taken

@@ -205,22 +205,27 @@ class Bars:
             row.add_row(Text(cell), ProgressBar(reading.total_timesteps, done, width=24))
             yield row
             words = reading_words(reading, *self._remaining.of(cell), compact=True)
-            words.insert(4, sparkline(self._scores.get(cell, ())))
+            words.insert(-1, sparkline(self._scores.get(cell, ())))
             yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
         if self._remaining.workloads:
             yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")
 
 
 def reading_words(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
-    """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands."""
+    """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands.
+
+    After the training the evaluations that were played stand in place of speed and time.
+    """
     count = short if compact else "{:,.0f}".format
     budget = f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps"
     if reading.total_generations:
         budget = f"{count(reading.timesteps)} steps, generation {reading.generation}/{reading.total_generations}"
+    speed = [f"{count(rate)}/s", f"{'-:--:--' if left is None else clock_time(left)} left"]
+    if reading.evaluations:
+        speed = [f"evaluation {min(reading.evaluated + 1, reading.evaluations)} of {reading.evaluations}"]
     return [
         budget,
-        f"{count(rate)}/s",
-        f"{'-:--:--' if left is None else clock_time(left)} left",
+        *speed,
         f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",
         f"busy {reading.busy}/{reading.processes}",
     ]

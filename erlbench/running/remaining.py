@@ -31,6 +31,8 @@ class Reading:
     processes: int
     generation: int = 0  # generations that are complete
     total_generations: int | None = None  # where the run ends if its steps are not used up before
+    evaluations: int = 0  # of the whole run, once the training is over
+    evaluated: int = 0  # those that were played by then
 
     @property
     def work(self) -> float:

@@ -129,6 +129,7 @@ class RunningCell:
             max(1, self.pool.processes),
             counters.generation,
             self.cell.total_generations,
+            *(driver.evaluator.progress() if driver.clock.ended else ()),
         )
         self.runner.display.update(self.cell.label, reading)
         if now - self._written >= STATUS_EVERY:

@@ -14,9 +14,12 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
+from erlbench.experiment.cells import RunOptions
 from erlbench.running import progress
 from erlbench.running.progress import Bars, overall, reading_words, short, sparkline
 from erlbench.running.remaining import Reading, Remaining, Workload
+from erlbench.running.runner import run_cells
+from tests.runs import make_cell, rows
 
 WORKLOADS = [Workload(f"cem, seed {seed}", ("cem", "Hopper-v5"), 1000) for seed in range(3)]
 
@@ -90,6 +93,23 @@ def test_no_line_is_wider_than_the_terminal():
     assert max(map(len, lines)) <= 80
     assert "cell 1 of 1" in lines[2]
     assert "▁" in lines[1]
+
+
+def test_after_the_training_the_evaluations_are_counted(tmp_path, monkeypatch, capsys):
+    """They may take minutes, in which the line said that no time was left."""
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr("erlbench.running.run.REFRESH", 0.0)
+    cell = make_cell("cem", tmp_path, steps=400, eval_freq=50, evaluate="after")
+    assert run_cells([cell], RunOptions(processes=0, device="cpu", command_line=("erlbench", "run"))) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "seed 0: " in line and "done" not in line]
+    count = len(rows(cell.directory, "eval.csv"))
+    assert count > 2
+    after = [line for line in lines if "evaluation" in line]
+    assert lines[-len(after) :] == after
+    assert [line.split(" steps  ")[1].split("  ")[0] for line in after] == [
+        f"evaluation {min(number + 1, count)} of {count}" for number in range(1, count + 1)
+    ]
+    assert all(" left  " in line for line in lines[: -len(after)])
 
 
 def screen(written: str) -> list[str]:
