@@ -13,7 +13,14 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
 from erlbench.reporting.figures.labels import label_ends
-from erlbench.reporting.figures.references import draw_references, draw_thresholds, reference_label, reference_notes
+from erlbench.reporting.figures.references import (
+    draw_points,
+    draw_references,
+    points_notes,
+    published_points,
+    reference_label,
+    reference_notes,
+)
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 
@@ -50,16 +57,17 @@ def draw_curves(
             axis.finish(axes, label)
         over_steps = next((axes for axis, axes in zip(chosen, panels, strict=True) if axis is AXES["timesteps"]), None)
         behind = {} if over_steps is None else draw_references(over_steps, run_sets, looks, published)
-        points = [] if over_steps is None else draw_thresholds(over_steps, comparison, group, published)
+        points = [] if over_steps is None else published_points(comparison, group, published)
+        legend = {handle: reference_label(found) for handle, found in behind.items()} | draw_points(over_steps, points)
         panels[0].set_ylabel("Evaluation return")
         style.return_axis(panels[0].yaxis)
         figure.suptitle(group.env, fontsize=10)
         label_ends(panels[0], ends)
-        if behind:
-            figure.legend([*behind], [*map(reference_label, behind.values())], loc="outside lower center")
+        if legend:
+            figure.legend([*legend], [*legend.values()], loc="outside lower center", ncols=style.legend_columns(len(legend)))
         style.save(figure, path)
-    notes = [*_published_notes(comparison, group, run_sets, bool(lines), published), *reference_notes(behind), *points]
-    return [*_caption(group, run_sets, chosen, band, options, bool(lines)), *notes]
+    notes = [*_published_notes(comparison, group, run_sets, bool(lines), published), *reference_notes(behind)]
+    return [*_caption(group, run_sets, chosen, band, options, bool(lines)), *notes, *points_notes(points)]
 
 
 def averaged(run_set: RunSet) -> tuple[Run, ...]:

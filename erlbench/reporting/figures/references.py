@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from erlbench.reporting.data.comparability import base_name
@@ -41,21 +42,56 @@ def draw_references(
     return drawn
 
 
-def draw_thresholds(axes: Any, comparison: Comparison, group: Group, published: Published) -> list[str]:
-    """The points of learning curves that the page's source has in its table; what a caption says of them."""
-    last = max(float(run.evaluations.timesteps[-1]) for c in group.run_sets for run in c.runs if len(run.evaluations))
+@dataclass(frozen=True)
+class Points:
+    """Points of a published learning curve: the steps at which an algorithm reached scores."""
+
+    algorithm: str
+    marker: str  # matplotlib's
+    steps: tuple[float, ...]
+    scores: tuple[float, ...]
+    where: str  # source and table
+
+    @property
+    def label(self) -> str:
+        """What a legend calls them."""
+        return f"{self.algorithm}, published"
+
+
+MARKERS = {"s": "squares", "D": "diamonds", "^": "triangles", "v": "triangles"}
+
+
+def published_points(comparison: Comparison, group: Group, published: Published) -> list[Points]:
+    """By algorithm, what the page's source has in its table, as far as our longest run goes."""
+    last = max(
+        (float(run.evaluations.timesteps[-1]) for c in group.run_sets for run in c.runs if len(run.evaluations)),
+        default=0.0,
+    )
     found = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
-    names = dict.fromkeys(steps.algorithm for one in found for steps in one.steps)
+    names = dict.fromkeys(own.algorithm for one in found for own in one.steps)
     drawn = []
-    for name, marker in zip(names, "sDv^", strict=False):
-        points = [(steps.value, one.score.value) for one in found for steps in one.steps if steps.algorithm == name]
+    for name, marker in zip(names, MARKERS, strict=False):
+        points = [(own.value, one.score.value) for one in found for own in one.steps if own.algorithm == name]
         points = [point for point in points if point[0] <= last]
         if points:
-            axes.plot(*zip(*points, strict=True), color="0.35", marker=marker, markersize=4, linestyle=":", linewidth=1)
-            drawn.append(f"{name} ({'squares' if marker == 's' else 'diamonds' if marker == 'D' else 'triangles'})")
-    if not drawn:
+            score = found[0].score
+            steps, scores = zip(*points, strict=True)
+            drawn.append(Points(name, marker, steps, scores, f"{score.source}, {score.table}"))
+    return drawn
+
+
+def draw_points(axes: Any, points: Sequence[Points]) -> dict[Any, str]:
+    """Published points, in grey and joined by dots, and what the legend calls them."""
+    look = {"color": "0.35", "markersize": 4, "linestyle": ":", "linewidth": 1}
+    return {axes.plot(one.steps, one.scores, marker=one.marker, **look)[0]: one.label for one in points}
+
+
+def points_notes(points: Sequence[Points]) -> list[str]:
+    """What a caption says of them."""
+    if not points:
         return []
-    return [f"Grey: points of the curves of {' and '.join(drawn)} in {found[0].score.source}, {found[0].score.table}."]
+    whose = " and ".join(f"{one.algorithm} ({MARKERS[one.marker]})" for one in points)
+    return [f"Grey: points of the curves of {whose} in {points[0].where}."]
 
 
 def reference_label(reference: ReferenceRuns) -> str:

@@ -17,7 +17,7 @@ from erlbench.reporting.data.timeline import Bar, Timeline, bars, windows
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import averaged
-from erlbench.reporting.figures.references import behind, reference_label
+from erlbench.reporting.figures.references import behind, published_points, reference_label
 from erlbench.reporting.figures.timelines import kind_colour, kind_order, task_label
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, band_kind, curve
 from erlbench.reporting.statistics.estimates import performance_profile
@@ -27,6 +27,7 @@ RUN_POINTS = 40
 CURVE_POINTS = 60
 BARS = 300  # that a window of a timeline can tell apart
 DIGITS = 5
+SYMBOLS = {"s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}  # Plotly's of matplotlib's
 
 
 class ChartData:
@@ -47,7 +48,9 @@ class ChartData:
         axes = {name: {"label": axis.label, "note": axis.note, "seconds": axis.seconds} for name, axis in AXES.items()}
         return {"axes": axes, "arrays": self.arrays, "runs": self.runs, "curves": self.curves}
 
-    def of_group(self, group: Group, lines: Sequence[tuple[str, float]], published: Published, x: str) -> Chart:
+    def of_group(
+        self, comparison: Comparison, group: Group, lines: Sequence[tuple[str, float]], published: Published, x: str
+    ) -> Chart:
         """Learning curves, first over the axis `x`; `lines` are published values by the name of the run set."""
         drawn = [run_set for run_set in group.run_sets if any(len(run.evaluations) for run in run_set.runs)]
         others = [
@@ -60,8 +63,13 @@ class ChartData:
              "runs": [self._run(run) for run in run_set.runs], **self._mean(run_set)}
             for index, run_set in enumerate(group.run_sets) if any(len(run.evaluations) for run in run_set.runs)
         ]  # fmt: skip
+        points = [
+            {"label": one.label, "symbol": SYMBOLS[one.marker], "x": one.steps, "y": one.scores}
+            for one in published_points(comparison, group, published)
+        ]
         return Chart("curves", {"env": group.env, "x": x, "band": self._band_kind(drawn, x), "runSets": run_sets,
-                                "others": others, "published": [list(line) for line in lines]})  # fmt: skip
+                                "others": others, "published": [list(line) for line in lines],
+                                "points": points})  # fmt: skip
 
     def _band_kind(self, run_sets: Sequence[RunSet], x: str) -> str:
         """The band of the figure: of the run sets that it draws over the axis `x`."""

@@ -89,7 +89,7 @@ class Maker:
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
             lines = published_lines(comparison, group, group.run_sets, self.published)
-            chart = self.charts.of_group(group, lines, self.published, self.options.x or comparison.x)
+            chart = self.charts.of_group(comparison, group, lines, self.published, self.options.x or comparison.x)
             yield from _figure(name, title, caption, chart)
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:

@@ -131,6 +131,16 @@ function curves(chart) {
             },
         );
     }
+    for (const one of over === "timesteps" ? chart.points : [])
+        traces.push({
+            x: one.x,
+            y: one.y,
+            mode: "lines+markers",
+            name: one.label,
+            line: { width: 1, color: css("--soft"), dash: "dot" },
+            marker: { size: 7, color: css("--soft"), symbol: one.symbol },
+            hovertemplate: "%{y:,.4~g}",
+        });
     const shapes = chart.published.map(([name, value]) => ({
         type: "line",
         xref: "paper",
@@ -178,6 +188,8 @@ function curveRows(chart) {
             "Band, high",
         ],
     ];
+    for (const one of over === "timesteps" ? chart.points : [])
+        one.x.forEach((x, i) => rows.push([one.label, number(x), number(one.y[i]), "–", "–"]));
     for (const runSet of chart.runSets) {
         const line = meanOf(runSet, over);
         if (!line) continue;

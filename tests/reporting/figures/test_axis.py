@@ -111,7 +111,12 @@ def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):
     assert with_nominal_steps(esac, [other]).evaluations is esac.evaluations
 
 
-def test_published_points_stand_in_the_figure(tmp_path):
+def charts_of(index):
+    """The data of a page's charts."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])["charts"]
+
+
+def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
     make_run(tmp_path / "in", "InvertedPendulum-v5@paper", "openai-es", 0, [0, 900], steps=[0, 300_000])
     study = make_study(
         kind="curves", source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
@@ -123,6 +128,12 @@ def test_published_points_stand_in_the_figure(tmp_path):
     assert caption[-1] == (
         "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."
     )
+    (trpo, es) = charts_of(build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "p"))[
+        "study-curves-InvertedPendulum-v5_paper"
+    ]["points"]
+    assert (trpo["label"], trpo["symbol"], trpo["x"]) == ("TRPO, published", "square", [221_000, 273_000])
+    assert (es["label"], es["symbol"], es["x"]) == ("OpenAI-ES, published", "diamond", [62_500, 143_000, 255_000])
+    assert es["y"] == [276.59, 519.15, 753.17]
 
 
 def test_studies_name_the_axes_of_figures():
@@ -147,8 +158,7 @@ def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, aske
     caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", options)
     assert f"return of the evaluations over {words}; budget" in caption[0]
     index = build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "short", lambda _: None, options)
-    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
-    assert data["charts"]["study-curves-HalfCheetah-v5"]["x"] == (asked or own)
+    assert charts_of(index)["study-curves-HalfCheetah-v5"]["x"] == (asked or own)
 
 
 def test_bands():

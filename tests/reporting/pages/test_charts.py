@@ -16,8 +16,9 @@ from tests.reporting.make_runs import make_run
 
 def drawn(folder: Path, charts: ChartData) -> dict[str, Any]:
     """The chart of the learning curves of the only environment."""
-    (group,) = everything(find_runs([folder], lambda _: None), "All runs").groups
-    return charts.of_group(group, [], load_published(), "timesteps").data
+    comparison = everything(find_runs([folder], lambda _: None), "All runs")
+    (group,) = comparison.groups
+    return charts.of_group(comparison, group, [], load_published(), "timesteps").data
 
 
 @pytest.mark.parametrize(
