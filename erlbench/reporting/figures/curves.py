@@ -64,7 +64,9 @@ def draw_curves(
         figure.suptitle(group.env, fontsize=10)
         label_ends(panels[0], ends)
         if legend:
-            figure.legend([*legend], [*legend.values()], loc="outside lower center", ncols=style.legend_columns(len(legend)))
+            figure.legend(
+                [*legend], [*legend.values()], loc="outside lower center", ncols=style.legend_columns(len(legend))
+            )
         style.save(figure, path)
     notes = [*_published_notes(comparison, group, run_sets, bool(lines), published), *reference_notes(behind)]
     return [*_caption(group, run_sets, chosen, band, options, bool(lines)), *notes, *points_notes(points)]
