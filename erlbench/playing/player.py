@@ -122,6 +122,7 @@ def _environment(config: dict[str, Any], mode: str | None) -> Iterator[tuple[gym
             return
     spec = dataclasses.replace(found.env, kwargs={**found.env.kwargs, "render_mode": mode})
     with closing(build(spec)) as env:
+        renderer.widen_floor(env)
         yield env, spec.max_episode_steps
 
 

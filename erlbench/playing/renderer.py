@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from erlbench.errors import UsageError
 
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
@@ -65,6 +67,19 @@ def simplify(env: Any) -> None:
     env.render()  # makes the viewer
     flags = bare.mujoco_renderer.viewer.scn.flags
     flags[mujoco.mjtRndFlag.mjRND_SHADOW] = flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+
+
+def widen_floor(env: Any) -> None:
+    """Draw MuJoCo's floors without an end, which fast robots reach; they collide as before, as planes have none."""
+    model: Any = getattr(env.unwrapped, "model", None)
+    if hasattr(model, "geom_type"):
+        import mujoco
+
+        for plane in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE):
+            size, material = model.geom_size[plane, :2], model.geom_matid[plane]
+            if material != -1 and size.all() and not model.mat_texuniform[material]:
+                model.mat_texrepeat[material] /= size  # what counts for the floor, in metres
+            size[:] = 0.0
 
 
 def choose_offscreen(*, mujoco: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import stat
 
+import gymnasium
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -61,17 +62,38 @@ def test_a_gif_lasts_as_long_as_the_episode(pendulum, tmp_path):
 
 
 @pytest.mark.needs("osmesa")
-def test_an_mp4_of_a_robot(robot, tmp_path):
+def test_an_mp4_of_a_robot(robot, tmp_path, monkeypatch):
     import imageio_ffmpeg
 
+    widened, widen = [], renderer.widen_floor
+    monkeypatch.setattr(renderer, "widen_floor", lambda env: widened.append(env.spec.id) or widen(env))
     result = invoke(robot, "--video", tmp_path / "a.mp4", "--steps", 24)
     assert result.exit_code == 0, result.stderr
+    assert widened == ["Swimmer-v5"]
     frames = imageio_ffmpeg.read_frames(str(tmp_path / "a.mp4"))
     assert next(frames)["size"] == (480, 480)
     pictures = [np.frombuffer(frame, np.uint8).reshape(480, 480, 3).astype(float) for frame in frames]
     assert len(pictures) == 25
     assert pictures[0].std() > 20  # something is drawn
     assert np.abs(pictures[-1] - pictures[0]).mean() > 1  # and it moves
+
+
+def test_floors_have_no_end_and_nothing_else_changes():
+    """HalfCheetah's is drawn for 40 m to each side; a trained one runs five times as far and seemed to fly."""
+    made = []
+    for widen in (False, True):
+        env = gymnasium.make("HalfCheetah-v5")
+        tiles = env.unwrapped.model.mat("MatPlane").texrepeat / env.unwrapped.model.geom("floor").size[:2]
+        if widen:
+            renderer.widen_floor(env)
+            assert env.unwrapped.model.geom("floor").size[:2].tolist() == [0.0, 0.0]  # infinite, says MuJoCo
+            np.testing.assert_allclose(env.unwrapped.model.mat("MatPlane").texrepeat, tiles)
+        env.reset(seed=0)
+        env.unwrapped.data.qpos[0] = 100.0
+        actions = np.random.default_rng(0).uniform(-1, 1, (200, 6)).astype(np.float32)
+        made.append([env.step(action)[0] for action in actions])
+        env.close()
+    np.testing.assert_array_equal(made[0], made[1])
 
 
 def test_the_policy_acts_in_gymnasium(pendulum):
