@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.exporting.runs import exported
 
 FILE = "scores.npz"
+ENVIRONMENTS = "environments"
 
 
 def export(results: Results, out: Path) -> list[Path]:
@@ -34,5 +36,10 @@ def export(results: Results, out: Path) -> list[Path]:
         for name in names
     }  # fmt: skip
     path = out / FILE
-    np.savez(path, environments=np.array(envs), **arrays)  # type: ignore[arg-type]
+    if ENVIRONMENTS in arrays:
+        raise UsageError(f"--to rliable names its list of environments '{ENVIRONMENTS}'; no runs can have this name")
+    with zipfile.ZipFile(path, "w") as file:  # as np.savez, whose arguments cannot be called `file`
+        for name, array in {ENVIRONMENTS: np.array(envs), **arrays}.items():
+            with file.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array)
     return [path]

@@ -143,6 +143,18 @@ def test_rliable_takes_full_matrices_only(results, tmp_path):
     assert "missing for openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
 
 
+def test_rliable_takes_any_name_but_its_own(tmp_path):
+    """`file` is the name of an argument of `np.savez`."""
+    make_run(tmp_path / "a", "Foo-v5", "file", 0, [0, 10])
+    (path,) = rliable.export(erlbench.load_results(tmp_path / "a"), tmp_path)
+    assert {name: values.tolist() for name, values in np.load(path).items()} == {
+        "environments": ["Foo-v5"], "file": [[10.0]],
+    }  # fmt: skip
+    make_run(tmp_path / "b", "Foo-v5", "environments", 0, [0, 10])
+    with pytest.raises(UsageError, match="no runs can have this name"):
+        rliable.export(erlbench.load_results(tmp_path / "b"), tmp_path)
+
+
 @pytest.mark.parametrize("status", ["failed", "running"])
 def test_rliable_names_runs_that_are_not_done(tmp_path, status):
     for seed in range(3):
