@@ -19,6 +19,14 @@ def cores() -> int:
     return min(own, int(task)) if task.isdigit() and int(task) else own
 
 
+def load() -> float:
+    """How many processes ran or waited for a core in the last minute, on average; 0 where the system does not tell."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 0.0
+
+
 def available_memory() -> float:
     """Bytes that can be had without swapping; all of the memory where the system does not tell."""
     try:
