@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+REFERENCE = ROOT / "results" / "reference"
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "results").glob("*.md"), REFERENCE / "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -21,6 +22,19 @@ def test_links_of_the_repository_lead_somewhere(page):
     targets = [target for target in LINK.findall(text) if not re.match(r"[a-z]+:|#", target)]
     missing = [target for target in targets if not (page.parent / target.partition("#")[0]).exists()]
     assert missing == []
+
+
+def test_each_folder_of_reference_results_is_explained_and_each_heading_exists():
+    """The page says what its runs are; its links name sections of the documentation."""
+    text = (REFERENCE / "README.md").read_text()
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
+    named = {name for row in rows for name in re.findall("`([^`]+)`", row)}
+    assert named == {folder.name for folder in REFERENCE.iterdir() if folder.is_dir()}
+    for target in LINK.findall(text):
+        page, _, anchor = target.partition("#")
+        heads = re.findall(r"^#+ (.*)$", (REFERENCE / page).read_text(), flags=re.MULTILINE)
+        slugs = ["", *(re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads)]
+        assert anchor in slugs, target
 
 
 def build(folder: Path, config: Path) -> subprocess.CompletedProcess[str]:
