@@ -1,0 +1,211 @@
+"""Which runs are cells of a study: settings, budgets, seeds; and what stands beside those that differ."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from erlbench.experiment.studies import Entry, Profile
+from erlbench.reporting.data.comparability import budget_note, comparable, environment_note, similar_budget
+from erlbench.reporting.data.comparison import comparisons_of, everything, judged
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.pages.charts import ChartData
+from erlbench.reporting.pages.page import Maker
+from erlbench.reporting.tables.aggregate import aggregate_tables
+from erlbench.reporting.tables.scores import scores_table
+from tests.reporting.compare import comparison_of, rows_of
+from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
+
+
+def test_profiles_of_one_study_come_on_pages_of_their_own(tmp_path):
+    make_run(tmp_path / "a", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    make_run(tmp_path / "b", "HalfCheetah-v5", "cem-rl", 0, [1], steps=[1_000_000])
+    runs = find_runs([tmp_path], pytest.fail)
+    found = comparisons_of(make_study(), runs, None, pytest.fail)
+    assert [one.name for one in found] == ["study-short", "study-paper"]
+    (only,) = comparisons_of(make_study(), runs, "paper", pytest.fail)
+    assert only.name == "study"
+    assert [run.total_timesteps for run in only.runs] == [1_000_000]
+
+
+def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    make_run(tmp_path, "HalfCheetah-v5", "mine", 0, [0, 1, 3])
+    make_run(tmp_path, "HalfCheetah-v5", "mine", 1, [0, 1], total=9000, status="running")
+    page = everything(find_runs([tmp_path], pytest.fail))
+    assert [(group.total_timesteps, [run_set.name for run_set in group.run_sets]) for group in page.groups] == [
+        (2000, ["cem-rl", "mine"]), (9000, ["mine"]),
+    ]  # fmt: skip
+
+
+def test_runs_with_other_settings_are_not_the_studys(tmp_path):
+    warnings: list[str] = []
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
+    plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"initial_variance": 0.5})
+    runs = find_runs([tmp_path], pytest.fail)
+    assert comparisons_of(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
+    assert "other settings (initial_variance, workers)" in warnings[0]
+    assert "other settings (initial_variance)" in warnings[1]
+
+
+@pytest.fixture
+def nominal(tmp_path):
+    """A study of ESAC and SAC whose second environment has ten times the budget, and its runs."""
+    for env, budget in (("HalfCheetah-v5", 2000), ("Humanoid-v5", 20_000)):
+        make_run(tmp_path, env, "sac", 0, [0, 80], steps=[0, budget])
+        make_run(
+            tmp_path, env, "esac", 0, [0, 100], steps=[0, 7 * budget], total=60 * budget, generations=budget // 1000
+        )
+    return make_study(
+        source="ESAC paper", table="Table 1", baseline="sac", not_run=(),
+        entries=(Entry("sac", "sac", published="SAC", label="SAC"),
+                 Entry("esac", "esac", published="ESAC", label="ESAC", nominal=60)),
+        envs_published={"HalfCheetah-v5": "HalfCheetah-v2", "Humanoid-v5": "Humanoid-v2"},
+        profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5", "Humanoid-v5"), env_timesteps={"Humanoid-v5": 20_000})},
+    )  # fmt: skip
+
+
+def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
+    table = scores_table(comparison_of(tmp_path, nominal), load_published())
+    rows = rows_of(table)
+    assert {key[0] for key in rows} == {"HalfCheetah-v5, 2k steps", "Humanoid-v5, 20k steps"}
+    assert rows["Humanoid-v5, 20k steps", "ESAC"]["n"] == "1/1"
+    assert rows["Humanoid-v5, 20k steps", "ESAC"]["Published after (steps)"] == "10M"
+    assert table.notes[0].endswith("after the budget named with the environment.")
+    assert table.notes[1] == (
+        "ESAC: that budget is counted as in the paper, a generation as one episode of full length, however many it "
+        "plays; they took 14,000 to 140,000 training steps."
+    )
+    group = comparison_of(tmp_path, nominal).groups[0]
+    caption = draw_curves(
+        comparison_of(tmp_path, nominal), group, load_published(), tmp_path / "curves", ReportOptions()
+    )
+    assert "budget 2,000 steps" in caption[0]
+    assert caption[1] == "ESAC: that budget counts a generation as one episode of full length."
+    budgets = [note for note in table.notes if note.startswith("Different budgets")]
+    assert [note.partition(". ")[0] for note in budgets] == [
+        "Different budgets: published after 1,000,000 training steps, ours after 2,000",
+        "Different budgets: published after 10,000,000 training steps, ours after 20,000",
+    ]
+
+
+def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1], steps=[0, 1_000_000])
+    make_run(tmp_path, "HalfCheetah-v5", "erl", 0, [0, 2], steps=[0, 2_000_000])
+    budgets = {"erl": {"HalfCheetah-v5": 2_000_000}}
+    study = make_study(
+        not_run=(), entries=(Entry("cem-rl", "cem-rl", published="CEM-RL", label="CEM-RL"),
+                             Entry("erl", "erl", published="ERL", label="ERL")),
+        profiles={"p": Profile((0,), 1_000_000, ("HalfCheetah-v5",), entry_timesteps=budgets)},
+    )  # fmt: skip
+    table = scores_table(comparison_of(tmp_path, study), load_published())
+    assert rows_of(table)["HalfCheetah-v5", "ERL"]["n"] == "1/1"
+    assert "ERL has budgets of its own: 2,000,000 on HalfCheetah-v5." in table.notes
+    assert not [note for note in table.notes if note.startswith("Different budgets")]
+
+
+def test_the_studys_note_stands_in_the_captions(tmp_path):
+    make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
+    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData(1)).write(comparison)
+    (scores,) = [table for table in page.document.tables if table.name == "scores"]
+    assert "Batch 256 here, 100 there." in scores.notes
+    figures = [block for block in page.document.blocks if isinstance(block, Figure)]
+    assert figures
+    assert {figure.notes[-1] for figure in figures} == {"Batch 256 here, 100 there."}
+
+
+def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):
+    notes = scores_table(comparison_of(tmp_path, nominal), load_published()).notes
+    assert [note for note in notes if note.startswith("Published SAC on") or "nominally" in note] == [
+        "Published SAC on HalfCheetah-v2, Humanoid-v2: most likely returns of training episodes, averaged over 100.",
+        "Published ESAC on HalfCheetah-v2, Humanoid-v2: steps counted nominally by the authors: one episode length per "
+        "generation; most likely the best return of each generation, averaged over 100 generations.",
+    ]
+
+
+def test_a_run_with_another_number_of_generations_is_not_the_studys(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2], generations=2)
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], generations=3)
+    plan = Profile((0,), 2000, ("HalfCheetah-v5",), total_generations=2)
+    comparison = comparison_of(tmp_path, make_study(profiles={"p": plan}))
+    assert [run.name for run in comparison.runs] == ["cem-rl"]
+    assert comparison.budget == "2 generations or 2,000 training steps (2,000 to 2,000 steps)"
+
+
+def test_unplanned_seeds_stay_out_of_the_study(tmp_path):
+    for seed in (0, 7):
+        make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2])
+    found = comparison_of(tmp_path)
+    assert [run.seed for run in found.runs] == [0]
+
+
+def test_environment_notes():
+    assert environment_note("Ant-v5", "Ant-v5") == ""
+    assert "not comparable" in environment_note("Ant-v5", "Ant-v2")
+    assert "not comparable" in environment_note("Humanoid-v5", "Humanoid-v2")
+    assert environment_note("Swimmer-v5", "Swimmer-v2") == "Swimmer-v5 has the dynamics and the reward of Swimmer-v2"
+    assert "another version" in environment_note("Hopper-v4", "Hopper-v2")
+    assert environment_note("dm_control/walker-walk-v0", "WalkerWalk") == (
+        "dm_control/walker-walk-v0 is compared with WalkerWalk of a version that is not named"
+    )
+    assert environment_note("Hopper-v5", "") == ""
+    assert (
+        environment_note("Hopper-v5@paper", "Hopper-v2") == "Hopper-v5@paper has the model and the reward of Hopper-v2"
+    )
+    assert environment_note("Ant-v5@paper", "Ant-v2").startswith("Ant-v5@paper is not Ant-v2: it has contact forces of")
+    assert "by a newer MuJoCo" in environment_note("Ant-v5@paper-mujoco-1.50", "Ant-v2")
+    assert comparable("Ant-v5@paper-mujoco-1.50", "Ant-v2")
+    assert environment_note("Reacher-v5@paper", "Reacher-v2").endswith("the model and the reward of Reacher-v2")
+    assert not comparable("Pusher-v5@paper", "Pusher-v2")
+    assert "not comparable" in environment_note("Humanoid-v5@paper", "Humanoid-v2")
+    assert "frame_skip=2" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
+    assert not comparable("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
+    assert comparable("Ant-v5@paper", "Ant-v2")
+    assert comparable("Hopper-v5", "Hopper-v2")
+    assert not comparable("Ant-v5", "Ant-v2")
+
+
+def test_budget_notes():
+    assert budget_note(1_000_000, [("SAC", 1_000_000)]) == ""
+    assert budget_note(1_000_000, [("SAC", 1_000_000), ("ERL", 2_000_000), ("ERL", 4_000_000)]) == (
+        "Different budgets: published after 2,000,000 or 4,000,000 training steps (ERL), ours after 1,000,000. "
+        "Do not compare them."
+    )
+    assert similar_budget(1_000_000, 1_000_000)
+    assert not similar_budget(20_000, 1_000_000)
+    assert not similar_budget(1_000_000, None)
+
+
+def test_budgets_are_never_pooled(tmp_path):
+    """Over all environments, one table for each budget; an environment with settings counts once."""
+    for total, env, name, seed in product((1000, 9000), ("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(2)):
+        run = make_run(tmp_path / str(total), env, name, seed, [0, total + seed], steps=[0, total])
+        with (run / "config.toml").open("a") as file:
+            file.write("\n[env_settings]\nframe_skip = 2\nreset_noise_scale = 0.1\n")
+    runs = find_runs([tmp_path / "1000", tmp_path / "9000"], pytest.fail)
+    tables = list(aggregate_tables(judged(everything(runs), ReportOptions(baseline="td3"))))
+    assert [table.name for table in tables] == ["aggregate-1", "aggregate-2"]
+    assert [table.cells[0][0].text for table in tables] == ["2 environments"] * 2
+    assert ["after 1,000 training" in tables[0].notes[0], "after 9,000 training" in tables[1].notes[0]] == [True] * 2
+
+
+def test_generations_are_a_budget_and_other_settings_are_told(tmp_path):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10], total=90_000, generations=5)
+    make_run(tmp_path, "Foo-v5", "cem", 1, [0, 1000], total=90_000, generations=500)
+    changed = make_run(tmp_path, "Foo-v5", "cem", 2, [0, 1000], total=90_000, generations=500, workers=9)
+    text = (changed / "config.toml").read_text()
+    (changed / "config.toml").write_text(text.replace("initial_variance = 0.001", "initial_variance = 77"))
+    page = everything(find_runs([tmp_path], pytest.fail))
+    assert [len(group.run_sets[0].runs) for group in page.groups] == [1, 2]
+    assert len({page.slug(group) for group in page.groups}) == 2
+    notes = " ".join(scores_table(page, load_published()).notes)
+    assert "MIXED SETTINGS" in notes
+    assert "cem on Foo-v5 (workers, initial_variance)" in notes
