@@ -19,7 +19,7 @@ def cores() -> int:
     return min(own, int(task)) if task.isdigit() and int(task) else own
 
 
-def load() -> float:
+def machine_load() -> float:
     """How many processes ran or waited for a core in the last minute, on average; 0 where the system does not tell."""
     try:
         return os.getloadavg()[0]

@@ -42,7 +42,7 @@ def command(
     from erlbench.experiment.calibration import calibrate, save_costs
     from erlbench.experiment.costs_of_runs import from_tasks
     from erlbench.experiment.settings import toml_values
-    from erlbench.resources import cores, load
+    from erlbench.resources import cores, machine_load
     from erlbench.running import machine
 
     described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
@@ -54,7 +54,7 @@ def command(
         cells = plan(arguments({"algo": algo, "env": env, "set": assignments}))
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")
-        if (busy := load()) > QUIET:
+        if (busy := machine_load()) > QUIET:
             click.echo(
                 f"warning: other programs use this machine (load {busy:.1f} on {cores()} cores in the last minute), so "
                 "the costs may be wrong by far; calibrate again when it is quiet", err=True,
