@@ -220,11 +220,13 @@ def run_status(run: Run) -> str:
 
 def with_nominal_steps(run: Run, studies: Iterable[Study]) -> Run:
     """The run with the steps that its study counts for a generation, if one does."""
+    if not run.total_generations:
+        return run
     plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
              for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
     for plan, entry, env in plans:
         wanted = (env_label(env, plan.env_settings), entry.name, plan.most_timesteps(env, entry))
-        if run.total_generations and (run.env, run.name, run.total_timesteps) == wanted:
+        if (run.env, run.name, run.total_timesteps) == wanted:
             counted = plan.timesteps(env, entry) / run.total_generations
             return replace(run, evaluations=replace(run.evaluations, generation_steps=counted))
     return run
@@ -261,10 +263,11 @@ def was_run(page: Comparison) -> bool:
 def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     plan = study.profiles[profile]
     entry = next((entry for entry in study.entries if entry.name == run.name), None)
-    envs = [env_label(env, plan.env_settings) for env in plan.envs]
-    if entry is None or run.env not in envs or run.seed not in plan.seeds:
+    if entry is None or run.seed not in plan.seeds:
         return False
-    env = plan.envs[envs.index(run.env)]
+    env = next((env for env in plan.envs if run.env == env_label(env, plan.env_settings)), None)
+    if env is None:
+        return False
     if run.total_timesteps != plan.most_timesteps(env, entry):
         return False
     if plan.total_generations and not entry.nominal and run.total_generations != plan.total_generations:

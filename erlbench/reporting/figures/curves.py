@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from erlbench.reporting.data.comparability import comparable, similar_budget
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
@@ -79,12 +81,16 @@ def averaged(run_set: RunSet) -> tuple[Run, ...]:
 
 def _draw(axes: Any, run_set: RunSet, axis: Axis, unit: float, smooth: int, band: str, look: dict[str, Any]) -> float:
     """Single runs thin, their mean and its band; the mean's last value."""
+    from matplotlib.collections import LineCollection
+
     single = _series(run_set.runs, axis, smooth)
     if not single:
         return float("nan")
     line = curve(_series(averaged(run_set), axis, smooth) or single, band)
-    for x, y in single if len(single) > 1 else ():
-        axes.plot(x / unit, y, color=look["color"], linewidth=0.5, alpha=0.45)
+    if len(single) > 1:
+        paths = [np.column_stack((x / unit, y)) for x, y in single]
+        axes.add_collection(LineCollection(paths, colors=look["color"], linewidths=0.5, alpha=0.45))
+        axes.autoscale_view()
     if not len(line.x):
         return float(single[0][1][-1])
     axes.fill_between(line.x / unit, line.low, line.high, color=look["color"], alpha=0.16, linewidth=0)

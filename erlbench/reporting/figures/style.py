@@ -57,7 +57,7 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 def save(figure: Figure, path: Path, formats: Sequence[str] = FORMATS) -> None:
     """Write `path` with each of the suffixes `formats`; the same data give the same bytes."""
     figure.draw_without_rendering()  # the layout, once for all formats
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)  # with any engine, "none" too, each `savefig` draws twice
     for suffix in formats:
         metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
         figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)

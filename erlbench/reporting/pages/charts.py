@@ -184,5 +184,7 @@ def _bar(bar: Bar, start: float) -> list[float]:
 
 def _round(values: Array) -> list[float]:
     """Finite numbers that are short in JSON: five digits, whole ones without a point."""
-    rounded = (float(f"{value:.{DIGITS}g}") for value in values)
-    return [int(value) if value == int(value) else value for value in rounded]
+    size = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros(len(values))))
+    up, down = 10.0 ** np.maximum(DIGITS - 1 - size, 0), 10.0 ** np.maximum(size - DIGITS + 1, 0)
+    rounded = np.round(values * up / down) / up * down
+    return [int(value) if value.is_integer() else value for value in rounded.tolist()]

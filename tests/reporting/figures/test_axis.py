@@ -55,8 +55,9 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
 
     def look(figure, path):
         (axes,) = figure.axes
-        line = max(axes.lines, key=lambda line: line.get_linewidth())
-        drawn.append((axes.get_xlabel(), line.get_xdata(), line.get_ydata(), axes.collections[0].get_paths()[0]))
+        (line,), (single, band) = axes.lines, axes.collections
+        assert [path.vertices[:, 1].tolist() for path in single.get_paths()][3] == [0, 2, 9, 9]  # seed 3
+        drawn.append((axes.get_xlabel(), line.get_xdata(), line.get_ydata(), band.get_paths()[0]))
 
     monkeypatch.setattr(curve_figure.style, "save", look)
     for seed in range(5):
