@@ -63,6 +63,10 @@ class CsvFile:
             lines, self._lines = self._lines, []
             self._append("".join(lines).encode())
 
+    def discard(self) -> None:
+        """Forget the rows added since the last `flush`."""
+        self._lines.clear()
+
     def state(self) -> dict[str, Any]:
         """What `restore` needs; all rows are in the file."""
         self.flush()

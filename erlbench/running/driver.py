@@ -105,7 +105,11 @@ class Driver:
             self.begun = True
             self._train()
             self._finish()
-        except (LostLease, Abandoned):
+        except LostLease:
+            self.recorder.discard()
+            self.pool.reset()
+            raise
+        except Abandoned:
             self.pool.reset()
             raise
         except BaseException:

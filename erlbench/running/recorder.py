@@ -169,6 +169,11 @@ class Recorder:
         for file in self.files.values():
             file.flush()
 
+    def discard(self) -> None:
+        """Forget the rows that are not in their files, which are another driver's now."""
+        for file in self.files.values():
+            file.discard()
+
     def check_places(self) -> None:
         """Raise `CellError` when a file was moved or removed meanwhile: its rows would be lost without a word."""
         for file in self.files.values():

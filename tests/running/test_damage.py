@@ -107,6 +107,21 @@ def test_a_folder_that_somebody_else_has_made_meanwhile_is_left_alone(tmp_path, 
     assert contents(cell.directory) == {"eval.csv": b"somebody else's"}
 
 
+def test_a_driver_that_lost_its_lease_writes_nothing_more(tmp_path, monkeypatch, capsys):
+    cell, seen = make_cell("cem", tmp_path, steps=600), []
+
+    def lose(driver):
+        assert driver.recorder.episodes._lines  # there are rows to be lost
+        (cell.directory / "lease-000002").write_text("{}\n")
+        seen.append({name: data for name, data in contents(cell.directory).items() if name.endswith(".csv")})
+
+    at_result(monkeypatch, 20, lose)
+    assert run(cell, checkpoint_every=1000.0) == 1
+    assert "another driver has taken" in capsys.readouterr().err
+    after = contents(cell.directory)
+    assert {name: after[name] for name in seen[0]} == seen[0]
+
+
 @pytest.mark.parametrize("name", ["lock", "eval.csv", "episodes.csv"])
 def test_a_file_that_is_removed_under_a_run_is_named(tmp_path, monkeypatch, capsys, name):
     cell = make_cell("cem", tmp_path, steps=600)
