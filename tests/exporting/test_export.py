@@ -124,6 +124,20 @@ def test_wandb(results, export):
     assert found["cem on Pendulum-v1, seed 0"] == list(zip(rows["timesteps"], rows["return_mean"]))
 
 
+def test_wandb_knows_each_run_by_an_id_of_its_own(results, tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_RUN_ID", "mine")  # once all runs became parts of this one
+    words = ["export", *map(str, results.runs[:2]), "--to", "wandb", "--out"]
+    for out in ("a", "b"):
+        assert CliRunner().invoke(cli, [*words, str(tmp_path / out)]).exit_code == 0
+    ids = [sorted(path.suffixes[-1] + path.stem for path in tmp_path.glob(f"{out}/wandb/*/*.wandb")) for out in "ab"]
+    assert len(set(ids[0])) == 2
+    assert ids[0] == ids[1]
+    before = sorted(tmp_path.rglob("*"))
+    again = CliRunner().invoke(cli, [*words, str(tmp_path / "a")])
+    assert (again.exit_code, "would send each point twice" in again.stderr) == (2, True), again.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_rliable(results, export):
     from rliable import metrics
 
