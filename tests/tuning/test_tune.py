@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
 
 import optuna
@@ -106,17 +107,30 @@ def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
     assert [status["status"] for status in statuses] == ["done", "interrupted", "interrupted"]
 
 
-def test_no_trial_is_pruned_in_the_first_third_of_its_first_run(tmp_path):
-    """The first evaluations say little: of 24 trials on HalfCheetah, 20 were pruned after two of 20 evaluations."""
-    study = tuner._study([make_cell("cem", tmp_path, steps=9000, eval_freq=1000)], {}, tmp_path)
-    good = dict.fromkeys(range(1, 10), 1.0)
+@pytest.mark.parametrize(
+    ("budget", "every", "first"), [(9000, 1000, 3000), (10_000, 1000, 4000), (3000, 1000, 1000), (1000, 2000, None)]
+)
+def test_no_trial_is_pruned_in_the_first_third_of_its_first_run(tmp_path, budget, every, first):
+    """The first evaluations say little: of 24 trials on HalfCheetah, 20 were pruned after two of 20 evaluations.
+
+    The first row of eval.csv is the evaluation before the training.
+    """
+    cell, steps = make_cell("cem", tmp_path, steps=budget, eval_freq=every), range(0, budget, every)
+    study = tuner._study([cell], {}, tmp_path)
+    good = {number: 1.0 for number, _ in enumerate(steps, 1)}
     for _ in range(tuner.STARTUP):
         study.add_trial(optuna.trial.create_trial(value=1.0, intermediate_values=good))
-    trial, pruned = study.ask(), []
-    for number in range(1, 10):
-        trial.report(0.0, number)
-        pruned.append(trial.should_prune())
-    assert pruned == [False, False, True, True, True, True, True, True, True]
+    stop = tuner.Stop(threading.Event())
+    watch = tuner.Watch(study.ask(), cell, [], 0, stop)
+    cell.directory.mkdir(parents=True)
+    (cell.directory / "eval.csv").write_text("timesteps,return_mean\n")
+    pruned = []
+    for at in steps:
+        with open(cell.directory / "eval.csv", "a") as file:
+            file.write(f"{at},0.0\n")
+        watch.update("", None)
+        pruned += [at] if stop.is_set() else []
+    assert pruned[:1] == ([] if first is None else [first])
 
 
 def test_another_search_in_the_same_folder_is_refused(tmp_path):
