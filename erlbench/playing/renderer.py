@@ -15,6 +15,7 @@ from erlbench.errors import UsageError
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
 PACKAGES = {"egl": "libegl1", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
 VARIABLE = "MUJOCO_GL"
+FLOOR = 10.0  # metres from its middle to its edge, of a plane that is a floor
 SECONDS = 60  # a driver that hangs is one that does not work
 PROBE = """
 import mujoco
@@ -70,14 +71,20 @@ def simplify(env: Any) -> None:
 
 
 def widen_floor(env: Any) -> None:
-    """Draw MuJoCo's floors without an end, which fast robots reach; they collide as before, as planes have none."""
+    """Draw MuJoCo's floors without an end, which fast robots reach; they collide as before, as planes have none.
+
+    A plane of less than `FLOOR` metres is something else, such as Pusher's table.
+    """
     model: Any = getattr(env.unwrapped, "model", None)
     if hasattr(model, "geom_type"):
         import mujoco
 
-        for plane in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE):
-            size, material = model.geom_size[plane, :2], model.geom_matid[plane]
-            if material != -1 and size.all() and not model.mat_texuniform[material]:
+        planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        for floor in np.flatnonzero(planes & (model.geom_size[:, :2].min(axis=1) >= FLOOR)):
+            size, material = model.geom_size[floor, :2], model.geom_matid[floor]
+            if material != -1 and not model.mat_texuniform[material]:
+                if (model.geom_matid == material).sum() > 1:
+                    continue  # others would look different
                 model.mat_texrepeat[material] /= size  # what counts for the floor, in metres
             size[:] = 0.0
 

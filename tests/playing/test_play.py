@@ -96,6 +96,14 @@ def test_floors_have_no_end_and_nothing_else_changes():
     np.testing.assert_array_equal(made[0], made[1])
 
 
+@pytest.mark.parametrize(("env_id", "plane"), [("Pusher-v5", "table"), ("Reacher-v5", "ground")])
+def test_a_small_plane_is_no_floor(env_id, plane):
+    env = gymnasium.make(env_id)
+    renderer.widen_floor(env)
+    assert env.unwrapped.model.geom(plane).size[:2].tolist() == [1.0, 1.0]
+    env.close()
+
+
 def test_the_policy_acts_in_gymnasium(pendulum):
     import gymnasium
 
