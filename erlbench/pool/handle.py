@@ -65,12 +65,11 @@ def worker_surroundings() -> Iterator[None]:
     """
     with LOCK:
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
-        before = dict(os.environ)
-        os.environ.setdefault("PYTHONSAFEPATH", worker.SAFE_PATH)
-        resource_tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the line above unblocks Ctrl-C and SIGTERM
-        main = sys.modules["__main__"]
+        before, main = dict(os.environ), sys.modules["__main__"]
         try:
+            os.environ.setdefault("PYTHONSAFEPATH", worker.SAFE_PATH)
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the line above unblocks Ctrl-C and SIGTERM
             prepare_libraries()
             sys.modules["__main__"] = types.ModuleType("__main__")
             yield

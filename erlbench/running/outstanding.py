@@ -67,7 +67,7 @@ class Outstanding:
         return {task_id: [asked.generation, asked.critic_updates, asked.ready] for task_id, asked in self.asked.items()}
 
     def restore(self, state: Mapping[int, Sequence[Any]], same_clock: bool) -> None:
-        """Take in a `state` after its tasks were added; with another clock they count as asked for now."""
+        """Take in a `state` after its tasks were added; with another clock only the moment is that of now."""
         for task_id, (generation, critic_updates, *ready) in state.items():
             known = ready[0] if ready and same_clock else self.asked[task_id].ready
             self.asked[task_id] = Asked(known, generation, critic_updates)

@@ -176,6 +176,7 @@ class Bars:
             self._running.pop(cell, None)
             curve = sparkline(self._scores.pop(cell, ()))
             self._remaining.end(cell)
+            self._live.refresh()  # else its bar stays until another cell moves its own
             self.message(f"{cell}: {text} {curve}".rstrip())
 
     def failed(self, cell: str, reason: str) -> None:

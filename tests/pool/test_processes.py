@@ -15,7 +15,7 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.errors import TaskError
-from erlbench.pool import local_pool
+from erlbench.pool import handle, local_pool
 from erlbench.pool.handle import start_context
 from erlbench.work.tasks import Output
 
@@ -44,6 +44,20 @@ def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkey
     assert values["pid"] != os.getpid()
     assert os.environ["OMP_NUM_THREADS"] == "8"
     assert sys.modules["__main__"] is main
+
+
+def test_a_worker_that_cannot_be_started_leaves_signals_and_environment_as_they_were(monkeypatch):
+    def fail():
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(handle.resource_tracker, "ensure_running", fail)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ()), dict(os.environ)
+    try:
+        with pytest.raises(OSError, match="Too many open files"), handle.worker_surroundings():
+            pass
+        assert (signal.pthread_sigmask(signal.SIG_BLOCK, ()), dict(os.environ)) == before
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before[0])
 
 
 def test_files_of_the_current_folder_do_not_take_the_place_of_libraries(tmp_path):

@@ -159,6 +159,16 @@ def test_nothing_of_the_bars_is_left_between_the_lines_that_stay(monkeypatch):
     assert sorted(screen(console.file.getvalue())) == sorted(f"cell {number}: done" for number in range(400))
 
 
+def test_a_finished_cell_has_no_bar_while_the_next_one_starts():
+    console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
+    bars = Bars(console, Remaining([Workload(f"cell {i}", ("cem", "L"), 1000) for i in range(2)]))
+    bars.update("cell 0", reading(500))
+    bars.finished("cell 0", "done")
+    shown = [line for line in screen(console.file.getvalue()) if "steps" in line or "done" in line]
+    bars.close()
+    assert shown == ["cell 0: done"]
+
+
 def test_numbers_and_curves():
     assert [short(value) for value in (0, 950, 12_340, 1e6, 12.5e6)] == ["0", "950", "12.3k", "1M", "12.5M"]
     assert sparkline([1.0, 2.0, 8.0]) == "▁▂█"
