@@ -14,10 +14,11 @@ import stat
 import tomllib
 import unicodedata
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from erlbench.errors import CellError
+from erlbench.errors import CellError, UsageError
 
 SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is below 100 KiB
 LARGE = 2**30  # bytes of a CSV file
@@ -49,9 +50,9 @@ def read_bytes(path: Path, limit: int = LARGE, first: int | None = None) -> byte
         )  # what a run appends meanwhile is for the next reader
 
 
-def read_text(path: Path, limit: int = SMALL) -> str:
-    """As `read_bytes`, decoded from UTF-8."""
-    return read_bytes(path, limit).decode()
+def read_text(path: Path) -> str:
+    """A small file, decoded from UTF-8; errors as those of `read_bytes`."""
+    return read_bytes(path, SMALL).decode()
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -70,6 +71,15 @@ def read_json(path: Path) -> Any:
         raise Unusable("nested too deeply") from None
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """The object of a JSON file; empty where there is none that can be read."""
+    try:
+        found = read_json(path)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def read_rows(path: Path) -> list[dict[str, str]]:
     """The complete rows of a CSV file by column; comments, and a last line that is cut off, are left out.
 
@@ -82,6 +92,15 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     except csv.Error as error:
         raise Unusable(str(error)) from None
     return [row for row in rows if None not in row and None not in row.values()]
+
+
+@contextmanager
+def readable(path: Path, name: str = "", advice: str = "") -> Iterator[None]:
+    """Inside, OSError and ValueError become a `UsageError`: `path`, or `name` in its place, cannot be read, and why."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name or path} cannot be read: {reason(error)}{advice}") from error
 
 
 def reason(error: Exception) -> str:

@@ -60,12 +60,10 @@ def rows_frame(runs: Sequence[Path], name: str, tuples: Mapping[str, type] | Non
 
 def _rows(path: Path) -> pd.DataFrame | None:
     """A CSV file of a run as a frame of texts; None without rows."""
-    try:
-        rows = read_run_rows(path)
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
+    with files.readable(path):
+        rows = read_run_rows(path)
     return pd.DataFrame(rows) if rows else None
 
 
@@ -78,10 +76,8 @@ def _numbers(column: pd.Series) -> pd.Series:
 
 
 def _config(path: Path) -> dict[str, Any]:
-    try:
+    with files.readable(path / "config.toml"):
         config = read_config(path / "config.toml")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path / 'config.toml'} cannot be read: {files.reason(error)}") from error
     run, settings = config.get("run"), config.get("settings", {})
     if not isinstance(run, dict) or not isinstance(settings, dict) or not all(
         type(run.get(column)) is kind for column, kind in IDENTITY.items()
@@ -92,11 +88,7 @@ def _config(path: Path) -> dict[str, Any]:
 
 def _cell(path: Path) -> dict[str, Any]:
     config = _config(path)
-    try:
-        status = files.read_json(path / "status.json")
-    except (OSError, ValueError):
-        status = {}
-    status = status if isinstance(status, dict) else {}
+    status = files.read_object(path / "status.json")
     row = {column: config[column] for column in IDENTITY}
     row |= {column: config.get(column) for column in RUN}
     row |= {column: status.get(column) for column in STATUS}

@@ -84,14 +84,13 @@ def _counts(text: str) -> list[int]:
 def _lengths(run: Path) -> list[int]:
     """The lengths of a run's training episodes."""
     from erlbench.errors import UsageError
-    from erlbench.files import read_rows, reason
+    from erlbench.files import read_rows, readable
 
     try:
-        found = [int(row["l"]) for row in read_rows(run / "episodes.csv")]
+        with readable(run / "episodes.csv"):
+            found = [int(row["l"]) for row in read_rows(run / "episodes.csv")]
     except KeyError:
         raise UsageError(f"{run / 'episodes.csv'} has no column l") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{run / 'episodes.csv'} cannot be read: {reason(error)}") from error
     if any(not 1 <= length <= LONGEST for length in found):
         raise UsageError(f"{run / 'episodes.csv'} has episodes of less than one step, or of more than {LONGEST:,}")
     if not found:

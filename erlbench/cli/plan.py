@@ -65,7 +65,7 @@ def command(
     if baseline not in (names := sorted({run.name for run in runs})):
         raise UsageError(f"--baseline {baseline}: no run has that name{nearest(baseline, names)}")
     groups = [group for group in everything(runs).groups if (base := group.run_set(baseline)) and len(base.scores) > 1]
-    pairs = [(group, run_set) for group in groups for run_set in group.run_sets if _usable(group, run_set, baseline)]
+    pairs = [(group, run_set) for group in groups for run_set in group.run_sets if _usable(run_set, baseline)]
     if not pairs:
         raise UsageError(f"no environment has two finished runs or more of {baseline} and of another algorithm")
     share = level / len(pairs)
@@ -76,7 +76,7 @@ def command(
         _sequential(pairs, baseline, wanted, counts, spending, level, power, write)
 
 
-def _usable(group: Group, run_set: RunSet, baseline: str) -> bool:
+def _usable(run_set: RunSet, baseline: str) -> bool:
     return run_set.exists and run_set.name != baseline and len(run_set.scores) > 1
 
 

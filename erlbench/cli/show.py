@@ -83,7 +83,9 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _show_run(run: Path, last: int) -> bool:
     """Settings, status and evaluations of one run; whether it runs now."""
-    config, status, meta = _config(run / "config.toml"), _status(run), _json(run / "meta.json")
+    with files.readable(run / "config.toml"):
+        config = read_config(run / "config.toml")
+    status, meta = _status(run), RunDirectory(run).meta()
     for table in ("run", "settings", "env_settings"):
         if table == "env_settings" and not config.get(table):
             continue
@@ -111,8 +113,9 @@ def _show_run(run: Path, last: int) -> bool:
 
 def _status(run: Path) -> dict[str, Any]:
     """status.json; a run that says `running` but that nobody holds was killed."""
-    status = _json(run / "status.json")
-    if status.get("status") == "running" and not RunDirectory(run).held():
+    directory = RunDirectory(run)
+    status = directory.status()
+    if status.get("status") == "running" and not directory.held():
         status |= {"status": "killed", "message": "the same command continues it"}
     return status
 
@@ -125,12 +128,10 @@ def _word(status: dict[str, Any]) -> str:
 
 def _evaluations(path: Path) -> list[dict[str, str]]:
     """The complete rows of eval.csv; a last line that is cut off is left out."""
-    try:
-        return files.read_rows(path)
-    except FileNotFoundError:
+    if not path.exists():
         return []
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
+    with files.readable(path):
+        return files.read_rows(path)
 
 
 def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
@@ -144,22 +145,6 @@ def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
         if updates and steps:
             found.append((f"{kind} updates per step", f"{updates / steps:.2f}"))
     return found
-
-
-def _config(path: Path) -> dict[str, Any]:
-    try:
-        return read_config(path)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {files.reason(error)}") from error
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty when there is no file or no object in it."""
-    try:
-        found = files.read_json(path)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _steps(status: dict[str, Any]) -> str:

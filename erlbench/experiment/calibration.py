@@ -36,9 +36,9 @@ CROWDED = 400  # of those on all cores, where a driver of many messages would ta
 LONGER = 4  # times as many steps without
 
 
-def calibrate(cell: Cell, seconds: float, device: str = "cpu") -> Costs:
+def calibrate(cell: Cell, seconds: float) -> Costs:
     """Costs of the tasks of `cell`, from six runs of about so many seconds each; every update uses one core."""
-    calibration = Calibration(cell, seconds, device)
+    calibration = Calibration(cell, seconds)
     for part in calibration.parts:
         calibration.measure(*part)
     return calibration.costs()
@@ -53,8 +53,8 @@ class Calibration:
     count.
     """
 
-    def __init__(self, cell: Cell, seconds: float, device: str = "cpu") -> None:
-        self.cell, self.seconds, self.device, self.count = cell, seconds, device, cores()
+    def __init__(self, cell: Cell, seconds: float) -> None:
+        self.cell, self.seconds, self.count = cell, seconds, cores()
         there = [(1, SHORT), (1, LONG), (self.count, CROWDED)][: 3 if self.count > 1 else 2]
         self.parts = there + there[::-1]  # processes, and size of tasks
         self._alone, self._crowded = Measured(), Measured()
@@ -62,7 +62,7 @@ class Calibration:
     def measure(self, processes: int, size: int) -> None:
         """One of the parts."""
         found = self._alone if processes == 1 else self._crowded
-        _run_for(_short(self.cell, size, processes), processes, self.seconds, self.device, found)
+        _run_for(_short(self.cell, size, processes), processes, self.seconds, found)
         if processes == self.count:
             _check_gradient_steps(self.cell, self.seconds, self._alone)
 
@@ -125,9 +125,9 @@ class _TrainedFor(threading.Event):
         return self.asked or (self.clock is not None and self.clock.train >= self.seconds)
 
 
-def _run_for(cell: Cell, processes: int, seconds: float, device: str, found: Measured) -> None:
+def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> None:
     """Run `cell` on so many processes until it ends or the time is over, and add what was seen."""
-    options = RunOptions(processes, device=device, one_core=True, verbosity=-1)
+    options = RunOptions(processes, device="cpu", one_core=True, verbosity=-1)
     stop = _TrainedFor(seconds)
     with ExitStack() as ends:
         ends.enter_context(heeded(stop))

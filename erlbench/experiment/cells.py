@@ -118,11 +118,10 @@ def cell_name(algo: str, preset: str, default_preset: str) -> str:
     return algo if preset == default_preset else f"{algo}@{preset}"
 
 
-def check_name(name: str, what: str) -> str:
-    """`name` when it can be a folder's name, else a `UsageError` that begins with `what`."""
+def check_name(name: str, what: str) -> None:
+    """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{what} '{name}' must be letters, digits and . _ @ + - only, with a letter or digit first")
-    return name
 
 
 def folder_name(env_id: str) -> str:

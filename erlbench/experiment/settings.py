@@ -134,8 +134,6 @@ def _coerce(value: Any, kind: Any) -> Any:
             return None
         options = (_coerce(value, argument) for argument in arguments if argument is not type(None))
         return next((option for option in options if option is not _MISSING), _MISSING)
-    if origin is typing.Literal:
-        return value if value in arguments else _MISSING
     if origin is tuple:
         return _tuple(value, arguments)
     if origin is Mapping:
@@ -212,8 +210,6 @@ def type_name(kind: Any) -> str:
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         return " or ".join(type_name(argument) for argument in arguments)
-    if typing.get_origin(kind) is typing.Literal:
-        return f"one of {', '.join(map(str, arguments))}"
     if typing.get_origin(kind) is Mapping:
         return "a table"
     if typing.get_origin(kind) is tuple:

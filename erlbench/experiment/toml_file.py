@@ -70,10 +70,8 @@ class TomlFile:
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
         self._name = name or str(path)
-        try:
+        with files.readable(path, name):
             text, self.data = files.read_text(path), files.read_toml(path)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{self._name} cannot be read: {files.reason(error)}") from error
         self._lines = TomlLines(text)
 
     def fail(self, message: str, *where: Keys) -> NoReturn:

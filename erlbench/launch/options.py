@@ -28,9 +28,8 @@ class LaunchOptions:
         return self.launcher.partition("://")[0]
 
 
-def check_launcher(name: str) -> str:
-    """`name` when there is such a launcher, else a `UsageError`."""
+def check_launcher(name: str) -> None:
+    """Raise a `UsageError` when there is no such launcher."""
     if not _LAUNCHER.fullmatch(name):
         hint = nearest(name.partition("://")[0], LAUNCHERS)
         raise UsageError(f"--launcher must be local, slurm, ray or ray://HOST:PORT, not '{name}'{hint}")
-    return name

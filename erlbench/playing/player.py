@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.files import read_toml, reason
+from erlbench.files import read_toml, readable
 from erlbench.playing import film, renderer
 from erlbench.policy import NumpyPolicy, load_policy
 from erlbench.running.evaluation import evaluation_seeds
@@ -87,14 +87,13 @@ def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: i
 
 def _config(run: Path) -> dict[str, Any]:
     """The tables `run` and `env_settings` of config.toml, in one."""
-    try:
-        config = read_toml(run / "config.toml")
-        found = {**config["run"], "env_settings": config.get("env_settings", {})}
-    except FileNotFoundError:
+    if not (run / "config.toml").exists():
         raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
-                         "results/Hopper-v5/td3/seed-000") from None  # fmt: skip
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{run / 'config.toml'} cannot be read: {reason(error)}") from error
+                         "results/Hopper-v5/td3/seed-000")  # fmt: skip
+    with readable(run / "config.toml"):
+        config = read_toml(run / "config.toml")
+    try:
+        found = {**config["run"], "env_settings": config.get("env_settings", {})}
     except (KeyError, TypeError):
         found = {}
     kinds = {"env": str, "seed": int, "env_settings": dict}

@@ -136,12 +136,8 @@ class RunDirectory:
         to which settings they belong.
         """
         path, found = self.path / "config.toml", {}
-        try:
+        with files.readable(path, advice="; --force starts anew"), suppress(FileNotFoundError):
             found = read_config(path)
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {files.reason(error)}; --force starts anew") from error
         if found:
             return found
         if self.has_rows() or self.has_checkpoint():
@@ -158,7 +154,7 @@ class RunDirectory:
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""
-        return _read_json(self.path / "status.json")
+        return files.read_object(self.path / "status.json")
 
     def write_status(self, **values: Any) -> None:
         """Write status.json."""
@@ -176,17 +172,17 @@ class RunDirectory:
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
-        return _read_json(self.path / "meta.json")
+        return files.read_object(self.path / "meta.json")
 
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, and one entry per start."""
-        starts = _read_json(self.path / "meta.json").get("starts", [])
+        starts = files.read_object(self.path / "meta.json").get("starts", [])
         starts = starts if isinstance(starts, list) else []
         self._write_json("meta.json", {**machine, **start, "starts": [*starts, dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""
-        meta = {**_read_json(self.path / "meta.json"), **values}
+        meta = {**files.read_object(self.path / "meta.json"), **values}
         if meta.get("starts"):
             meta["starts"][-1] |= values
         self._write_json("meta.json", meta)
@@ -229,11 +225,3 @@ def _has_rows(path: Path) -> bool:
             return sum(1 for _, line in zip(range(2), lines) if line.strip()) == 2
     except OSError:
         return False
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = files.read_json(path)
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

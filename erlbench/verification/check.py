@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from erlbench import files
-from erlbench.errors import UsageError
 from erlbench.experiment.renamed import read_config, read_run_rows
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
@@ -50,14 +49,10 @@ class Files:
 
 def load_files(path: Path) -> Files:
     """The files of a run; raises `UsageError` when there is no run."""
-    try:
+    with files.readable(path / "config.toml", advice="; give a run's folder"):
         config = read_config(path / "config.toml")
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{path / 'config.toml'} cannot be read: {files.reason(error)}; give a run's folder"
-        ) from error
     rows = (_rows(path / f"{name}.csv") for name in ("eval", "episodes", "tasks", "train"))
-    return Files(path, config, _json(path / "status.json"), _json(path / "meta.json"), *rows)
+    return Files(path, config, files.read_object(path / "status.json"), files.read_object(path / "meta.json"), *rows)
 
 
 def _rows(path: Path) -> list[Row] | None:
@@ -65,11 +60,3 @@ def _rows(path: Path) -> list[Row] | None:
         return read_run_rows(path)
     except (OSError, ValueError):
         return None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = files.read_json(path)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

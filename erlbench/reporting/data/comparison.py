@@ -81,11 +81,6 @@ class RunSet:
         return values[~np.isnan(values)]
 
     @property
-    def used(self) -> str:
-        """`n used/n planned`."""
-        return f"{len(self.done)}/{self.planned}" if self.exists else "–"
-
-    @property
     def status(self) -> str:
         """`done`, `not run`, or what the runs that do not count are at."""
         if not self.exists:
