@@ -4,7 +4,7 @@ python -m benchmarks.forecast sleeping                # more processes than core
 python -m benchmarks.forecast computing               # on a quiet machine; about 50 minutes
 python -m benchmarks.forecast computing --algo cem    # or one after the other; about five minutes
 
-Each writes its rows of erlbench/experiment/forecast_errors.csv, which `erlbench forecast` prints, and the table in
+Each writes its rows of erlbench/forecasting/forecast_errors.csv, which `erlbench forecast` prints, and the table in
 docs/time.md. `computing` adds turns to those in results/reference/bench/forecast_turns.csv, and the rows are of all of
 them; remove that file where calibration or forecast have changed. With --dry-run nothing is written.
 """
@@ -33,13 +33,13 @@ import click  # noqa: E402
 from benchmarks.awake import awake  # noqa: E402
 from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
-from erlbench.experiment.calibration import Calibration  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
-from erlbench.experiment.costs_of_runs import from_tasks  # noqa: E402
-from erlbench.experiment.forecast import forecast  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
-from erlbench.experiment.validation import FILE, KINDS, Validated, validated  # noqa: E402
+from erlbench.forecasting.calibration import Calibration  # noqa: E402
+from erlbench.forecasting.costs_of_runs import from_tasks  # noqa: E402
+from erlbench.forecasting.forecast import forecast  # noqa: E402
+from erlbench.forecasting.validation import FILE, KINDS, Validated, validated  # noqa: E402
 from erlbench.pool import local_pool  # noqa: E402
 from erlbench.resources import cores  # noqa: E402
 from erlbench.running import machine  # noqa: E402

@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 from benchmarks.forecast import cell_of
 from erlbench.experiment.cells import with_workers
 from erlbench.experiment.costs import Costs, built_in_costs
-from erlbench.experiment.forecast import forecast
+from erlbench.forecasting.forecast import forecast
 from erlbench.reporting.figures import style
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64)

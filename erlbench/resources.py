@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+
+STAT = Path("/proc/stat")  # Linux's
 
 
 def limit_threads() -> None:
@@ -19,12 +22,31 @@ def cores() -> int:
     return min(own, int(task)) if task.isdigit() and int(task) else own
 
 
-def machine_load() -> float:
-    """How many processes ran or waited for a core in the last minute, on average; 0 where the system does not tell."""
+def busy_cores(seconds: float = 0.5) -> float:
+    """How many of this process's cores others use meanwhile, on average; 0 where the system does not tell."""
+    before = _core_times()
+    time.sleep(seconds)
+    busy = 0.0
+    for core, (worked, total) in _core_times().items():
+        worked_before, total_before = before.get(core, (worked, total))
+        busy += (worked - worked_before) / max(1, total - total_before)
+    return busy
+
+
+def _core_times() -> dict[int, tuple[int, int]]:
+    """Of each of this process's cores, ticks at work and all ticks since the machine began."""
+    found = {}
     try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return 0.0
+        mine = os.sched_getaffinity(0)
+        lines = [line.split() for line in STAT.read_text().splitlines()]
+        for name, *values in (line for line in lines if line[0].startswith("cpu") and line[0] != "cpu"):
+            user, nice, system, idle, waits, *others = map(int, values[:8])  # then guests, which `user` has already
+            worked = user + nice + system + sum(others)
+            if (core := int(name[3:])) in mine:
+                found[core] = worked, worked + idle + waits
+    except (AttributeError, OSError, ValueError, IndexError):
+        return {}
+    return found
 
 
 def available_memory() -> float:

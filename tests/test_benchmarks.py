@@ -25,7 +25,7 @@ from benchmarks.scaling import table as scaling_table
 from benchmarks.scaling_figure import Curve, Panel, draw
 from benchmarks.updates import Bench, random_replay
 from erlbench.envs.registry import problem
-from erlbench.experiment.validation import Validated
+from erlbench.forecasting.validation import Validated
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import style
 from erlbench.work.store import Store

@@ -75,7 +75,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
         "tuning_budgets.csv",
     )
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
-    data |= {"erlbench/experiment/costs.toml", "erlbench/experiment/forecast_errors.csv"}
+    data |= {"erlbench/experiment/costs.toml", "erlbench/forecasting/forecast_errors.csv"}
     web = ("page.css", "common.js", "charts.js", "page.js", "plotly-basic.min.js", "plotly-basic.LICENSE")
     data |= {f"erlbench/reporting/web/{name}" for name in web}
     templates = ROOT / "erlbench" / "scaffold" / "templates"

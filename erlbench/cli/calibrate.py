@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-QUIET = 0.5  # load below which a machine is quiet
+QUIET = 0.25  # cores that others may use on a quiet machine
 OTHER = ("source", "crowding", "cores", "spread")  # what is no duration
 
 
@@ -39,10 +39,10 @@ def command(
     from erlbench.cli.planning import plan
     from erlbench.cli.tables import print_table
     from erlbench.errors import UsageError
-    from erlbench.experiment.calibration import calibrate, save_costs
-    from erlbench.experiment.costs_of_runs import from_tasks
     from erlbench.experiment.settings import toml_values
-    from erlbench.resources import cores, machine_load
+    from erlbench.forecasting.calibration import calibrate, save_costs
+    from erlbench.forecasting.costs_of_runs import from_tasks
+    from erlbench.resources import busy_cores, cores
     from erlbench.running import machine
 
     described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
@@ -54,10 +54,10 @@ def command(
         cells = plan(arguments({"algo": algo, "env": env, "set": assignments}))
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")
-        if (busy := machine_load()) > QUIET:
+        if (busy := busy_cores()) > QUIET:
             click.echo(
-                f"warning: other programs use this machine (load {busy:.1f} on {cores()} cores in the last minute), so "
-                "the costs may be wrong by far; calibrate again when it is quiet", err=True,
+                f"warning: other programs use {busy:.1f} of {cores()} cores, so the costs may be wrong; calibrate "
+                "again when the machine is quiet", err=True,
             )  # fmt: skip
         costs = calibrate(cells[0], seconds)
         known = toml_values(cells[0].settings)

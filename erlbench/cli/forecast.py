@@ -50,8 +50,8 @@ def command(
     from erlbench.errors import UsageError
     from erlbench.experiment.cells import with_workers
     from erlbench.experiment.costs import built_in_costs, load_costs
-    from erlbench.experiment.forecast import forecast
-    from erlbench.experiment.validation import errors_of
+    from erlbench.forecasting.forecast import forecast
+    from erlbench.forecasting.validation import errors_of
 
     counts = _counts(processes)
     cells = plan(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,

@@ -125,10 +125,10 @@ def tune(
 def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
     """The study in `out`, or a new one; `UsageError` when it is of another search."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    third = math.ceil(cells[0].total_timesteps / cells[0].eval_freq / 3)
+    third = 1 + math.ceil(cells[0].total_timesteps / cells[0].eval_freq / 3)  # 1: the evaluation before the training
     study = optuna.create_study(
         storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=third + 1),  # the first is before training
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=third),
     )  # fmt: skip
     what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"
     if study.user_attrs.get("searched", what) != what:

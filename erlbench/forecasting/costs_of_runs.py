@@ -20,7 +20,7 @@ from erlbench.files import reason
 
 ROUNDS = 30  # of the reweighted fit
 DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
-TOLD = 0.25  # of the other cores were busy, or crowding cannot be told
+TOLD = 0.25  # share of the other cores that has to be busy, or crowding cannot be told
 Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
 COUNTS = ("timesteps", "critic_updates", "actor_updates")
 
@@ -109,7 +109,7 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     they took `DISTURBED` times what a fit by least absolute deviations says (iteratively reweighted least squares:
     Schlossmacher, 1973), which few of them do not change. What no task did costs 0. `spread` is the root mean square
     of the errors over that of the times.
-    Raises `UsageError` without tasks.
+    Raises `UsageError` without tasks, and where what is left out is more than half of the time.
     """
     if not len(tasks):
         raise UsageError(f"{source} has no task to measure costs on; let it run longer")
@@ -122,8 +122,11 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
         weight = 1.0 / np.maximum(abs(fitted - seconds), 1e-4 * seconds) / seconds
     fitted = np.maximum(fitted, 1e-6)
     usual = seconds <= DISTURBED * fitted
-    if not usual.any():
-        usual[:] = True
+    if 2 * seconds[usual].sum() < seconds.sum():
+        raise UsageError(
+            f"{source}: {(~usual).sum():,} of {len(usual):,} tasks took more than {DISTURBED:g} times what the others "
+            "say, and most of the time, so the costs of a step cannot be told; measure again on a quiet machine"
+        )
     seconds, design, fitted = seconds[usual], design[usual], fitted[usual]
     values = _solve(design, seconds, 1.0 / fitted)
     spread = math.sqrt(((seconds - design @ values) ** 2).sum() / (seconds**2).sum())

@@ -43,7 +43,7 @@ class Validated:
 
 def validated(path: Path | None = None) -> list[Validated]:
     """All rows of the package, or those of another such file."""
-    with (path or files("erlbench.experiment") / FILE).open(encoding="utf-8") as file:
+    with (path or files("erlbench.forecasting") / FILE).open(encoding="utf-8") as file:
         return [
             Validated(
                 row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]), float(row["forecast"]),

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from erlbench import resources
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment import calibration
-from erlbench.experiment.calibration import _TrainedFor, calibrate, save_costs
 from erlbench.experiment.costs import Costs, built_in_costs, load_costs
-from erlbench.experiment.costs_of_runs import Measured, fit, from_tasks
+from erlbench.forecasting import calibration
+from erlbench.forecasting.calibration import _TrainedFor, calibrate, save_costs
+from erlbench.forecasting.costs_of_runs import Measured, fit, from_tasks
 from erlbench.running.clock import Clock
 from tests.runs import make_cell, run
 
@@ -40,6 +41,13 @@ def test_the_fit_finds_the_costs_although_some_tasks_were_disturbed():
         fit([], "here")
 
 
+def test_a_fit_that_would_leave_most_of_the_time_out_is_refused():
+    """Short tasks that seem to cost nothing made long ones "disturbed": 98 % of the time were left out in silence."""
+    short, long = [(1e-4 + 1e-5 * number, 20, 0, 0) for number in range(100)], [(0.2, 400, 0, 0)] * 20
+    with pytest.raises(UsageError, match=r"here: \d+ of 120 tasks took more than 2 times what the others say"):
+        fit(short + long, "here")
+
+
 def test_the_fit_gives_the_mean_of_each_kind_and_size_of_tasks():
     """Short tasks are many and have long tails, and a task with gradient steps has an overhead of its own.
 
@@ -64,7 +72,7 @@ def test_the_fit_gives_the_mean_of_each_kind_and_size_of_tasks():
 def test_crowding_is_that_of_long_tasks_of_one_run_and_free_of_drift(tmp_path, monkeypatch):
     runs = []
 
-    def run_for(cell, processes, seconds, device, found):
+    def run_for(cell, processes, seconds, found):
         steps = cell.env_settings["max_episode_steps"]
         runs.append((processes, steps))
         slower = 1 + 0.1 * len(runs)  # the machine becomes slower and slower
@@ -175,16 +183,30 @@ def test_simulated_time_repeats_to_the_bit_and_uses_the_costs(tmp_path):
     assert 'source = "test"' in config
 
 
-@pytest.mark.parametrize(("load", "warned"), [(0.1, False), (3.9, True)])
-def test_a_busy_machine_is_named(tmp_path, monkeypatch, load, warned):
-    """With both cores taken by other programs a step of 0.5 ms was measured as 0.14 ms, without a word."""
-    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+@pytest.mark.parametrize(("busy", "warned"), [(0.1, False), (1.9, True)])
+def test_a_busy_machine_is_named(tmp_path, monkeypatch, busy, warned):
+    monkeypatch.setattr(resources, "busy_cores", lambda: busy)
     monkeypatch.setattr(calibration, "calibrate", lambda cell, seconds: Costs(1e-3, 0.0, 0.0, 0.0, "test"))
     words = ["calibrate", "--algo", "cem", "--env", "Pendulum-v1", "--out", str(tmp_path / "c.toml")]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 0, result.stderr
-    assert ("(load 3.9 on " in result.stderr) is warned
+    assert ("use 1.9 of " in result.stderr) is warned
     assert bool(result.stderr) is warned
+
+
+def test_cores_are_busy_by_the_ticks_of_this_process_s_own_ones(tmp_path, monkeypatch):
+    """In 100 ticks core 0 works 50 and waits for a disk 10, core 2 works 100; core 1 is another job's."""
+    others = "cpu 9 9 9 9 9 9 9 9 9 9\ncpu1 {}00 0 0 0 0 0 0 0 0 0\n"
+    idle = others.format(0) + "cpu0 100 0 20 500 0 0 0 0 0 0\ncpu2 7 0 0 0 0 0 0 0 0 0\n"
+    busy = others.format(1) + "cpu0 130 0 30 540 10 0 5 5 30 0\ncpu2 7 60 40 0 0 0 0 0 0 0\n"
+    monkeypatch.setattr(resources, "STAT", tmp_path / "stat")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2})
+    (tmp_path / "stat").write_text(idle)
+    monkeypatch.setattr(resources.time, "sleep", lambda _: (tmp_path / "stat").write_text(busy))
+    assert resources.busy_cores() == pytest.approx(0.5 + 1.0)
+    (tmp_path / "stat").unlink()
+    monkeypatch.setattr(resources.time, "sleep", lambda _: None)
+    assert resources.busy_cores() == 0.0
 
 
 @pytest.mark.slow
@@ -201,9 +223,24 @@ def test_a_calibration_finds_what_a_step_sleeps_and_no_crowding_where_nobody_com
 @pytest.mark.slow
 def test_a_calibration_tells_a_step_from_a_task_where_all_episodes_are_equally_long(tmp_path):
     """With tasks of one size only the sum would be known, and half of it be taken for the step."""
-    settings = {"mean_length": 10**6, "seconds_per_step": 5e-4}
+    settings = {"mean_length": 10**6, "seconds_per_step": 5e-4, "sleep_at_once": 0.0}  # no debt for the next task
     found = calibrate(make_cell("cem", tmp_path, env="erlbench/Latency-v0", env_settings=settings, steps=10**6), 2.0)
     assert found.timestep == pytest.approx(5e-4, rel=0.15)
+
+
+def test_a_calibration_has_tasks_of_two_sizes(tmp_path, monkeypatch):
+    """The same without a clock: each task takes 50 ms and 0.5 ms a step."""
+
+    def tasks_of(cell, processes, seconds, found):
+        steps = cell.env_settings["max_episode_steps"]
+        found.tasks += [(0.05 + steps * 5e-4, steps, 0, 0)] * 20
+        found.beside += [0.0] * 20
+
+    monkeypatch.setattr(calibration, "_run_for", tasks_of)
+    monkeypatch.setattr(calibration, "cores", lambda: 2)
+    found = calibrate(make_cell("cem", tmp_path, env="HalfCheetah-v5"), 1.0)
+    assert found.timestep == pytest.approx(5e-4, rel=0.01)
+    assert found.overhead == pytest.approx(0.05, rel=0.01)
 
 
 @pytest.mark.slow

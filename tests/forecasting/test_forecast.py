@@ -13,8 +13,8 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import with_workers
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.forecast import forecast
-from erlbench.experiment.validation import Validated, errors_of, validated
+from erlbench.forecasting.forecast import forecast
+from erlbench.forecasting.validation import Validated, errors_of, validated
 from tests.runs import make_cell, run
 
 LOG = math.sqrt(math.log1p(0.2**2))  # the deviation of the logarithm

@@ -18,7 +18,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions, with_workers
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.costs_of_runs import Measured, fit
+from erlbench.forecasting.costs_of_runs import Measured, fit
 from erlbench.pool import Pool
 from erlbench.resources import cores
 from erlbench.running import progress
@@ -32,8 +32,8 @@ from erlbench.running.signals import NOTHING_KEPT, heeded
 # each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
 SHORT, LONG = 5, 100  # steps of an episode, and critic updates of a task, of cells with gradient steps
-CROWDED = 400  # of those on all cores, where a driver of many messages would take cores from the workers
-LONGER = 4  # times as many steps without
+CROWDED = 400  # the same on all cores, where a driver with many messages would take cores from the workers
+LONGER = 4  # times as many steps in cells without gradient steps
 
 
 def calibrate(cell: Cell, seconds: float) -> Costs:
