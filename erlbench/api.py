@@ -62,9 +62,9 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all others are finished then.
     """
-    from erlbench.cli.arguments import arguments, option_fields
-    from erlbench.cli.planning import plan
-    from erlbench.cli.run import check_device, run_options
+    from erlbench.experiment.arguments import arguments, option_fields, run_options
+    from erlbench.experiment.planning import plan
+    from erlbench.resources import check_device
     from erlbench.running.runner import run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}

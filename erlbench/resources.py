@@ -1,10 +1,12 @@
-"""Cores, BLAS threads and memory; imports nothing heavy, so that it can run before numpy is imported."""
+"""Cores, BLAS threads, memory and GPUs; imports nothing heavy, so that it can run before numpy is imported."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
+
+from erlbench.errors import UsageError
 
 STAT = Path("/proc/stat")  # Linux's
 
@@ -58,3 +60,15 @@ def available_memory() -> float:
     except (OSError, ValueError):
         pass
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def check_device(device: str) -> None:
+    """Refuse a GPU that is not there, before anything runs; only then is torch imported here."""
+    if not device.startswith("cuda"):
+        return
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(device.partition(":")[2] or 0) >= count:
+        has = f"PyTorch finds {count} here" if count else "PyTorch finds none here"
+        raise UsageError(f"--device {device}: there is no such GPU, {has}; see `erlbench doctor`, or take --device cpu")

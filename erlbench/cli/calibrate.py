@@ -35,10 +35,10 @@ def command(
     """
     from dataclasses import asdict
 
-    from erlbench.cli.arguments import arguments
-    from erlbench.cli.planning import plan
     from erlbench.cli.tables import print_table
     from erlbench.errors import UsageError
+    from erlbench.experiment.arguments import arguments
+    from erlbench.experiment.planning import plan
     from erlbench.experiment.settings import toml_values
     from erlbench.forecasting.calibration import calibrate, save_costs
     from erlbench.forecasting.costs_of_runs import from_tasks

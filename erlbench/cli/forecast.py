@@ -43,13 +43,13 @@ def command(
       erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 \\
         --costs costs.toml
     """
-    from erlbench.cli.arguments import arguments
-    from erlbench.cli.planning import plan
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
     from erlbench.errors import UsageError
+    from erlbench.experiment.arguments import arguments
     from erlbench.experiment.cells import with_workers
     from erlbench.experiment.costs import built_in_costs, load_costs
+    from erlbench.experiment.planning import plan
     from erlbench.forecasting.forecast import forecast
     from erlbench.forecasting.validation import errors_of
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from erlbench.cli.arguments import RunArguments, arguments, option_fields
 from erlbench.cli.completion import VALUES, complete
 from erlbench.errors import UsageError
 from erlbench.experiment import shards
-from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
+from erlbench.experiment.arguments import RunArguments, arguments, option_fields, run_options
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import Shard
-from erlbench.resources import cores
+from erlbench.launch.options import LaunchOptions, check_launcher
+from erlbench.resources import check_device
 
 if TYPE_CHECKING:
     from erlbench.experiment.estimate import Estimate
@@ -140,9 +141,11 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.cli.planning import plan
+    from erlbench.experiment.planning import plan
 
     check_device(asked.device)
+    if asked.launcher is not None:
+        check_launcher(asked.launcher)
     cells, part = plan(asked), ""
     if asked.shard is not None:
         part = shards.configuration_hash(cells, budget=False)
@@ -166,45 +169,9 @@ def run(**given: Any) -> None:
     click.get_current_context().exit(run_cells(cells, options))
 
 
-def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
-    """How the cells are run on this machine; `part` is the version of a plan that is run in shards."""
-    return RunOptions(
-        processes=cores() if asked.processes is None else asked.processes,
-        pool=asked.pool,
-        per_node=asked.processes,
-        jobs=asked.jobs or 1,
-        one_core=asked.one_core,
-        device=asked.device,
-        checkpoint_every=asked.checkpoint_every,
-        task_timeout=asked.task_timeout or HUNG_AFTER,
-        worker_memory=asked.worker_memory and asked.worker_memory << 20,
-        save_replay=asked.save_replay,
-        force=asked.force,
-        force_kernel=asked.force_kernel,
-        shard=str(asked.shard or ""),
-        plan=part,
-        studies=asked.study,
-        verbosity=-1 if asked.quiet else int(asked.verbose),
-        command_line=tuple(command_line),
-    )
-
-
-def check_device(device: str) -> None:
-    """Refuse a GPU that is not there, before anything runs; only then is torch imported here."""
-    if not device.startswith("cuda"):
-        return
-    import torch
-
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if int(device.partition(":")[2] or 0) >= count:
-        has = f"PyTorch finds {count} here" if count else "PyTorch finds none here"
-        raise UsageError(f"--device {device}: there is no such GPU, {has}; see `erlbench doctor`, or take --device cpu")
-
-
 def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> int:
     """Run or submit the cells by another engine."""
     from erlbench.launch.jobs import launch
-    from erlbench.launch.options import LaunchOptions
     from erlbench.launch.queue import LOGS
 
     assert asked.launcher is not None

@@ -45,9 +45,9 @@ def command(
     if find_spec("optuna") is None:
         raise UsageError("tuning needs a package: pip install 'erlbench[tune]'")
     from erlbench.algorithms import registry
-    from erlbench.cli.arguments import arguments
-    from erlbench.cli.planning import plan
+    from erlbench.experiment.arguments import arguments
     from erlbench.experiment.cells import RunOptions
+    from erlbench.experiment.planning import plan
     from erlbench.tuning import parse_space, tune
 
     name = algo.partition("@")[0]

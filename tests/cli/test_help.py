@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from erlbench import __version__
 from erlbench.cli import COMMANDS, GROUPS, cli
-from erlbench.cli.arguments import option_fields
+from erlbench.experiment.arguments import option_fields
 
 
 def invoke(*words: str):

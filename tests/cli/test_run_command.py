@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
-from erlbench.cli.arguments import arguments
-from erlbench.cli.planning import plan
 from erlbench.envs import catalogue
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
+from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.planning import plan
 from erlbench.running import runner
 
 

@@ -7,11 +7,11 @@ import math
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.cli.arguments import arguments
-from erlbench.cli.planning import plan
 from erlbench.envs.catalogue import LISTED, Preset, split_preset
 from erlbench.envs.registry import problem
+from erlbench.experiment.arguments import arguments
 from erlbench.experiment.estimate import estimate
+from erlbench.experiment.planning import plan
 from erlbench.experiment.settings import resolve
 from erlbench.experiment.studies import load_studies, validate
 from erlbench.reporting.data.published import load_published

@@ -11,8 +11,8 @@ import pytest
 
 import erlbench
 from erlbench.algorithms import registry
-from erlbench.cli.arguments import arguments
 from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments
 from erlbench.experiment.renamed import SETTINGS, of_today, read_config
 from erlbench.experiment.settings import resolve
 from erlbench.reporting.data.runs import load_run

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.cli.arguments import arguments, seed_list
-from erlbench.cli.planning import plan
 from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments, seed_list
+from erlbench.experiment.planning import plan
 
 
 @pytest.mark.parametrize(

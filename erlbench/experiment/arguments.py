@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
-from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
+from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, HUNG_AFTER, OWN, SHARED, RunOptions, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
 from erlbench.experiment.renamed import of_today
 from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check_value, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
-from erlbench.launch.options import check_launcher
+from erlbench.resources import cores
 
 MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task
@@ -135,8 +135,6 @@ class RunArguments:
         if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic != OWN):
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
         check_kind(self.pool)
-        if self.launcher is not None:
-            check_launcher(self.launcher)
         if self.slurm and self.launcher != "slurm":
             raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
         if self.pool != LOCAL and (self.jobs or 1) > 1:
@@ -178,6 +176,29 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
     tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), _option(key))} for key in TABLES}
     values.update({key: _checked(key, value, _option(key)) for key, value in given.items() if key not in TABLES})
     return RunArguments(**{**values, **tables})
+
+
+def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
+    """How the cells are run on this machine; `part` is the version of a plan that is run in shards."""
+    return RunOptions(
+        processes=cores() if asked.processes is None else asked.processes,
+        pool=asked.pool,
+        per_node=asked.processes,
+        jobs=asked.jobs or 1,
+        one_core=asked.one_core,
+        device=asked.device,
+        checkpoint_every=asked.checkpoint_every,
+        task_timeout=asked.task_timeout or HUNG_AFTER,
+        worker_memory=asked.worker_memory and asked.worker_memory << 20,
+        save_replay=asked.save_replay,
+        force=asked.force,
+        force_kernel=asked.force_kernel,
+        shard=str(asked.shard or ""),
+        plan=part,
+        studies=asked.study,
+        verbosity=-1 if asked.quiet else int(asked.verbose),
+        command_line=tuple(command_line),
+    )
 
 
 def option_fields() -> dict[str, dataclasses.Field[Any]]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.cli.arguments import RunArguments
 from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
+from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
