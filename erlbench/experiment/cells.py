@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def processors(self) -> int:
-        """The virtual processors of simulated time, one for the critic apart."""
+        """The virtual processors of simulated time, without the critic's own."""
         return self.simulated_processes or self.workers or 1
 
     @property

@@ -63,7 +63,7 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)
     algorithm = registry.find(cell.algo)
-    caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic does
+    caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
     critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time
     held, per_generation = algorithm.search_cost(cell.settings, problem)

@@ -68,8 +68,8 @@ def build_comparison(
 ) -> tuple[Path, Table[FolderPair]]:
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
-    The first folder is what the others are compared with. Raises `UsageError` as `build` does, and for fewer than two
-    folders.
+    The first folder is what the others are compared with. Raises `UsageError` as `build_report` does, and for fewer
+    than two folders.
     """
     report = _Report(out, warn, options or ReportOptions())
     sides = read_sides(folders, report.collect)

@@ -51,6 +51,12 @@ def share(value: float) -> str:
     return NONE if math.isnan(value) else f"{100 * value:.1f} %"
 
 
+def with_interval(value: float, low: float, high: float) -> str:
+    """A value [its interval], which is left out where there is none; a dash for NaN."""
+    brackets = "" if math.isnan(low) else f" [{number(low)}, {number(high)}]"
+    return NONE if math.isnan(value) else number(value) + brackets
+
+
 def fraction(part: int, whole: int) -> str:
     """2/3: so many of so many."""
     return f"{part}/{whole}"

@@ -54,7 +54,7 @@ def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: 
     series: dict[str, list[Series]] = {name: [] for name in names}
     for run in averaged(run_set):
         over, scale = axis.train(run.evaluations)
-        assert over is not None  # `Options` has refused the others
+        assert over is not None  # `ReportOptions` has refused the others
         columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))
         if columns is None:
             continue

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.data.sides import Side
-from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps
+from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, compare_run_sets
@@ -52,7 +52,7 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("n", lambda row: _runs(row.other), count),
         Column("Mean", lambda row: _spread(row.other), plus_minus, name=("mean", "std"),
                note="the same in the folder that it is compared with."),
-        Column("Difference", _difference, _with_interval, name=("difference", "difference_low", "difference_high"),
+        Column("Difference", _difference, with_interval, name=("difference", "difference_low", "difference_high"),
                style=lambda row: row.compared.mark,
                note=f"other mean minus first, with its 95 % interval (Welch); bold: higher, italic: lower at {LEVEL}."),
         Column("Change", lambda row: row.compared.improvement, percent, name="change_pct"),
@@ -97,10 +97,6 @@ def _spread(run_set: RunSet | None) -> tuple[float, float]:
 def _difference(row: FolderPair) -> tuple[float, float, float]:
     found = row.compared.difference
     return (found.difference, *found.interval) if found else (math.nan, math.nan, math.nan)
-
-
-def _with_interval(value: float, low: float, high: float) -> str:
-    return number(value) + ("" if math.isnan(low) else f" [{number(low)}, {number(high)}]")
 
 
 def _minutes(run_set: RunSet | None) -> float:

@@ -31,19 +31,19 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
     rows = [Metrics(group, run_set) for group in comparison.groups for run_set in group.run_sets if run_set.exists]
     columns: list[Column[Metrics]] = [
         *identity(comparison),
-        Column("Final", lambda row: _spread(_of_runs(row, final)), plus_minus, name=("final_mean", "final_std"),
-               note="the last evaluation."),
+        Column("Final", lambda row: estimates.mean_std(_of_runs(row, final)), plus_minus,
+               name=("final_mean", "final_std"), note="the last evaluation."),
         Column("Mean's interval", lambda row: mean_interval(_of_runs(row, final)), between,
                name=("final_low", "final_high"), note="95 % interval of the mean of Final (Student)."),
         Column("Tolerance", lambda row: tolerance_interval(_of_runs(row, final)), between,
                name=("tolerance_low", "tolerance_high"),
                note="where 90 % of all runs lie, with 95 % confidence, if Final is normally distributed over runs."),
-        Column("Final-10", lambda row: _spread(_of_runs(row, final_10)), plus_minus,
+        Column("Final-10", lambda row: estimates.mean_std(_of_runs(row, final_10)), plus_minus,
                name=("final_10_mean", "final_10_std"),
                note="mean of the last ten evaluations (– with fewer than ten)."),
         Column("Max of average", lambda row: max_of_average(row.run_set.done), number,
                note="highest point of the average over runs."),
-        Column("Area under curve", lambda row: _spread(_of_runs(row, area)), plus_minus,
+        Column("Area under curve", lambda row: estimates.mean_std(_of_runs(row, area)), plus_minus,
                name=("area_mean", "area_std"), note="mean return over the training steps (trapezoids)."),
         Column("Fitness steps", _fitness_steps, steps, name="fitness_timesteps_mean",
                note="steps that the learning spent on the mean's own episodes besides the training steps that the "
@@ -63,10 +63,6 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
 
 def _of_runs(row: Metrics, metric: Callable[[Evaluations], float]) -> Array:
     return np.array([metric(run.evaluations) for run in row.run_set.done])
-
-
-def _spread(values: Array) -> tuple[float, float]:
-    return estimates.mean(values), estimates.std(values)
 
 
 def _fitness_steps(row: Metrics) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.documents.formats import NONE, interval, number, p_value
+from erlbench.reporting.documents.formats import interval, number, p_value, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, adjusted
@@ -50,7 +50,7 @@ def pairs_table(comparison: Comparison) -> Table[RunSetPair] | None:
         Column("Algorithm", lambda row: row.run_set.label),
         Column("Against", lambda row: row.other.label),
         Column("Runs", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),
-        Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), _with_interval,
+        Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), with_interval,
                name=("difference", "difference_low", "difference_high"),
                note="of the means, with its 95 % interval (Welch)."),
         Column("IQMs", lambda row: (estimates.iqm(row.run_set.scores), estimates.iqm(row.other.scores)),
@@ -102,8 +102,3 @@ def _remarks(comparison: Comparison, rows: Sequence[RunSetPair]) -> Iterator[str
         "A difference that is not significant, and a dash, are no sign that two are equal: smaller differences than "
         "Detectable are often missed. It is reckoned at the level of Holm's first step."
     )
-
-
-def _with_interval(value: float, low: float, high: float) -> str:
-    brackets = "" if math.isnan(low) else f" [{number(low)}, {number(high)}]"
-    return NONE if math.isnan(value) else number(value) + brackets

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.references import MatchedRuns, References
 from erlbench.reporting.documents.formats import interval, number, plus_minus, steps
@@ -40,10 +38,11 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
         *named,
         Column("Source", lambda row: row.pair.theirs.source.name),  # with the run set it names the row
         runs,
-        Column("Ours", lambda row: _spread(row.pair.our_scores), plus_minus, name=("mean", "std")),
+        Column("Ours", lambda row: estimates.mean_std(row.pair.our_scores), plus_minus, name=("mean", "std")),
         Column("Their environment", lambda row: row.pair.theirs.env),
         Column("Their runs", lambda row: len(row.pair.their_scores), str),
-        Column("Theirs", lambda row: _spread(row.pair.their_scores), plus_minus, name=("their_mean", "their_std")),
+        Column("Theirs", lambda row: estimates.mean_std(row.pair.their_scores), plus_minus,
+               name=("their_mean", "their_std")),
         Column("Their median", lambda row: estimates.median(row.pair.their_scores), number),
         Column("At", lambda row: row.pair.steps, steps, name="steps", unit="steps"),
         Column("P(ours better)", lambda row: (row.difference.probability, *row.difference.probability_interval),
@@ -69,7 +68,3 @@ def _remarks(rows: Sequence[Beside]) -> Iterator[str]:
             f"{source.name}: {source.repository}, commit {source.commit}, {source.returns} returns on "
             f"{source.environments}; {source.description}."
         )
-
-
-def _spread(scores: np.ndarray) -> tuple[float, float]:
-    return estimates.mean(scores), estimates.std(scores)

@@ -66,16 +66,16 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     columns: list[Column[Time]] = [
         *identity(comparison),
         *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
-        Column("Whole run", lambda row: _spread(row.own.whole), plus_minus, name=("whole_min_per_million", "whole_std"),
-               unit="min"),
+        Column("Whole run", lambda row: estimates.mean_std(row.own.whole), plus_minus, unit="min",
+               name=("whole_min_per_million", "whole_std")),
         Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=bool(base)),
-        Column("After warm-up", lambda row: _spread(row.own.after), plus_minus, unit="min",
+        Column("After warm-up", lambda row: estimates.mean_std(row.own.after), plus_minus, unit="min",
                name=("after_warmup_min_per_million", "after_warmup_std")),
         Column(versus[1], lambda row: _against(row, "after"), percent, name="after_warmup_vs_baseline_pct",
                shown=bool(base)),
         Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
                shown=False),
-        Column("Per generation", lambda row: _spread(_per_generation(row.run_set)), plus_minus, unit="ms",
+        Column("Per generation", lambda row: estimates.mean_std(_per_generation(row.run_set)), plus_minus, unit="ms",
                name=("ms_per_generation", "ms_per_generation_std"), shown=comparison.statistic == PER_GENERATION,
                note="training time divided by the generations, whose episodes' lengths change while a policy learns."),
         Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
@@ -108,10 +108,6 @@ def _per_generation(run_set: RunSet) -> tuple[float, ...]:
     """Training milliseconds per generation of each finished run."""
     last = ((run.evaluations.train_time_s[-1], run.evaluations.generation[-1]) for run in run_set.done)
     return tuple(float(1000 * seconds / generations) for seconds, generations in last if generations > 0)
-
-
-def _spread(minutes: tuple[float, ...]) -> tuple[float, float]:
-    return estimates.mean(minutes), estimates.std(minutes)
 
 
 def _against(row: Time, part: str) -> float:
