@@ -34,7 +34,8 @@ def test_a_whole_report(tmp_path):
         tasks = make_tasks(seed, "synchronous", 5, 3)
         make_run(results, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2 + seed], tasks=tasks)
     make_run(results, "HalfCheetah-v5", "aes-rl", 0, [0, 1], total=2000, status="failed", message="bad | luck")
-    make_run(results, "Pendulum-v1", "cem", 0, [-5, -4], tasks=make_tasks(0, "serial", 1, 2))
+    path = make_run(results, "Pendulum-v1", "cem", 0, [-5, -4], tasks=make_tasks(0, "serial", 1, 2))
+    (path / "meta.json").write_text(read(path / "meta.json").replace("command_line", "other"))
     studies = {
         "study": make_study(), "times": make_study("time", "Table 1", name="times"),
         "lanes": make_study("timeline", "Figure 1", name="lanes"), "curves": make_study("curves", "", name="curves"),
@@ -49,6 +50,7 @@ def test_a_whole_report(tmp_path):
     assert "[all-runs](all-runs/index.md)" in text
     assert r"failed, 1,000 of 2,000 steps (bad \| luck), last update 2025-01-03" in text
     assert "erlbench run cem-rl HalfCheetah-v5 --seed 2" in text
+    assert "(each run's last start), from meta.json; 1 run has none:" in text
     assert "Python 3.11.9, erlbench 0.1.0, torch 2.4.0, commit 0123456789ab" in text
     assert [warning.rpartition("/")[2] for warning in warnings] == ["tasks.csv: no task yet"]
     assert r"tasks.csv: no task yet" in text

@@ -88,9 +88,10 @@ def steps(value: float) -> str:
     """20k, 1M, 1.5M: training steps as on the axes; a dash for NaN."""
     if math.isnan(value):
         return NONE
+    rounded = float(f"{value:.4g}")  # before the unit is chosen: 999,999 is 1M
     for size, unit in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.4g}{unit}"
+        if abs(rounded) >= size:
+            return f"{rounded / size:.4g}{unit}"
     return f"{value:g}"
 
 

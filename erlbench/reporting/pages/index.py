@@ -102,7 +102,9 @@ def _machines(runs: Sequence[Run]) -> Iterator[str]:
 def _commands(runs: Sequence[Run]) -> list[Block]:
     commands = Counter(run.machine.command for run in runs if run.machine.command)
     lines = tuple(_limited(" ".join(command.split()) for command in commands))
-    words = "The command lines of the runs (each run's last start), from meta.json:"
+    unknown = len(runs) - commands.total()
+    none = f"; {_runs(unknown)} {'has' if unknown == 1 else 'have'} none" if unknown else ""
+    words = f"The command lines of the runs (each run's last start), from meta.json{none}:"
     return [Text((words,)), Code(lines)] if lines else []
 
 
