@@ -140,7 +140,7 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
         stop.pool = runner.pool(cell)
         if stop.asked:
             stop.set()  # once more, for the pool
-        run = ends.enter_context(closing(RunningCell(cell, directory, stop.pool, runner)))
+        run = ends.enter_context(closing(RunningCell(cell, directory, stop.pool, runner.command)))
         stop.clock = run.driver.clock
         with suppress(Interrupted):  # the time is over
             run.driver.run()

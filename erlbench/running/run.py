@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
@@ -16,8 +19,9 @@ from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan import plan_hash
 from erlbench.pool import Pool, ProcessPool, SimulatedPool
-from erlbench.running import extension
+from erlbench.running import extension, machine
 from erlbench.running.driver import Driver, DriverOptions
+from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
@@ -25,9 +29,6 @@ from erlbench.work import kernel
 from erlbench.work.replay import Replay
 from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
 from erlbench.work.store import Store
-
-if TYPE_CHECKING:
-    from erlbench.running.runner import Runner
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 REFRESH = 0.25  # seconds between two readings of a cell
@@ -51,13 +52,23 @@ def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
     )
 
 
+@dataclass(frozen=True)
+class Command:
+    """What all cells of one command share."""
+
+    options: RunOptions
+    display: Display
+    stop: threading.Event  # set: save and end
+    machine: Mapping[str, Any] = field(default_factory=machine.describe)
+
+
 class RunningCell:
     """One cell while it runs: its algorithm, driver and files."""
 
-    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, runner: Runner) -> None:
+    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, command: Command) -> None:
         self.cell = cell
         self.directory = directory
-        self.runner = runner
+        self.command = command
         self.pool: Pool = pool
         with contextlib.ExitStack() as opened:
             self._open(opened)
@@ -65,7 +76,8 @@ class RunningCell:
 
     def _open(self, opened: contextlib.ExitStack) -> None:
         """Make the algorithm and the driver, and open the files; `opened` closes them."""
-        cell, directory, pool, runner = self.cell, self.directory, self.pool, self.runner
+        cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
+        asked = command.options
         task = problem(cell.env, cell.env_settings)
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
@@ -82,33 +94,33 @@ class RunningCell:
             cell.eval_freq,
             cell.eval_episodes,
             cell.final_episodes,
-            runner.options.checkpoint_every,
+            asked.checkpoint_every,
             _gradient_workers(cell, pool.processes),
             registry.entry(cell.algo).modules,
-            extension.keeps_end(cell, directory, runner.options.save_replay),
+            extension.keeps_end(cell, directory, asked.save_replay),
         )
-        self.aside = _aside(cell, pool, runner.options)
+        self.aside = _aside(cell, pool, asked)
         if self.aside is not None:
             opened.callback(self.aside.close)
         self.driver = Driver(
-            algorithm, self.pool, directory, self.recorder, options, runner.stop, self._watch, self.aside
+            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside
         )
         self._read = self._written = 0.0
         start = {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "pool": runner.options.pool,
+            "pool": asked.pool,
             "processes": pool.processes,
-            "jobs": runner.options.jobs,
-            "one_core": runner.options.one_core or self.cell.one_core,
-            "device": runner.options.device,
+            "jobs": asked.jobs,
+            "one_core": asked.one_core or self.cell.one_core,
+            "device": asked.device,
             "threads_per_process": 1,
-            "arithmetic": kernel.in_words(runner._machine, registry.learns(self.cell.algo)),
-            **({"shard": runner.options.shard, "plan": runner.options.plan} if runner.options.shard else {}),
-            **({"studies": list(runner.options.studies)} if runner.options.studies else {}),
+            "arithmetic": kernel.in_words(command.machine, registry.learns(self.cell.algo)),
+            **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
+            **({"studies": list(asked.studies)} if asked.studies else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
-            "command_line": shlex.join(runner.options.command_line),
+            "command_line": shlex.join(asked.command_line),
         }
-        directory.add_start(runner._machine, start)
+        directory.add_start(command.machine, start)
         self._write_status("running", "")
         self._written = 0.0  # again as soon as the run has gone on from its checkpoint
 
@@ -118,7 +130,7 @@ class RunningCell:
             return
         self._read = now
         for warning in driver.warnings:
-            self.runner.display.message(f"{self.cell.label}: {warning}")
+            self.command.display.message(f"{self.cell.label}: {warning}")
         driver.warnings.clear()
         counters = driver.algorithm.counters
         reading = Reading(
@@ -131,7 +143,7 @@ class RunningCell:
             self.cell.total_generations,
             *(driver.evaluator.progress() if driver.clock.ended else ()),
         )
-        self.runner.display.update(self.cell.label, reading)
+        self.command.display.update(self.cell.label, reading)
         if now - self._written >= STATUS_EVERY:
             self._write_status("running", "")
 

@@ -20,13 +20,13 @@ from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
-from erlbench.running import extension, machine, progress, signals
+from erlbench.running import extension, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
-from erlbench.running.run import DONE, FAILED, INTERRUPTED, RunningCell
+from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
 from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
@@ -118,7 +118,7 @@ class Runner:
         self.options = options
         self.display = display
         self.stop = stop
-        self._machine = machine.describe()
+        self.command = Command(options, display, stop)
         self._pools: dict[int, tuple[tuple[int | None, bool], Pool]] = {}  # by thread: processes asked for, one core
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
@@ -201,7 +201,7 @@ class Runner:
         finished = directory.take_down() if status.get("status") == DONE else {}
         run: RunningCell | None = None
         try:
-            run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self)
+            run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self.command)
             run.driver.run()
             run.finish()
         except Interrupted:
