@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from erlbench.launch.job import FAILED, Job
-from erlbench.launch.jobs import exit_code, wait
 from erlbench.launch.options import LaunchOptions
 from erlbench.launch.submission import require_submitit
+from erlbench.launch.waiting import exit_code, wait
 
 FOREVER = 60 * 24 * 365  # minutes
 

@@ -9,8 +9,8 @@ import click
 
 from erlbench.experiment.pool_kind import cluster_address
 from erlbench.launch.job import FAILED, Job, Running
-from erlbench.launch.jobs import exit_code, wait
 from erlbench.launch.options import LaunchOptions
+from erlbench.launch.waiting import exit_code, wait
 from erlbench.pool.cluster import connection
 
 

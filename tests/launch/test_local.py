@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.launch.jobs import interruptions
 from tests.runs import all_rows, heed_interrupts
 
 pytestmark = pytest.mark.slow
@@ -98,13 +97,3 @@ def test_ctrl_c_saves_all_jobs_and_says_how_to_go_on(tmp_path):
     assert runners(tmp_path) == []
     for seed in (0, 1):
         assert list((folder(tmp_path, "cem", seed) / "checkpoint").iterdir())
-
-
-def test_a_signal_that_nohup_ignores_stays_ignored():
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with interruptions() as interrupted:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert not interrupted()
-    finally:
-        signal.signal(signal.SIGHUP, before)
