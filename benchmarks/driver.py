@@ -29,7 +29,7 @@ from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings  # noqa: E4
 from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.policy import PolicySpec, initial_parameters  # noqa: E402
-from erlbench.pool import ProcessPool  # noqa: E402
+from erlbench.pool import local_pool  # noqa: E402
 from erlbench.work.replay import Replay  # noqa: E402
 from erlbench.work.rollout import RolloutSettings  # noqa: E402
 from erlbench.work.tasks import Result, Task  # noqa: E402
@@ -117,7 +117,7 @@ def openai_es() -> Idle:
 
 def _run(cls: type[Idle], settings: Any) -> Idle:
     task, total = problem("HalfCheetah-v5"), POPULATION * GENERATIONS  # each task counts one step
-    with tempfile.TemporaryDirectory() as folder, ProcessPool(1) as pool:
+    with tempfile.TemporaryDirectory() as folder, local_pool(1) as pool:
         replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
         algorithm = cls(settings, Context(task, 0, total, POPULATION, pool.store, replay))
         drive(algorithm, pool, Path(folder))

@@ -15,7 +15,7 @@ from benchmarks.driver import policy
 from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import problem
 from erlbench.policy import initial_parameters
-from erlbench.pool import ProcessPool
+from erlbench.pool import Pool, local_pool
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import rollout
 from erlbench.work.store import Store
@@ -39,11 +39,11 @@ def measure() -> Iterator[Claim]:
 
 def _worker() -> Iterator[Claim]:
     """The start of a worker, once the fork server runs, and its memory after rollouts of Humanoid."""
-    with ProcessPool(1) as pool:
+    with local_pool(1) as pool:
         _run(pool, task(0, "nothing"))
     starts, memory = [], []
     for _ in range(REPEATS):
-        with ProcessPool(1) as pool:
+        with local_pool(1) as pool:
             starts.append(wall_seconds(lambda pool=pool: _run(pool, task(0, "nothing"))))  # type: ignore[misc]
             memory.append(_run(pool, _humanoid(pool))["mib"])
     samples = {"seconds": np.array(starts)}
@@ -53,7 +53,7 @@ def _worker() -> Iterator[Claim]:
     yield Claim(claim, median(samples["mib"]), 120.0, at_least=False, unit="MiB", samples=samples)
 
 
-def _humanoid(pool: ProcessPool) -> Task:
+def _humanoid(pool: Pool) -> Task:
     """A rollout of Humanoid."""
     settings, vector = policy("Humanoid-v5", (400, 300))
     settings = replace(settings, episodes=10, record=True)
@@ -91,7 +91,7 @@ def walker_lengths() -> np.ndarray:
 def efficiency(processes: int, lengths: np.ndarray) -> float:
     """The share of time that the processes sleep in tasks while there is always one more than they can do."""
     durations = np.random.default_rng(0).choice(MEAN * lengths / lengths.mean(), processes * TASKS_EACH)
-    with ProcessPool(processes) as pool:
+    with local_pool(processes) as pool:
         pool.submit(task(index, "sleep", {"seconds": 0.5}) for index in range(processes))  # have the workers start
         for _ in range(processes):
             pool.next_result()
@@ -127,7 +127,7 @@ def task(number: int, function: str, settings: dict[str, Any] | None = None) -> 
     return Task(number, function, f"benchmarks.tasks:{function}", (number,), settings or {})
 
 
-def _run(pool: ProcessPool, task: Task) -> Any:
+def _run(pool: Pool, task: Task) -> Any:
     pool.submit([task])
     result = pool.next_result()
     assert result is not None

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class PoolOptions:
     """Processes, device and limits of a pool."""
 
-    processes: int | None = None  # on this machine, or at most on each node of a cluster; None: every free core there
+    processes: int | None = None  # of this machine (None: 1), or at most of each node (None: its free cores)
     device: str = "cpu"  # of gradient tasks: cpu, cuda, cuda:0, ..., or auto
-    task_timeout: float = 1800.0  # seconds
+    task_timeout: float = 1800.0  # seconds that a task may take before its worker is killed
     one_core: bool = False  # no process uses a second core that is idle
     force_kernel: bool = False  # use nodes whose BLAS computes with other kernels, too
     worker_memory: int | None = None  # bytes after which a worker is replaced

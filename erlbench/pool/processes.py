@@ -23,6 +23,7 @@ from erlbench.pool.chunks import HELD, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
 from erlbench.pool.handle import OVER_MEMORY, SERVER_DIED, WorkerProcess, start_context
 from erlbench.pool.occupancy import Occupancy
+from erlbench.pool.options import PoolOptions
 from erlbench.pool.worker import Ready
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -50,38 +51,29 @@ class Slot:
 
 
 class ProcessPool(PoolBase):
-    """Runs tasks in `processes` slots; a task may take `task_timeout` seconds before its worker is killed.
+    """Runs tasks in `options.processes` slots (None: one).
 
     With `idle` the workers get only the time of cores that no other process wants.
     """
 
     def __init__(
-        self,
-        processes: int,
-        device: str = "cpu",
-        task_timeout: float = 1800.0,
-        store: Store | None = None,
-        start_method: str | None = None,
-        one_core: bool = False,
-        idle: bool = False,
-        worker_memory: int | None = None,
+        self, options: PoolOptions, store: Store | None = None, start_method: str | None = None, idle: bool = False
     ) -> None:
         super().__init__()
-        self.processes = processes
-        self.device = device
-        self.task_timeout = task_timeout
+        self.processes = 1 if options.processes is None else options.processes
+        self.device = options.device
+        self.task_timeout = options.task_timeout
+        self._options = options
         self._context = start_context(start_method)
         self._owns_store = store is None
         self.store = store or Store.create()
-        self._slots = [Slot(index) for index in range(processes)]
-        self._occupancy = Occupancy(self.store.folder, processes)
-        self._one_core = one_core
+        self._slots = [Slot(index) for index in range(self.processes)]
+        self._occupancy = Occupancy(self.store.folder, self.processes)
         self._idle_time = idle
-        self._worker_memory = worker_memory  # bytes
         self._lost_servers = 0
         self._idle = list(self._slots)
         self._running: dict[int, Task] = {}  # by slot
-        self._chunks = Chunks(processes)
+        self._chunks = Chunks(self.processes)
         self._queue = Queue(lambda task: task.gradient)
         self._selector = selectors.DefaultSelector()
         self._finished: deque[Result | ErlbenchError] = deque()
@@ -91,7 +83,7 @@ class ProcessPool(PoolBase):
         self._stopping = False
         self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
-    # -- the pool's face ------------------------------------------------------------------------------------------
+    # -- the interface of pools -----------------------------------------------------------------------------------
 
     def prepare(self, task: Task, workers: int) -> None:
         """Rollout workers are started from the last slot on, as `_start` prefers slots without a gradient worker."""
@@ -230,9 +222,9 @@ class ProcessPool(PoolBase):
                 starting += 1
 
     def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
-        occupancy = None if self._one_core else self._occupancy.path
+        occupancy = None if self._options.one_core else self._occupancy.path
         worker = WorkerProcess(
-            self._context, self.store.folder, occupancy, slot.index, device, memory=self._worker_memory
+            self._context, self.store.folder, occupancy, slot.index, device, memory=self._options.worker_memory
         )
         if self._idle_time:
             with suppress(OSError):  # it has died already, which is noticed elsewhere
@@ -311,7 +303,7 @@ class ProcessPool(PoolBase):
             self._finished.append(answer)
 
     def _release(self, slot: Slot) -> list[Task]:
-        """Make a slot idle again; the tasks that it held."""
+        """Free a slot and return the tasks that it held."""
         tasks = list(slot.tasks)
         slot.tasks.clear()
         slot.worker, slot.deadline = None, inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.pool_kind import LOCAL, check_kind, cluster_address
@@ -33,35 +34,23 @@ def connected(kind: str) -> Iterator[None]:
 def make_pool(kind: str, options: PoolOptions) -> Pool:
     """A pool of `kind`, which the caller closes; within `connected`."""
     if kind == LOCAL:
-        processes = 1 if options.processes is None else options.processes
-        return local_pool(
-            processes,
-            options.device,
-            options.task_timeout,
-            one_core=options.one_core,
-            worker_memory=options.worker_memory,
-        )
+        return _on_this_machine(options)
     from erlbench.pool.cluster.ray_pool import RayPool
 
     return RayPool(options)
 
 
-def local_pool(
-    processes: int,
-    device: str = "cpu",
-    task_timeout: float = 1800.0,
-    store: Store | None = None,
-    start_method: str | None = None,
-    one_core: bool = False,
-    worker_memory: int | None = None,
-) -> Pool:
+def local_pool(processes: int, store: Store | None = None, start_method: str | None = None, **options: Any) -> Pool:
     """A pool of `processes` worker processes of this machine; 0 runs the tasks in this process.
 
-    Without `store` the pool makes its own and removes it when closed. With `one_core` no process uses a second core
-    that is idle. A worker that uses more than `worker_memory` bytes is replaced.
+    Without `store` the pool makes its own and removes it when closed. `options` are those of `PoolOptions`.
     """
-    if processes < 0:
-        raise UsageError(f"the number of processes is {processes}; it must be 0 (this process) or more")
-    if processes == 0:
-        return SerialPool(device, store)
-    return ProcessPool(processes, device, task_timeout, store, start_method, one_core, worker_memory=worker_memory)
+    return _on_this_machine(PoolOptions(processes, **options), store, start_method)
+
+
+def _on_this_machine(options: PoolOptions, store: Store | None = None, start_method: str | None = None) -> Pool:
+    if options.processes is not None and options.processes < 0:
+        raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
+    if options.processes == 0:
+        return SerialPool(options.device, store)
+    return ProcessPool(options, store, start_method)

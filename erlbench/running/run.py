@@ -18,7 +18,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan import plan_hash
-from erlbench.pool import Pool, ProcessPool, SimulatedPool
+from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.running import extension, machine
 from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.progress import Display
@@ -47,9 +47,8 @@ def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
     """The pool for evaluations beside the training; none in simulated time or without processes."""
     if cell.evaluate != "during" or cell.simulated_time or not pool.processes:
         return None
-    return ProcessPool(
-        1, "cpu", options.task_timeout, pool.store, one_core=True, idle=True, worker_memory=options.worker_memory
-    )
+    limits = PoolOptions(1, task_timeout=options.task_timeout, one_core=True, worker_memory=options.worker_memory)
+    return ProcessPool(limits, pool.store, idle=True)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class Runner:
         self.display = display
         self.stop = stop
         self.command = Command(options, display, stop)
-        self._pools: dict[int, tuple[tuple[int | None, bool], Pool]] = {}  # by thread: processes asked for, one core
+        self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
         self._interrupted: float | None = None
@@ -264,17 +264,17 @@ class Runner:
     def pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another one."""
         options = self.options
-        wanted, one_core = processes_for(cell, options), options.one_core or cell.one_core
+        processes, one_core = processes_for(cell, options), options.one_core or cell.one_core
+        wanted = PoolOptions(
+            processes, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory
+        )
         thread = threading.get_ident()
         known, pool = self._pools.get(thread, (None, None))
-        if pool is None or known != (wanted, one_core):
+        if pool is None or known != wanted:
             if pool is not None:
                 pool.close()
-            pool_options = PoolOptions(
-                wanted, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory
-            )
-            pool = make_pool(options.pool, pool_options)
-            self._pools[thread] = (wanted, one_core), pool
+            pool = make_pool(options.pool, wanted)
+            self._pools[thread] = wanted, pool
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
         return pool

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from erlbench.experiment.cells import RunOptions
+from erlbench.pool import PoolOptions
 from erlbench.running.runner import Runner
 from tests.campaign.trials import finish, start, wait_for, write_config
 from tests.runs import all_rows, heed_interrupts, make_cell, run
@@ -105,7 +106,7 @@ def test_the_pool_of_an_abandoned_thread_is_left_alone():
     """Its thread may be in the middle of a reset; closing it from another one raised "handle is closed"."""
     closed = []
     runner = Runner(RunOptions(processes=0), None, threading.Event())
-    runner._pools = {n: ((0, False), SimpleNamespace(close=lambda n=n: closed.append(n))) for n in (1, 2)}
+    runner._pools = {n: (PoolOptions(0), SimpleNamespace(close=lambda n=n: closed.append(n))) for n in (1, 2)}
     runner._abandoned = {1}
     runner.close()
     assert closed == [2]

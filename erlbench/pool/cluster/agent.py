@@ -126,13 +126,7 @@ class Agent:
     @staticmethod
     def make_pool(processes: int, options: PoolOptions) -> Pool:
         """What runs the tasks; benchmarks of the driver have another one."""
-        return ProcessPool(
-            processes,
-            options.device,
-            options.task_timeout,
-            one_core=options.one_core,
-            worker_memory=options.worker_memory,
-        )
+        return ProcessPool(replace(options, processes=processes))
 
     def facts(self) -> Facts:
         """What this node has."""

@@ -1,0 +1,72 @@
+"""Packages import only what stands below them, so that each can be read without those that use it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCES = {"erlbench": ROOT / "erlbench", "erlbench.algorithms": ROOT / "algorithms", "erlbench.envs": ROOT / "envs"}
+LAYERS = (
+    ("errors", "__init__"),
+    ("files", "resources"),
+    ("libraries", "scaffold"),
+    ("envs",),
+    ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
+    ("settings", "renamed"),
+    ("algorithms",),
+    ("experiment",),
+    ("pool",),
+    ("running", "reporting"),
+    ("frames",),
+    ("forecasting", "launch", "playing", "tuning", "verification"),
+    ("api", "doctor", "testing"),
+    ("exporting",),
+    ("cli",),
+    ("__main__",),
+)
+ABOVE_OTHERS = {name: level for level, names in enumerate(LAYERS) for name in names}
+TOGETHER = {frozenset(("policy", "work")), frozenset(("settings", "renamed"))}  # the only ones of a layer that may
+
+
+def part(module: str) -> str:
+    """The package or module below `erlbench` that a module belongs to."""
+    return [*module.split("."), "__init__"][1]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """All modules of erlbench that a file imports, also inside functions, but not for type checkers alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    skipped = set(chain.from_iterable(map(ast.walk, typing)))
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == "erlbench":
+            yield from (f"erlbench.{name.name}" if part(f"erlbench.{name.name}") in ABOVE_OTHERS else "erlbench"
+                        for name in node.names)  # fmt: skip
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("erlbench."):
+            yield str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.partition(".")[0] == "erlbench")
+
+
+def test_imports_flow_one_way():
+    seen, wrong = set(), []
+    for package, folder in SOURCES.items():
+        for path in folder.rglob("*.py"):
+            inside = path.relative_to(folder).with_suffix("").parts
+            if package == "erlbench" and inside[0] in ("algorithms", "envs"):
+                continue  # links
+            mine = part(".".join((package, *inside)))
+            for module in imported(path):
+                theirs = part(module)
+                seen.add((mine, theirs))
+                allowed = ABOVE_OTHERS[mine] > ABOVE_OTHERS[theirs] or frozenset((mine, theirs)) in TOGETHER
+                if mine != theirs and not allowed:
+                    wrong.append(f"{path.relative_to(ROOT)} imports {module}")
+    assert wrong == []
+    assert ("cli", "running") in seen  # inside a function
+    assert ("algorithms", "work") in seen
