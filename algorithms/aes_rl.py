@@ -39,7 +39,7 @@ from erlbench.algorithms.search.variance_updates import (
     slide,
     success_rule,
 )
-from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, new_critic, next_critic_block
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose, generator
@@ -209,12 +209,7 @@ class AESRL(Algorithm):
         ratio = 1.0 if settings.critic_ratio is None else settings.critic_ratio
         if critic.in_flight or not self.warm or critic.step >= ratio * self.counters.timesteps:
             return []
-        view = self.context.replay.view(settings.replay_size)
-        task = critic_task(
-            self, critic.parameters, self.policy(), settings.critic_block, critic.step, view, self.context.workers
-        )
-        critic.in_flight, critic.step = True, critic.step + settings.critic_block
-        return [task]
+        return [next_critic_block(self, critic)]
 
     # -- tell -----------------------------------------------------------------------------------------------------
 

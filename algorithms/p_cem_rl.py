@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings
-from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
+from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task, next_critic_block
 from erlbench.experiment.settings import setting
 from erlbench.work.tasks import Input, Priority, Result, Task, in_phases
 
@@ -91,13 +91,8 @@ class PCEMRL(CEMRL):
         settings, critic = self.settings, self.state.critic
         if not settings.parallel_critic or critic is None or critic.in_flight or self.exhausted or not self.warm:
             return []
-        view = self.context.replay.view(settings.replay_size)
-        task = critic_task(
-            self, critic.parameters, self.policy(), settings.critic_block, critic.step, view, self.context.workers
-        )
-        critic.in_flight, critic.step = True, critic.step + settings.critic_block
         # It never ends, so it must not go before the actors that wait for the same processes.
-        return [replace(task, priority=Priority.ACTOR)]
+        return [replace(next_critic_block(self, critic), priority=Priority.ACTOR)]
 
     def _tell(self, task: Task, result: Result) -> None:
         if task.kind == "critic" and self.state.critic is not None:

@@ -113,6 +113,20 @@ def critic_task(
     return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, individual)
 
 
+def next_critic_block(algorithm: Algorithm, critic: CriticState) -> Task:
+    """The next `critic_block` updates of a critic that learns all the time, towards the targets of the mean.
+
+    It marks the block as in flight. The task's `individual` is `context.workers`, which no individual of AES-RL has.
+    """
+    settings, context = algorithm.settings, algorithm.context
+    view, updates = context.replay.view(settings.replay_size), settings.critic_block
+    task = critic_task(
+        algorithm, critic.parameters, algorithm.policy(), updates, critic.step, view, individual=context.workers
+    )
+    critic.in_flight, critic.step = True, critic.step + updates
+    return task
+
+
 def actor_task(
     algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, individual: int = 0
 ) -> Task:
