@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import fitness_of, initial_mean, policy_of, start_states
+from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
+from erlbench.algorithms.policies import initial_mean
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
 from erlbench.algorithms.search.population_control import probability_of_rl
 from erlbench.algorithms.search.search_distribution import (
@@ -40,8 +41,6 @@ from erlbench.algorithms.search.variance_updates import (
     success_rule,
 )
 from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, new_critic, next_critic_block
-from erlbench.envs.registry import Problem
-from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 
@@ -102,10 +101,6 @@ class AESRL(Algorithm):
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
-
-    @classmethod
-    def policy_for(cls, settings: AESRLSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     @classmethod
     def is_synchronous(cls, settings: AESRLSettings) -> bool:

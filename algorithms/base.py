@@ -1,8 +1,8 @@
 """What all algorithms share: the ask/tell protocol with its bookkeeping, written once.
 
-An algorithm is a plain state machine on the driver. It owns no process and reads no clock. A subclass writes
-`policy_for`, `_ask`, `_tell` and `policy`, and keeps everything that it needs to go on in `self.state`, a dataclass of
-plain values, numpy arrays and references; a checkpoint is that dataclass.
+An algorithm is a plain state machine on the driver. It owns no process and reads no clock. A subclass writes `_ask`,
+`_tell` and `policy`, and keeps everything that it needs to go on in `self.state`, a dataclass of plain values, numpy
+arrays and references; a checkpoint is that dataclass.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, final
 
 import numpy.typing as npt
 
+from erlbench.algorithms.policies import policy_of
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
@@ -71,9 +72,12 @@ class Algorithm(ABC):
     # -- before a run ---------------------------------------------------------------------------------------------
 
     @classmethod
-    @abstractmethod
     def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
-        """The network of every policy of a run; a `UsageError` for settings that do not go with the problem."""
+        """The network of every policy of a run, by default what the settings say: `policies.policy_of`.
+
+        It raises `UsageError` for settings that do not go with the problem.
+        """
+        return policy_of(problem, settings)
 
     @classmethod
     def check(cls, settings: Any, problem: Problem) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
+from erlbench.algorithms.individuals import FitnessSettings, start_states
+from erlbench.algorithms.policies import PolicySettings, initial_mean
 from erlbench.algorithms.search.search_distribution import (
     BLOCK,
     LOG,
@@ -29,9 +30,8 @@ from erlbench.algorithms.search.search_distribution import (
     recombination_weights,
     weighted_moments,
 )
-from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
-from erlbench.policy import ACTIVATIONS, PolicySpec
+from erlbench.policy import ACTIVATIONS
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 
@@ -154,10 +154,6 @@ class CEM(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: CEMSettings) -> str:
         return ""
-
-    @classmethod
-    def policy_for(cls, settings: CEMSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

@@ -12,17 +12,10 @@ from typing import Any, ClassVar
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
-from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
-from erlbench.algorithms.training.gradient_tasks import (
-    ActorCriticSettings,
-    CriticState,
-    actor_task,
-    critic_task,
-    new_critic,
-)
-from erlbench.envs.registry import Problem
+from erlbench.algorithms.individuals import FitnessSettings, start_states
+from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
+from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, critic_task, new_critic
 from erlbench.experiment.settings import setting
-from erlbench.policy import PolicySpec
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
@@ -90,10 +83,6 @@ class CEMRL(Algorithm):
     @classmethod
     def gradient_workers(cls, settings: CEMRLSettings, workers: int) -> int:
         return settings.n_grad + 1
-
-    @classmethod
-    def policy_for(cls, settings: CEMRLSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

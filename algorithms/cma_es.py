@@ -15,7 +15,8 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
+from erlbench.algorithms.individuals import FitnessSettings, start_states
+from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.search.pycma import (
     COVARIANCES,
     FULL,
@@ -29,7 +30,6 @@ from erlbench.algorithms.search.pycma import (
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.settings import setting
-from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Result, Task
 
@@ -83,10 +83,6 @@ class CMAES(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: CMAESSettings) -> str:
         return ""
-
-    @classmethod
-    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     @classmethod
     def population_for(cls, settings: CMAESSettings, problem: Problem) -> int:

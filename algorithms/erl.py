@@ -16,15 +16,14 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.ddpg import initial_learner, update_of
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import FitnessSettings, policy_of, start_states
+from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.search.genetic import Genetics
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
-from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
+from erlbench.policy import ACTIVATIONS, initial_policy
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
@@ -134,10 +133,6 @@ class ERL(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: ERLSettings) -> str:
         return ""
-
-    @classmethod
-    def policy_for(cls, settings: ERLSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The champion of the last generation."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import fitness_of, policy_of, start_states
+from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
 from erlbench.algorithms.parts.esac_state import VALIDATED, ESACState, SACPart
 from erlbench.algorithms.sac import has_value_network, initial_learner, update_of
@@ -27,7 +27,7 @@ from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.episode_tasks import episode_task
 from erlbench.envs.registry import Problem
-from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.policy import initial_parameters
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
 
@@ -62,10 +62,6 @@ class ESAC(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: ESACSettings) -> str:
         return "p_clock=budget scales the share of SAC by the budget" if settings.p_clock == BUDGET else ""
-
-    @classmethod
-    def policy_for(cls, settings: ESACSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     @classmethod
     def recorded_steps(

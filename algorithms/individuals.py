@@ -1,53 +1,29 @@
-"""What the individuals of a search are: their policies, and the episodes that are their fitness."""
+"""The episodes that are the fitness of a search's individuals: their settings, start states and returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.training.gradient_tasks import ActorCriticSettings
-from erlbench.envs.registry import Problem
-from erlbench.errors import UsageError
+from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean, policy_of
 from erlbench.experiment.settings import setting
-from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
-from erlbench.work.seeding import Key, Purpose, environment_seed
+from erlbench.work.seeding import Purpose, environment_seed
 from erlbench.work.tasks import Result
 
-OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"
+# Packages with an algorithm of their own import `PolicySettings`, `initial_mean` and `policy_of` from here, too.
+__all__ = [
+    "START_STATES",
+    "FitnessSettings",
+    "PolicySettings",
+    "fitness_of",
+    "initial_mean",
+    "policy_of",
+    "start_states",
+]
+
 START_STATES = ("fresh", "generation", "fixed")
-
-
-class NetworkSettings(Protocol):
-    """Settings of a network."""
-
-    @property
-    def hidden(self) -> tuple[int, ...]: ...
-
-    @property
-    def activation(self) -> str: ...
-
-
-@dataclass(frozen=True)
-class PolicySettings:
-    """Hyper-parameters of a policy that is only searched, not differentiated."""
-
-    hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", GOODAI, minimum=1)
-    activation: str = setting("tanh", "hidden activation of the policy", GOODAI, choices=ACTIVATIONS)
-    network: str = setting("mlp", "kind of the hidden layers; lstm: LSTM cells", GOODAI, choices=NETWORKS)
-    bias: bool = setting(True, "whether layers have biases", OURS)
-    squashing: str = setting(
-        "tanh", "how continuous actions are bounded; linear: only the environment clips them", OURS, choices=SQUASHINGS
-    )
-    bins: int | None = setting(
-        None, "equally spaced values per action dimension; none: continuous", OPENAI_ES, minimum=2
-    )
-    stochastic: bool = setting(False, "draw actions; evaluations act by the mode", OURS)
-    initialisation: str = setting(
-        "pytorch", "initialisation of the weights; normc is OpenAI-ES's", OURS, choices=INITIALISATIONS
-    )
 
 
 @dataclass(frozen=True)
@@ -61,38 +37,6 @@ class FitnessSettings:
         OURS,
         choices=START_STATES,
     )
-
-
-def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool = False) -> PolicySpec:
-    """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say, or what SAC can train.
-
-    Discrete actions are the argmax of as many outputs, which are squashed for gradients only. Where nothing is
-    observed, as by a function to be minimised, the policy is the action itself, in the environment's units.
-    """
-    if not problem.observation_size:
-        return PolicySpec((0, problem.action_size), "tanh", problem.action_low, problem.action_high, squashing="linear")
-    sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-    more: dict[str, Any] = {"actions": "discrete"} if problem.discrete else {}
-    if isinstance(settings, PolicySettings):
-        names = ("network", "bias", "squashing", "stochastic")
-        more = {name: getattr(settings, name) for name in names} | more
-        if problem.discrete:
-            more["squashing"] = "linear"
-        if settings.bins is not None:
-            if problem.discrete:
-                raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
-            more |= {"actions": "bins", "bins": settings.bins}
-    if isinstance(settings, ActorCriticSettings) and settings.learner == "sac":
-        if problem.discrete:
-            raise UsageError(f"learner=sac is for continuous actions; {problem.env.id} has discrete ones")
-        more["stochastic"] = True
-    more["normalisation"] = normalisation
-    return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
-
-
-def initial_mean(policy: PolicySpec, settings: NetworkSettings, key: Key) -> np.ndarray:
-    """Where a search starts, float32 `(policy.size,)`."""
-    return initial_policy(policy, key, settings.initialisation if isinstance(settings, PolicySettings) else "pytorch")
 
 
 def start_states(algorithm: Algorithm, generation: int, episodes: int | None = None) -> list[int]:

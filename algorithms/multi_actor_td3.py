@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.td3 import update_of
+from erlbench.algorithms.training.actor_critic_settings import unscaled
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.gradient_tasks import unscaled, update_task
+from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.policy import ACTIVATIONS, initial_parameters
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
@@ -109,10 +109,6 @@ class MultiActorTD3(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: MultiActorTD3Settings) -> str:
         return ""
-
-    @classmethod
-    def policy_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     @classmethod
     def population_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> int:

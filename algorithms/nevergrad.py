@@ -17,13 +17,13 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import OURS, FitnessSettings, PolicySettings, initial_mean, policy_of, start_states
+from erlbench.algorithms.individuals import FitnessSettings, start_states
+from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
 from erlbench.algorithms.search.pycma import check_memory, default_population, full_memory, full_seconds
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.settings import setting
-from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Result, Task
 
@@ -119,10 +119,6 @@ class Nevergrad(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: NevergradSettings) -> str:
         return ""
-
-    @classmethod
-    def policy_for(cls, settings: NevergradSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     @classmethod
     def population_for(cls, settings: NevergradSettings, problem: Problem) -> int:

@@ -15,11 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
-from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.work.seeding import Key, Purpose
@@ -95,10 +93,6 @@ class SAC(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: SACSettings) -> str:
         return CUT_EPISODE
-
-    @classmethod
-    def policy_for(cls, settings: SACSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         """The deterministic policy tanh(mean)."""

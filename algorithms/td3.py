@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.individuals import policy_of
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.training.update_settings import TD3Update
-from erlbench.envs.registry import Problem
 from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.work.seeding import Key, Purpose
@@ -85,10 +83,6 @@ class TD3(Algorithm):
     @classmethod
     def depends_on_budget(cls, settings: TD3Settings) -> str:
         return CUT_EPISODE
-
-    @classmethod
-    def policy_for(cls, settings: TD3Settings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings)
 
     def policy(self) -> ArrayRef:
         return self.state.actor

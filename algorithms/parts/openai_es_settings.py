@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.algorithms.individuals import OURS, START_STATES, FitnessSettings, PolicySettings
+from erlbench.algorithms.individuals import START_STATES, FitnessSettings
+from erlbench.algorithms.policies import OURS, PolicySettings
 from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
 from erlbench.experiment.settings import setting

@@ -1,0 +1,55 @@
+"""Hyper-parameters of actors and critics that separate tasks update: those of CEM-RL, P-CEM-RL and AES-RL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from erlbench.experiment.settings import setting
+from erlbench.policy import ACTIVATIONS
+
+CEM_RL = "CEM-RL, public code"
+TD3_PAPER = "TD3"
+NOISE = (
+    "TD3; CEM-RL's and AES-RL's public codes add it to the action as it is, without scaling it by the action's bound"
+)
+# of environments whose actions are not in [-1, 1]
+ACTION_BOUNDS = {"Humanoid": 0.4, "HumanoidStandup": 0.4, "Pusher": 2.0, "Pendulum": 2.0, "InvertedPendulum": 3.0}
+LEARNERS = ("td3", "ddpg", "sac")
+
+
+def unscaled(value: float) -> dict[str, float]:
+    """By environment: a number in units of its action, as one in units of the action normalised to [-1, 1]."""
+    return {env: round(value / bound, 4) for env, bound in ACTION_BOUNDS.items()}
+
+
+@dataclass(frozen=True)
+class ActorCriticSettings:
+    """Hyper-parameters of the networks and of the learner's updates."""
+
+    learner: str = setting(
+        "td3", "what trains: td3, ddpg (one critic) or sac (stochastic individuals)", CEM_RL, choices=LEARNERS
+    )
+    hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actor and critics", CEM_RL, minimum=1)
+    activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
+    critic_activation: str = setting("leaky-relu", "hidden activation of the critics", CEM_RL, choices=ACTIVATIONS)
+    actor_learning_rate: float = setting(1e-3, "Adam's step size for actors", CEM_RL, minimum=0)
+    critic_learning_rate: float = setting(1e-3, "Adam's step size for the critics", CEM_RL, minimum=0)
+    batch_size: int = setting(100, "transitions per gradient step", CEM_RL, minimum=1)
+    replay_size: int = setting(1_000_000, "latest transitions to learn from", CEM_RL, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", TD3_PAPER, minimum=0, maximum=1)
+    tau: float = setting(0.005, "step of the target critics towards the critics", TD3_PAPER, minimum=0, maximum=1)
+    target_noise: float = setting(
+        0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2), minimum=0
+    )
+    noise_clip: float = setting(0.5, "bound of that noise", NOISE, by_env=unscaled(0.5), minimum=0)
+    temperature: float = setting(0.2, "fixed temperature alpha of the learner sac", "ESAC's SAC", minimum=0)
+    stochastic: bool = setting(
+        False, "individuals of the learner sac draw their actions, instead of acting by the mode", "ours"
+    )
+
+    def check_learner(self) -> None:
+        """Raise a `ValueError` where the networks do not fit the learner."""
+        if self.learner != "sac" and self.stochastic:
+            raise ValueError(f"stochastic individuals need learner=sac, not {self.learner}")
+        if self.learner == "sac" and not self.hidden:
+            raise ValueError("learner=sac needs at least one hidden layer")
