@@ -17,19 +17,13 @@ if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
 
 DEFAULT_PRESET = "paper"
-CONTINUOUS, DISCRETE = "continuous", "discrete"
-BOTH = (CONTINUOUS, DISCRETE)
 
 
 @dataclass(frozen=True)
 class AlgorithmEntry:
-    """Where an algorithm is, which actions it can give, and what one counted environment step costs.
-
-    The costs are for estimates only.
-    """
+    """Where an algorithm is, what it needs, and what one counted environment step costs, for estimates only."""
 
     where: str  # module:Class
-    actions: tuple[str, ...] = (CONTINUOUS,)
     critic_updates: float = 0.0  # gradient steps per training step
     actor_updates: float = 0.0
     episodes: float = 1.0  # simulated per counted one
@@ -43,29 +37,25 @@ class AlgorithmEntry:
 
 ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
     {
-        "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3", BOTH, critic_updates=1.0, actor_updates=0.5),
-        "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG", BOTH, critic_updates=1.0, actor_updates=1.0),
-        "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC", BOTH, critic_updates=1.0, actor_updates=1.0),
-        "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC", BOTH, critic_updates=0.02, actor_updates=0.02),
+        "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
+        "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG", critic_updates=1.0, actor_updates=1.0),
+        "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
+        "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC", critic_updates=0.02, actor_updates=0.02),
         "ppo": AlgorithmEntry(
-            "erlbench.algorithms.ppo:PPO",
-            BOTH,
-            critic_updates=0.16,
-            actor_updates=0.16,
-            extra=("ppo", "stable_baselines3"),
+            "erlbench.algorithms.ppo:PPO", critic_updates=0.16, actor_updates=0.16, extra=("ppo", "stable_baselines3")
         ),
-        "nevergrad": AlgorithmEntry("erlbench.algorithms.nevergrad:Nevergrad", BOTH, extra=("nevergrad", "nevergrad")),
-        "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES", BOTH),
-        "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM", BOTH),
-        "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES", BOTH),
-        "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
-        "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL", BOTH, critic_updates=1.0, actor_updates=5.0),
+        "nevergrad": AlgorithmEntry("erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad")),
+        "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES"),
+        "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM"),
+        "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES"),
+        "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
+        "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
         "multi-actor-td3": AlgorithmEntry(
-            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", BOTH, critic_updates=5.0, actor_updates=2.5
+            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", critic_updates=5.0, actor_updates=2.5
         ),
-        "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL", BOTH, critic_updates=1.0, actor_updates=1.0),
+        "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL", critic_updates=1.0, actor_updates=1.0),
         "aes-rl": AlgorithmEntry(
-            "erlbench.algorithms.aes_rl:AESRL", BOTH, critic_updates=1.0, actor_updates=5.0, episodes=6.0
+            "erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0
         ),
     }
 )
@@ -82,9 +72,7 @@ def names() -> list[str]:
 @cache
 def plugins() -> Mapping[str, AlgorithmEntry]:
     """The algorithms that installed packages bring by the entry point `erlbench.algorithms`; none is imported."""
-    return MappingProxyType(
-        {point.name: AlgorithmEntry(point.value, BOTH) for point in metadata.entry_points(group=GROUP)}
-    )
+    return MappingProxyType({point.name: AlgorithmEntry(point.value) for point in metadata.entry_points(group=GROUP)})
 
 
 def entry(name: str) -> AlgorithmEntry:
@@ -92,7 +80,7 @@ def entry(name: str) -> AlgorithmEntry:
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     if ":" in name:
-        return AlgorithmEntry(name, BOTH)
+        return AlgorithmEntry(name)
     if name not in plugins():
         hint = nearest(name, names()) or f"; there are {', '.join(names())}"
         raise UsageError(f"unknown algorithm '{name}'{hint}")
@@ -150,17 +138,6 @@ def check_observations(name: str, size: int, env: str) -> None:
     if not size and entry(name).critic_updates:
         able = ", ".join(other for other, listed in ALGORITHMS.items() if not listed.critic_updates)
         raise UsageError(f"{name} learns from observations, and {env} has none; these algorithms need none: {able}")
-
-
-def check_actions(name: str, discrete: bool, env: str) -> None:
-    """Raise a `UsageError` that names the algorithms that can when `name` cannot run on such actions."""
-    kind = DISCRETE if discrete else CONTINUOUS
-    if kind not in entry(name).actions:
-        able = ", ".join(other for other, listed in ALGORITHMS.items() if kind in listed.actions)
-        raise UsageError(
-            f"{name} has no {kind} actions, which {env} needs; "
-            + (f"these algorithms have: {able}" if able else "no algorithm here has")
-        )
 
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:

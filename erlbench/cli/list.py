@@ -69,15 +69,13 @@ def _algos(words: Sequence[str], verbose: bool) -> None:
 
 
 def _algo(name: str) -> None:
-    """Actions, workers, presets and settings of one algorithm."""
+    """Workers, presets and settings of one algorithm."""
     from erlbench.algorithms import registry
     from erlbench.experiment.settings import setting_rows, setting_text
 
-    workers = getattr(registry.find(name), "default_workers", None)
-    facts = [("actions", ", ".join(registry.entry(name).actions))]
-    facts += [("workers", f"{workers} (--workers)")] if workers else []
-    click.echo()
-    print_table(name, ("", ""), facts)
+    if workers := registry.find(name).default_workers:
+        click.echo()
+        print_table(name, ("", ""), [("workers", f"{workers} (--workers)")])
     presets = [
         (preset, ", ".join(f"{key}={setting_text(value)}" for key, value in values.items()) or "the defaults")
         for preset, values in registry.presets(name).items()

@@ -51,7 +51,6 @@ def _check_problems(cells: Iterable[Cell]) -> None:
             problems[where] = problem(cell.env, cell.env_settings)
         if (what := (*where, cell.algo, cell.settings)) not in checked:
             checked.add(what)
-            registry.check_actions(cell.algo, problems[where].discrete, cell.env)
             registry.check_observations(cell.algo, problems[where].observation_size, cell.env)
             registry.find(cell.algo).check(cell.settings, problems[where])
 
@@ -199,7 +198,7 @@ def _wanted(name: str, only: tuple[str, ...]) -> bool:
 
 
 def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
-    if arguments.workers is not None and all(_default_workers(algo) is None for algo in algos):
+    if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
         raise UsageError(
             f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
             "--processes sets how many processes share the work"
@@ -208,7 +207,7 @@ def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
 
 def _workers(algo: str, wanted: int | None) -> int:
     """Individuals in flight; 0 for an algorithm that has no such number."""
-    default = _default_workers(algo)
+    default = registry.find(algo).default_workers
     return 0 if default is None else wanted or default
 
 
@@ -222,8 +221,3 @@ def _simulated(arguments: RunArguments) -> dict[str, Any]:
         "simulated_critic": arguments.simulated_critic,
         "costs": load_costs(Path(arguments.costs)) if arguments.costs else built_in_costs(),
     }
-
-
-def _default_workers(algo: str) -> int | None:
-    default: int | None = getattr(registry.find(algo), "default_workers", None)
-    return default

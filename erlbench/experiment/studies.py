@@ -174,7 +174,6 @@ def validate(studies: Mapping[str, Study]) -> None:
                 with reader.at(("studies", study.name, "entries", index)):
                     preset = registry.preset(entry.algo, entry.preset)
                     for env, found in problems.items():
-                        registry.check_actions(entry.algo, found.discrete, env)
                         registry.check_observations(entry.algo, found.observation_size, env)
                         values = profile_settings(profile, entry)
                         settings = resolve(types[entry.algo], env, preset, values, owner=entry.algo)

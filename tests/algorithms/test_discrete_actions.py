@@ -15,7 +15,7 @@ from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
 CYCLE, CLOCKWISE = "erlbench/CyclicMDP-v0", 1
-GRADIENTS = [name for name, listed in ALGORITHMS.items() if "discrete" in listed.actions and listed.critic_updates]
+GRADIENTS = [name for name, listed in ALGORITHMS.items() if listed.critic_updates]
 
 
 @pytest.mark.parametrize("name", GRADIENTS)

@@ -12,7 +12,7 @@ from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.envs import catalogue
 from erlbench.envs.registry import problem
-from erlbench.errors import Interrupted, UsageError
+from erlbench.errors import Interrupted
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.planning import plan
@@ -77,14 +77,6 @@ def test_bad_input_gets_one_message_and_exit_code_2(words, message):
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
-
-
-def test_an_algorithm_without_discrete_actions_is_refused(monkeypatch):
-    entries = {**registry.ALGORITHMS, "steady": registry.AlgorithmEntry("erlbench.algorithms.td3:TD3")}
-    monkeypatch.setattr(registry, "ALGORITHMS", entries)
-    with pytest.raises(UsageError, match="steady has no discrete actions, which CartPole-v1 needs; these algorithms"):
-        cells_of(algo=("steady",), env=("CartPole-v1",))
-    assert len(cells_of(algo=("steady",), env=("Hopper-v5",))) == 1
 
 
 def test_settings_are_checked_for_every_environment(monkeypatch):

@@ -178,7 +178,6 @@ def test_list_algorithms():
     assert {"td3", "cem", "cem-rl", "p-cem-rl", "aes-rl"} <= set(rows)
     one = [" ".join(line.split()) for line in invoke("list", "algos", "aes-rl").stdout.splitlines()]
     assert "workers 5 (--workers)" in one
-    assert "actions continuous, discrete" in one
     assert "Presets of aes-rl (--algo aes-rl@PRESET)" in one
     assert any(line.startswith("batch_size ") for line in one)
     assert not any("td3 (--set" in line for line in one)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import (
     Entry,
@@ -147,7 +146,6 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
         ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
         ('"Walker2d-v5"]', '"Walker2d-v5@v5"]', "line 28: 'Walker2d-v5@v5' names the default preset; write "
          "'Walker2d-v5'"),
-        ('"td3" }]', '"cem" }, { algo = "steady" }]', "line 24: steady has no discrete actions, which CartPole-v1 "),
         ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
          "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
         ("seeds = 2", "seeds = 2\nenv_settings = { frame_skp = 2 }", "line 20: environment 'Hopper-v5' has no setting "
@@ -155,9 +153,7 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
     ],
 )  # fmt: skip
-def test_validation_names_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
-    entries = {**registry.ALGORITHMS, "steady": registry.AlgorithmEntry("erlbench.algorithms.td3:TD3")}
-    monkeypatch.setattr(registry, "ALGORITHMS", entries)
+def test_validation_names_the_line_and_the_nearest_word(tmp_path, old, new, message):
     text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
     studies = load(tmp_path, old, new, text)
     with pytest.raises(UsageError) as caught:
