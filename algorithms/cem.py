@@ -30,8 +30,8 @@ from erlbench.algorithms.search.search_distribution import (
     recombination_weights,
     weighted_moments,
 )
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS
+from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 

@@ -15,7 +15,7 @@ from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, critic_task, new_critic
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"

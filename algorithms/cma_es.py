@@ -29,7 +29,7 @@ from erlbench.algorithms.search.pycma import (
 )
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Result, Task
 

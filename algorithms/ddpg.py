@@ -17,8 +17,8 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.training.update_settings import DDPGUpdate
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
+from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import ArrayRef, Result, Task
 

@@ -22,8 +22,8 @@ from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, initial_policy
+from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 

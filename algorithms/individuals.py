@@ -8,7 +8,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean, policy_of
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, environment_seed
 from erlbench.work.tasks import Result
 

@@ -22,8 +22,8 @@ from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, initial_parameters
+from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 

@@ -23,7 +23,7 @@ from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_opt
 from erlbench.algorithms.search.pycma import check_memory, default_population, full_memory, full_seconds
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Result, Task
 

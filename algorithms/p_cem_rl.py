@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from erlbench.algorithms.cem_rl import AT_LEAST, CEMRL, INDIVIDUAL, CEMRLSettings
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task, next_critic_block
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 from erlbench.work.tasks import Input, Priority, Result, Task, in_phases
 
 AES_CODE = "AES-RL, public code"

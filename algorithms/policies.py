@@ -10,8 +10,8 @@ import numpy as np
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
+from erlbench.settings import setting
 from erlbench.work.seeding import Key
 
 OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"

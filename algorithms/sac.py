@@ -18,8 +18,8 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
 from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.tasks import ArrayRef, Result, Task
 

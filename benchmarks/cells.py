@@ -14,13 +14,13 @@ import numpy as np
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import Problem, problem
-from erlbench.experiment.settings import resolve
 from erlbench.pool import local_pool
 from erlbench.pool.base import Pool
 from erlbench.reporting.data.timeline import busy
 from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 
 ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2

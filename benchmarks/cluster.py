@@ -23,11 +23,11 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEMSettings
 from erlbench.envs.registry import problem
-from erlbench.experiment.settings import resolve
 from erlbench.pool import PoolOptions
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Agent
 from erlbench.pool.cluster.ray_pool import RayPool
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.tasks import Result
 

@@ -27,9 +27,9 @@ from erlbench.algorithms.base import Algorithm, Context  # noqa: E402
 from erlbench.algorithms.cem import CEM, CEMSettings  # noqa: E402
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.policy import PolicySpec, initial_parameters  # noqa: E402
 from erlbench.pool import local_pool  # noqa: E402
+from erlbench.settings import resolve  # noqa: E402
 from erlbench.work.replay import Replay  # noqa: E402
 from erlbench.work.rollout import RolloutSettings  # noqa: E402
 from erlbench.work.tasks import Result, Task  # noqa: E402

@@ -35,7 +35,6 @@ from benchmarks.harness import Stolen  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 from erlbench.experiment.cells import Cell, RunOptions, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
-from erlbench.experiment.settings import resolve  # noqa: E402
 from erlbench.forecasting.calibration import Calibration  # noqa: E402
 from erlbench.forecasting.costs_of_runs import from_tasks  # noqa: E402
 from erlbench.forecasting.forecast import forecast  # noqa: E402
@@ -44,6 +43,7 @@ from erlbench.pool import local_pool  # noqa: E402
 from erlbench.resources import cores  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 from erlbench.running.runner import run_cells  # noqa: E402
+from erlbench.settings import resolve  # noqa: E402
 from erlbench.work.tasks import Task  # noqa: E402
 
 ERRORS, PAGE = Path("erlbench/experiment") / FILE, Path("docs/time.md")

@@ -20,8 +20,8 @@ from benchmarks.harness import NO_PEER, Claim, Samples, cpu_seconds, median, tak
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.experiment.settings import resolve
 from erlbench.resources import cores
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.workspace import Core, Workspace

@@ -23,9 +23,9 @@ from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.experiment.settings import resolve
 from erlbench.pool import local_pool
 from erlbench.resources import cores
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 
 ENVIRONMENT, HIDDEN, POPULATION = "HalfCheetah-v5", (64, 64), 20

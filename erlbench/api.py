@@ -120,7 +120,7 @@ def _tuple(names: Names) -> tuple[str, ...]:
 
 def _settings(values: Any) -> Any:
     """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
-    from erlbench.experiment.settings import setting_text
+    from erlbench.settings import setting_text
 
     if not isinstance(values, dict):
         return values

@@ -11,7 +11,7 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import read_config, read_run_rows
+from erlbench.renamed import read_config, read_run_rows
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]

@@ -11,10 +11,10 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.settings import resolve, setting_rows
 from erlbench.running import progress
 from erlbench.running.driver import Driver
 from erlbench.running.runner import Runner
+from erlbench.settings import resolve, setting_rows
 from erlbench.verification.same import MEASURED
 
 FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")  # what equal runs share, apart from `MEASURED`

@@ -13,10 +13,10 @@ from safetensors import safe_open
 from erlbench.algorithms import registry
 from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.settings import resolve
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.runner import run_cells
+from erlbench.settings import resolve
 from erlbench.verification.same import MEASURED
 from erlbench.work.rollout import play
 

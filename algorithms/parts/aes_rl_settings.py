@@ -12,7 +12,7 @@ from erlbench.algorithms.policies import OURS
 from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg
 from erlbench.algorithms.search.variance_updates import ONLINE_ADAPTIVE, ONLINE_FIXED, RANK_BASED, VARIANCE_UPDATES
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 
 CODE = "AES-RL, public code"
 PAPER = "AES-RL, section 3"

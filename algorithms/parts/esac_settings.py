@@ -10,7 +10,7 @@ from typing import Any
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.sac import SACSettings
 from erlbench.algorithms.search.crossover import CROSSOVERS
-from erlbench.experiment.settings import setting
+from erlbench.settings import setting
 
 PAPER, CODE, OURS = "ESAC", "ESAC, public code", "this suite"
 TABLE, SIGMA = "ESAC, appendix D", 5e-3

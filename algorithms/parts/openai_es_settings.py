@@ -10,8 +10,8 @@ from erlbench.algorithms.individuals import START_STATES, FitnessSettings
 from erlbench.algorithms.policies import OURS, PolicySettings
 from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS
+from erlbench.settings import setting
 
 PAPER, PUBLIC = "OpenAI-ES", "OpenAI-ES, public code"
 ADAM, SGD = "adam", "sgd"

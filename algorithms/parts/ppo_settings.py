@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.envs.registry import Problem
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS
+from erlbench.settings import setting
 
 PPO2, SB3 = "baselines ppo2, MuJoCo", "stable-baselines3"
 OBSERVATION_CLIP = 10.0  # standard deviations; of normalised observations, in ppo2 and stable-baselines3

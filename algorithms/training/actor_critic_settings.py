@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from erlbench.experiment.settings import setting
 from erlbench.policy import ACTIVATIONS
+from erlbench.settings import setting
 
 CEM_RL = "CEM-RL, public code"
 TD3_PAPER = "TD3"

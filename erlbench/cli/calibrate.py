@@ -39,11 +39,11 @@ def command(
     from erlbench.errors import UsageError
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.planning import plan
-    from erlbench.experiment.settings import toml_values
     from erlbench.forecasting.calibration import calibrate, save_costs
     from erlbench.forecasting.costs_of_runs import from_tasks
     from erlbench.resources import busy_cores, cores
     from erlbench.running import machine
+    from erlbench.settings import toml_values
 
     described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
     if from_run is not None:

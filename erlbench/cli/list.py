@@ -14,8 +14,8 @@ from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed
-    from erlbench.experiment.settings import SettingRow
     from erlbench.experiment.studies import Profile, Study
+    from erlbench.settings import SettingRow
 
 
 @click.command()
@@ -71,7 +71,7 @@ def _algos(words: Sequence[str], verbose: bool) -> None:
 def _algo(name: str) -> None:
     """Workers, presets and settings of one algorithm."""
     from erlbench.algorithms import registry
-    from erlbench.experiment.settings import setting_rows, setting_text
+    from erlbench.settings import setting_rows, setting_text
 
     if workers := registry.find(name).default_workers:
         click.echo()
@@ -176,7 +176,7 @@ def _studies(words: Sequence[str], verbose: bool) -> None:
 
 def _study(study: Study) -> None:
     """Entries and profiles of one study."""
-    from erlbench.experiment.settings import setting_text
+    from erlbench.settings import setting_text
 
     click.echo()
     print_table(

@@ -232,8 +232,8 @@ def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
     from erlbench.cli.tables import duration, print_table, setting_texts, size
-    from erlbench.experiment.settings import toml_values
     from erlbench.running.runner import processes_for
+    from erlbench.settings import toml_values
 
     estimates = _estimates(cells, options)
     rows = []

@@ -14,8 +14,8 @@ import click
 from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import read_config
 from erlbench.launch.queue import slurm_jobs
+from erlbench.renamed import read_config
 from erlbench.running.results import RunDirectory
 
 PAUSE = 5.0  # seconds between two looks

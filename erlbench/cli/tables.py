@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from erlbench.experiment.settings import setting_text
 from erlbench.files import printable
+from erlbench.settings import setting_text
 
 SHORT = 22  # characters of a column that is not wrapped if there is room
 GAP = 2  # characters between columns

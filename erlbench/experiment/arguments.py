@@ -14,11 +14,11 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, HUNG_AFTER, OWN, SHARED, RunOptions, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
-from erlbench.experiment.renamed import of_today
-from erlbench.experiment.settings import MOST, MOST_AT_ONCE, check_value, setting
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
+from erlbench.renamed import of_today
 from erlbench.resources import cores
+from erlbench.settings import MOST, MOST_AT_ONCE, check_value, setting
 
 MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task

@@ -10,7 +10,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs
-from erlbench.experiment.settings import toml_values
+from erlbench.settings import toml_values
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")

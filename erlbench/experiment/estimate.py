@@ -9,7 +9,7 @@ from itertools import pairwise
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem, problem
 from erlbench.experiment.cells import Cell
-from erlbench.experiment.settings import environment_name
+from erlbench.settings import environment_name
 
 FLOPS = 80e9  # float32 operations a second of one core in a minibatch
 PARAMETER_SECONDS = 1.5e-9  # a critic's or actor's optimiser step, per parameter

@@ -16,7 +16,7 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import check_value
+from erlbench.settings import check_value
 
 FILE = "plan.toml"
 

@@ -18,7 +18,7 @@ from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
-from erlbench.experiment.settings import resolve
+from erlbench.settings import resolve
 
 RESULTS = Path("results")
 PROFILE = "smoke"

@@ -16,8 +16,8 @@ import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, cell_name, check_name
-from erlbench.experiment.settings import resolve, setting
 from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.settings import resolve, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")

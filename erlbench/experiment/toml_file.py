@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from erlbench import files
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment.settings import check_value, type_name
+from erlbench.settings import check_value, type_name
 
 Keys = tuple[str | int, ...]
 

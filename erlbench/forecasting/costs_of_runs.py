@@ -15,8 +15,8 @@ from scipy.optimize import nnls
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.renamed import read_run_rows
 from erlbench.files import reason
+from erlbench.renamed import read_run_rows
 
 ROUNDS = 30  # of the reweighted fit
 DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it

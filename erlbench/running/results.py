@@ -17,7 +17,7 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
-from erlbench.experiment.renamed import read_config
+from erlbench.renamed import read_config
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease

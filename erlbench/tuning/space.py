@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import unknown_setting
-from erlbench.experiment.settings import check_value
+from erlbench.renamed import unknown_setting
+from erlbench.settings import check_value
 
 
 @dataclass(frozen=True)

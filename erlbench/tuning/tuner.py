@@ -20,7 +20,6 @@ from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.settings import resolve, toml_values
 from erlbench.experiment.shards import configuration_hash
 from erlbench.running import signals
 from erlbench.running.progress import Quiet
@@ -28,6 +27,7 @@ from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED
 from erlbench.running.runner import Runner
+from erlbench.settings import resolve, toml_values
 from erlbench.tuning.space import Range
 
 STORAGE, BEST = "optuna.db", "best.toml"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench import files
-from erlbench.experiment.renamed import read_config, read_run_rows
+from erlbench.renamed import read_config, read_run_rows
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 Row = dict[str, str]

@@ -11,12 +11,12 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import RunOptions
-from erlbench.experiment.settings import setting_rows
 from erlbench.pool import local_pool
 from erlbench.running import progress
 from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
 from erlbench.running.driver import Driver
 from erlbench.running.runner import Runner
+from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from tests.checkpoints import known, types_in
 from tests.runs import all_rows, make_cell, replayed, returns, rows, run

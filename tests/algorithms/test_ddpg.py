@@ -19,8 +19,8 @@ from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
 from erlbench.errors import NumericalError
-from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec, layer_slices
+from erlbench.settings import resolve
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ReplayView

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.experiment.settings import setting_rows
+from erlbench.settings import setting_rows
 
 PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
 

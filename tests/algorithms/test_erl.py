@@ -8,8 +8,8 @@ import pytest
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.envs.registry import problem
-from erlbench.experiment.settings import resolve
 from erlbench.policy import layer_slices
+from erlbench.settings import resolve
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store

@@ -13,7 +13,7 @@ from erlbench.algorithms.esac import ESAC
 from erlbench.algorithms.parts.esac_settings import PRESETS, ESACSettings
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import resolve
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Priority

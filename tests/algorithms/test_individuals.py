@@ -8,7 +8,7 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.algorithms.cma_es import CMAESSettings
 from erlbench.algorithms.individuals import start_states
-from erlbench.experiment.settings import resolve
+from erlbench.settings import resolve
 
 from .fake import Fake
 

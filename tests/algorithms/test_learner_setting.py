@@ -11,7 +11,7 @@ from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.catalogue import LISTED, installed
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import resolve
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from tests.runs import all_rows, make_cell, run

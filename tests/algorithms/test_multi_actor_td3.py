@@ -17,7 +17,7 @@ from erlbench.algorithms.gradients.updates import make_updates, update_td3
 from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
-from erlbench.experiment.settings import resolve
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store

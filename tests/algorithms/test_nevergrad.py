@@ -15,9 +15,9 @@ from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_opt
 from erlbench.algorithms.search.pycma import default_population
 from erlbench.cli import cli
 from erlbench.errors import CellError, UsageError
-from erlbench.experiment.settings import resolve
 from erlbench.policy import initial_policy
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose, generator
 
 from .fake import Fake

@@ -15,7 +15,7 @@ from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import resolve
+from erlbench.settings import resolve
 from erlbench.work.noise import NoiseTable
 from erlbench.work.tasks import Counts, Result
 from erlbench.work.workspace import Workspace

@@ -9,8 +9,8 @@ from erlbench.algorithms.policies import policy_of
 from erlbench.algorithms.td3 import TD3Settings
 from erlbench.envs.registry import EnvSpec, Problem
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec
+from erlbench.settings import resolve
 
 CONTINUOUS = Problem(EnvSpec("Pendulum-v1", 200), 3, 1, (-2.0,), (2.0,))
 DISCRETE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), discrete=True)

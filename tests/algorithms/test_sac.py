@@ -23,8 +23,8 @@ from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, initial_learner
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts
 from erlbench.errors import NumericalError, UsageError
-from erlbench.experiment.settings import resolve
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
+from erlbench.settings import resolve
 from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
 from tests.algorithms.cores import with_and_without

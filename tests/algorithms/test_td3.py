@@ -20,8 +20,8 @@ from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.errors import NumericalError
-from erlbench.experiment.settings import resolve
 from erlbench.policy import PolicySpec
+from erlbench.settings import resolve
 from erlbench.work.rollout import Episode
 from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace

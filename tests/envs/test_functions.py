@@ -14,8 +14,8 @@ from erlbench.envs.catalogue import LISTED
 from erlbench.envs.functions import FUNCTIONS, TOY
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import resolve
 from erlbench.policy import NumpyPolicy, initial_policy
+from erlbench.settings import resolve
 
 NEVERGRAD = ("sphere", "ellipsoid", "cigar", "rosenbrock", "rastrigin", "ackley", "griewank")
 PYCMA = ("sphere", "elli", "cigar", "rosen", "rastrigin", None, None)  # it has others, or none

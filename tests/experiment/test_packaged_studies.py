@@ -12,9 +12,9 @@ from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.planning import plan
-from erlbench.experiment.settings import resolve
 from erlbench.experiment.studies import load_studies, validate
 from erlbench.reporting.data.published import load_published
+from erlbench.settings import resolve
 
 PACKAGED = {  # seeds of the profile `paper`
     "aes-rl-table-1": 10,

@@ -10,10 +10,10 @@ import pytest
 from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.envs.registry import problem
-from erlbench.experiment.settings import resolve
 from erlbench.pool.failures import Failure
 from erlbench.pool.messages import TaskReader, TaskWriter, read_answers, receive, send, tasks_in, write_answers
 from erlbench.pool.worker import perform
+from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Output, Priority, Result, Task

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.experiment.renamed import read_config
+from erlbench.renamed import read_config
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.machine import Machine, parse_machine
 

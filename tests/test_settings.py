@@ -7,15 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.settings import (
-    check_value,
-    environment_name,
-    resolve,
-    setting,
-    setting_rows,
-    setting_text,
-    toml_values,
-)
+from erlbench.settings import check_value, environment_name, resolve, setting, setting_rows, setting_text, toml_values
 
 
 @dataclass(frozen=True)

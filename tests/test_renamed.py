@@ -13,14 +13,14 @@ import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.renamed import SETTINGS, of_today, read_config
-from erlbench.experiment.settings import resolve
+from erlbench.renamed import SETTINGS, of_today, read_config
 from erlbench.reporting.data.runs import load_run
+from erlbench.settings import resolve
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
-REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+REFERENCE = Path(__file__).parents[1] / "results" / "reference"
 OLD = REFERENCE / "cem-swimmer" / "Swimmer-v5" / "cem" / "seed-000"
 
 
