@@ -7,6 +7,7 @@ signatures of the environment's class and its bases, before the environment is m
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import math
 import tomllib
@@ -17,6 +18,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
+from erlbench.envs.catalogue import module_of
 from erlbench.envs.functions import registered
 from erlbench.errors import UsageError, nearest
 
@@ -37,7 +39,7 @@ class Chosen:
 
 def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
-    known = keyword_arguments(env_id)
+    known = keyword_arguments(env_id) if settings else {}
     values = {name: _value(value) for name, value in settings.items()}
     limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN)
     if skip is not None and "frame_skip" in known:  # the environment's own
@@ -58,9 +60,18 @@ def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
-    """The keyword arguments of an environment by name; none where it is unknown or says nothing of them."""
+    """The keyword arguments of an environment by name; none where it is unknown or says nothing of them.
+
+    The module of `MODULE:ID` is imported; a `UsageError` when it cannot be.
+    """
+    if module := module_of(env_id):
+        try:
+            importlib.import_module(module)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise UsageError(f"environment '{env_id}' cannot be made: {reason} (-v shows the traceback)") from error
     try:
-        entry = gymnasium.spec(registered(env_id)).entry_point
+        entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point
         creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
     except Exception:  # of a name or a module that cannot be found; making the environment says it better
         return {}

@@ -4,6 +4,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError
+
+SKIPPING = """
+import gymnasium
+from gymnasium.envs.classic_control import PendulumEnv
+
+class Skipping(PendulumEnv):
+    def __init__(self, frame_skip: int = 4, goal: float = 0.0):
+        super().__init__()
+
+gymnasium.register("Skipping-v0", Skipping, max_episode_steps=10)
+"""
 MODULE = """
 import gymnasium
 from gymnasium.envs.classic_control import PendulumEnv
@@ -26,6 +41,16 @@ def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path: Pa
     assert "done" in done.stderr
 
 
+def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once none of them was known, and `frame_skip` repeated each action instead."""
+    (tmp_path / "skipping.py").write_text(SKIPPING)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = problem("skipping:Skipping-v0", {"frame_skip": 2, "goal": 0.1})
+    assert (found.env.kwargs, found.env.action_repeat) == ({"frame_skip": 2, "goal": 0.1}, 1)
+    with pytest.raises(UsageError, match="has no setting 'gaol'; did you mean 'goal'"):
+        problem("skipping:Skipping-v0", {"gaol": 0.1})
+
+
 def test_a_module_that_cannot_be_imported_is_a_mistake_with_one_message(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("1 / 0\n")
     done = run(tmp_path, "--env", "mine:Mine-v0")
@@ -33,3 +58,4 @@ def test_a_module_that_cannot_be_imported_is_a_mistake_with_one_message(tmp_path
     assert "'mine:Mine-v0' cannot be made: ZeroDivisionError: division by zero" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Traceback" in run(tmp_path, "--env", "mine:Mine-v0", "-v").stderr
+    assert run(tmp_path, "--env", "mine:Mine-v0", "--env-set", "g=1").stderr == done.stderr
