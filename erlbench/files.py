@@ -149,8 +149,14 @@ def folders(root: Path) -> Iterator[Path]:
 
 
 def run_folders(root: Path) -> list[Path]:
-    """The folders at or below `root`, in order, with config.toml; none that was moved aside."""
-    return sorted(path for path in folders(root) if ASIDE not in path.name and (path / "config.toml").is_file())
+    """The folders of runs at or below `root`, in order; none that was moved aside.
+
+    They have config.toml, or status.json alone where the other was lost.
+    """
+    signs = ("config.toml", "status.json")
+    return sorted(
+        path for path in folders(root) if ASIDE not in path.name and any((path / name).is_file() for name in signs)
+    )
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:

@@ -37,7 +37,7 @@ def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose
       erlbench verify results/Walker2d-v5/td3/seed-000 \\
         --same-as again/Walker2d-v5/td3/seed-000
     """
-    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
     from erlbench.verification.same import same
 
     if same_as is not None:
@@ -47,7 +47,7 @@ def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose
         print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
         _exit(any(check.outcome == DIFFERS for check in checks))
         return
-    found = {path: verify(path, trusted) for folder in runs for path in _runs(folder)}
+    found = {path: _checks(path, trusted) for folder in runs for path in _runs(folder)}
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [
@@ -59,8 +59,19 @@ def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose
         title = str(path) if len(found) > 1 else ""
         print_table(title, ("check", "result", "what"), [(c.name, c.outcome, c.text) for c in found[path]])
     if len(found) > 1:
-        click.echo(f"{len(found)} runs, {len(differing)} with differences")
+        partly = sum(any(check.outcome == UNKNOWN for check in checks) for checks in found.values())
+        click.echo(f"{len(found)} runs, {len(differing)} with differences, {partly} not verified in full")
     _exit(bool(differing))
+
+
+def _checks(path: Path, trusted: bool) -> list[Check]:
+    """All checks of a run; one that says why where its config.toml cannot be read."""
+    from erlbench.verification import DIFFERS, Check, verify
+
+    try:
+        return verify(path, trusted)
+    except UsageError as error:
+        return [Check("config", DIFFERS, str(error))]
 
 
 def _names(checks: Sequence[Check], outcome: str) -> str:
@@ -69,8 +80,6 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 
 
 def _runs(folder: Path) -> list[Path]:
-    if (folder / "config.toml").is_file():
-        return [folder]
     runs = files.run_folders(folder)
     if not runs:
         reason = "holds no runs" if folder.is_dir() else "does not exist"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from erlbench.envs.catalogue import module_of
-from erlbench.envs.registry import build, problem
+from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.errors import ErlbenchError
 from erlbench.policy import NumpyPolicy
 from erlbench.policy.file import load_policy
@@ -33,17 +33,21 @@ def check_policy(run: Files, software: Check, trusted: bool) -> Iterator[Check]:
     if (module := module_of(str(run.run.get("env")))) and not trusted:
         yield Check(NAME, UNKNOWN, f"its environment is in the module {module}, which runs code; --import allows that")
         return
+    settings = run.config.get("env_settings")
     try:
-        yield _compare(run, load_policy(run.path / POLICY), software)
+        task = problem(str(run.run.get("env")), settings if isinstance(settings, dict) else {}).env
+    except ErlbenchError as error:
+        yield Check(NAME, UNKNOWN, f"{error}")
+        return
+    try:
+        yield _compare(run, task, load_policy(run.path / POLICY), software)
     except (ErlbenchError, KeyError, TypeError, ValueError) as error:
         yield Check(NAME, DIFFERS, f"cannot be played: {error}")
 
 
-def _compare(run: Files, policy: NumpyPolicy, software: Check) -> Check:
+def _compare(run: Files, task: EnvSpec, policy: NumpyPolicy, software: Check) -> Check:
     reported = list(map(float, run.last["returns"].split()))
     lengths = list(map(int, run.last["lengths"].split()))
-    settings = run.config.get("env_settings")
-    task = problem(str(run.run["env"]), settings if isinstance(settings, dict) else {}).env
     env = build(task)
     try:
         seeds = evaluation_seeds(int(run.run["seed"]), None, len(reported))

@@ -45,6 +45,8 @@ def _checksums(run: Files) -> Check:
     damaged = RunDirectory(run.path).damaged({name: value for name, value in sums.items() if name not in missing})
     if damaged:
         return Check("checksums", DIFFERS, "; ".join(damaged))
+    if "eval.csv" in missing:
+        return Check("checksums", DIFFERS, f"not there: {', '.join(missing)}; without eval.csv nothing is left of it")
     if missing:  # published without its large files
         return Check("checksums", UNKNOWN, f"not there: {', '.join(missing)}; the others are as the run wrote them")
     return Check("checksums", AGREES, f"{', '.join(sums)} are as the run wrote them")

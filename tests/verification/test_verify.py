@@ -110,6 +110,29 @@ def test_a_run_without_its_large_files_does_not_differ(folder):
     assert outcomes(verify(folder))["checksums"] == DIFFERS  # what is there is compared
 
 
+def test_a_run_without_evaluations_differs(folder):
+    (folder / "eval.csv").unlink()
+    assert outcomes(verify(folder))["checksums"] == DIFFERS
+
+
+def test_an_environment_that_is_not_here_is_no_difference(folder):
+    edit(folder / "config.toml", 'env = "InvertedPendulum-v5"', 'env = "nowhere:Thing-v0"')
+    (check,) = [check for check in verify(folder, trusted=True) if check.name == "policy"]
+    assert (check.outcome, "No module named 'nowhere'" in check.text) == (UNKNOWN, True)
+
+
+@pytest.mark.parametrize("text", [None, "= 3"])
+def test_a_run_without_a_readable_config_is_named_and_the_others_are_checked(made, tmp_path, text):
+    for seed in ("seed-000", "seed-001"):
+        shutil.copytree(made[0], tmp_path / "cem" / seed)
+    (tmp_path / "cem" / "seed-000" / "config.toml").unlink()
+    if text:
+        (tmp_path / "cem" / "seed-000" / "config.toml").write_text(text)
+    done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
+    assert (done.exit_code, "2 runs, 1 with differences" in done.output) == (1, True), done.output
+    assert "config.toml cannot be read" in " ".join(done.output.split())
+
+
 def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     forget_sums(folder)
     here = machine.describe()
