@@ -58,7 +58,7 @@ class Algorithm(ABC):
 
     settings_type: ClassVar[type]  # dataclass of hyper-parameters
     default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
-    bounded: ClassVar[bool] = True  # if synchronous: never more in flight than workers, where there is such a number
+    bounded: ClassVar[bool] = True  # a synchronous run takes at most `workers` processes, where it has that number
     state: Any
 
     def __init__(self, settings: Any, context: Context) -> None:
@@ -91,9 +91,9 @@ class Algorithm(ABC):
 
     @classmethod
     def gradient_workers(cls, settings: Any, workers: int) -> int:
-        """The most tasks with gradient steps at the same time: one for each individual in flight, and the critic's.
+        """The most tasks with gradient steps that run at once: one for each individual in flight, and the critic's.
 
-        As many workers import their libraries before a run's clock starts, if there are so many.
+        So many processes, or all if a run has fewer, import their libraries before its clock starts.
         """
         return workers + 1
 

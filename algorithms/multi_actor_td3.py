@@ -78,7 +78,7 @@ class MultiActorTD3State:
     """Everything multi-actor TD3 needs to go on."""
 
     actors: list[ActorState]
-    critic: ArrayRef  # see algorithms.critic
+    critic: ArrayRef  # both critics, their targets and Adam's moments: the array of `training/critic.py`
     critic_updates: int = 0  # those in flight included
     best: int = 0  # the actor with the best episode of the last complete round
     out: int = 0  # tasks that are not told yet, all of them episodes or all of them blocks

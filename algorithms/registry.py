@@ -106,7 +106,7 @@ def find(name: str) -> type[Algorithm]:
 
 
 def learns(name: str) -> bool:
-    """Whether `name` learns by gradients; of a plug-in nobody knows, so it may."""
+    """Whether the algorithm `name` makes gradient steps; true of every plug-in, as the registry cannot know."""
     return name not in ALGORITHMS or entry(name).critic_updates > 0
 
 

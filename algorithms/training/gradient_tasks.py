@@ -1,6 +1,8 @@
 """The gradient tasks of the algorithms that mix evolution with gradients: critic updates, and an actor's training.
 
-The task functions are in `gradients/updates.py`, which imports torch; this module names them only.
+The task functions are in `gradients/updates.py`, which imports torch; this module names them only. Their sources are
+CEM-RL (Pourchot and Sigaud, ICLR 2019), TD3 (Fujimoto et al., ICML 2018), DDPG (Lillicrap et al., ICLR 2016), and SAC
+(Haarnoja et al., arXiv:1812.05905).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 @dataclass
 class CriticState:
-    """The shared critic: `(4, 2P)` float32 with rows online, target, and Adam's two moments."""
+    """The shared critics: the float32 array `(4, count * size)` of `training/critic.py`, and how far it has come."""
 
     parameters: ArrayRef
     step: int = 0  # updates so far, those in flight included
@@ -45,9 +47,12 @@ def critic_task(
     view: ReplayView,
     individual: int = 0,
 ) -> Task:
-    """`updates` critic updates, of which `step` were made before, towards the targets of `target_actor`.
+    """A task of `updates` updates of the critics towards the targets of a frozen actor (CEM-RL, algorithm 1).
 
-    Its output `critic` has the shape of its input `critic`.
+    An update is that of TD3 or DDPG (algorithm 1 of both), or SAC's with a fixed temperature (eq. 3 and 5). `critic` is
+    the array `(4, count * size)` of `training/critic.py`, which has made `step` updates before; `target_actor` has the
+    shape `(policy.size,)`; both are float32. Minibatches are drawn from `view`. Actions are normalised to [-1, 1],
+    rewards are the environment's. The output `critic` has the shape of the input.
     """
     settings: ActorCriticSettings = algorithm.settings
     update = CriticUpdate(
@@ -82,7 +87,13 @@ def next_critic_block(algorithm: Algorithm, critic: CriticState) -> Task:
 def actor_task(
     algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, individual: int = 0
 ) -> Task:
-    """`updates` steps of the actor `parameters` up the critic, with a fresh Adam; output `parameters`."""
+    """A task of `updates` Adam steps, from zero moments, of one actor up frozen critics (CEM-RL, algorithm 1).
+
+    The loss is that of TD3 and DDPG, -mean Q_1(s, pi(s)) (algorithm 1 of both), or SAC's with a fixed temperature (eq.
+    7). `parameters` has the shape `(policy.size,)`, `critic` is the array `(4, count * size)` of `training/critic.py`;
+    both are float32. Observations are drawn from `view`; actions are normalised to [-1, 1]. The output `parameters`
+    has the shape of the input.
+    """
     settings: ActorCriticSettings = algorithm.settings
     policy, spec, rate = algorithm.policy_spec, critic_of(algorithm), settings.actor_learning_rate
     update = ActorUpdate(policy, spec, settings.batch_size, rate, settings.temperature)

@@ -91,9 +91,9 @@ class Counts(IntEnum):
 class Task:
     """One unit of work. It starts when the tasks whose outputs are its inputs are finished, and those of `after`.
 
-    `function` names a module-level function as `module:name`; it is called as
-    `function(settings, inputs, key, context)` where `inputs` are loaded arrays (a ReplayView stays as it is)
-    and returns an `Outcome`.
+    `function` names a module-level function as `module:name`. A `Workspace` calls it as
+    `function(settings, inputs, key, workspace)`. `inputs` are loaded arrays; a `ReplayView` stays as it is. The
+    function returns an `Outcome`.
     """
 
     id: int

@@ -12,9 +12,8 @@ from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.work import kernel
 
 SLOPE = 0.01  # of leaky-relu below zero
-LARGE = (
-    1 << 19
-)  # multiply-adds of a product from which on PyTorch's BLAS is worth a call that takes longer than numpy's
+# A call of PyTorch's BLAS takes longer than one of numpy's; a product with so many multiply-adds is worth it.
+LARGE = 1 << 19
 
 
 def on_cpu(tensor: Tensor) -> bool:
