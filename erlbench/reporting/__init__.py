@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.experiment.plan import FILE
 from erlbench.files import printable
+from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import (
     Comparison,
     check_profile,
@@ -108,7 +109,7 @@ class _Report:
         """Write a page for each comparison, `tables` on the last one, one for the runs below `reference`; the index."""
         charts = ChartData(self.options.smooth, self.options.band)
         try:
-            self.out.mkdir(parents=True, exist_ok=True)
+            others = folder.clear(self.out)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
             pages = []
             if reference is not None:  # incomplete as it is kept: what lacks a file is simply not drawn
@@ -117,6 +118,7 @@ class _Report:
             pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
             pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
             index = write_index(self.out, pages, runs, list(self._warnings), charts)
+            folder.sign(self.out, others)
         except OSError as error:
             reason = error.strerror or error
             raise UsageError(
@@ -129,14 +131,14 @@ class _Report:
 
 def _plans(folders: Sequence[Path]) -> list[Table[Any]]:
     """The tables of the plans in folders of results, each over that folder's own runs."""
-    planned = [folder for folder in folders if (folder / FILE).is_file()]
+    planned = [path for path in folders if (path / FILE).is_file()]
     tables = []
-    for number, folder in enumerate(planned, 1):
+    for number, path in enumerate(planned, 1):
         try:
-            runs = find_runs([folder], _ignore)
+            runs = find_runs([path], _ignore)
         except UsageError:
             runs = []  # none has begun
-        if (table := plan_table(folder, runs)) is not None:
+        if (table := plan_table(path, runs)) is not None:
             tables.append(table if len(planned) == 1 else replace(table, name=f"plan-{number}"))
     return tables
 

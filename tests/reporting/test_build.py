@@ -28,6 +28,31 @@ def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_report_removes_files_of_the_last_one_and_no_others(tmp_path, monkeypatch):
+    """Once tables of an earlier report stayed, such as reach.tex, and a user's own index.md was overwritten."""
+    make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
+    out = tmp_path / "report"
+    build_report([tmp_path / "results"], out, {}, None, lambda _: None, ReportOptions(reach=(0.5,)))
+    (out / "all-runs" / "notes.txt").write_text("mine")
+    assert (out / "all-runs" / "reach.tex").is_file()
+    build_report([tmp_path / "results"], out, {}, None, lambda _: None)
+    assert not (out / "all-runs" / "reach.tex").exists()
+    assert read(out / "all-runs" / "notes.txt") == "mine"
+    assert (out / "all-runs" / "scores.tex").is_file()
+    monkeypatch.setattr("erlbench.reporting.write_index", interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            build_report([tmp_path / "results"], tmp_path / "cut", {}, None, lambda _: None)
+    before = {path: path.read_bytes() for path in (tmp_path / "results").rglob("*") if path.is_file()}
+    with pytest.raises(UsageError, match="holds other files and no report; choose another folder by --out"):
+        build_report([tmp_path / "results"], tmp_path / "results", {}, None, lambda _: None)
+    assert {path: path.read_bytes() for path in (tmp_path / "results").rglob("*") if path.is_file()} == before
+
+
 def test_a_whole_report(tmp_path):
     results, out, warnings = tmp_path / "results", tmp_path / "report", []
     for seed in range(3):
