@@ -13,7 +13,7 @@ import re
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,10 @@ def read_object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
     """The complete rows of a CSV file by column; comments, and a last line that is cut off, are left out.
 
+    `warn` is told how many rows have more or fewer cells than the header; they are left out, too.
     OSError or ValueError, also for what no run writes (a field of more than 131,072 characters).
     """
     text = printable(read_bytes(path).decode(errors="replace").replace("\r\n", "\n"))
@@ -91,7 +92,10 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         rows = list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
     except csv.Error as error:
         raise Unusable(str(error)) from None
-    return [row for row in rows if None not in row and None not in row.values()]
+    whole = [row for row in rows if None not in row and None not in row.values()]
+    if damaged := len(rows) - len(whole):
+        warn(f"{path}: {damaged} damaged row{'s' if damaged > 1 else ''} left out")
+    return whole
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -63,8 +64,12 @@ def _rows(path: Path) -> pd.DataFrame | None:
     if not path.exists():
         return None
     with files.readable(path):
-        rows = read_run_rows(path)
+        rows = read_run_rows(path, _warn)
     return pd.DataFrame(rows) if rows else None
+
+
+def _warn(message: str) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _numbers(column: pd.Series) -> pd.Series:

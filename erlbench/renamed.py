@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -49,9 +49,9 @@ def read_config(path: Path) -> dict[str, Any]:
     return of_today(files.read_toml(path))
 
 
-def read_run_rows(path: Path) -> list[dict[str, str]]:
-    """The complete rows of a run's CSV file, columns under the names of today; raises OSError and ValueError."""
-    return [{COLUMNS.get(name, name): value for name, value in row.items()} for row in files.read_rows(path)]
+def read_run_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
+    """As `files.read_rows`, of a run's CSV file, with columns under the names of today."""
+    return [{COLUMNS.get(name, name): value for name, value in row.items()} for row in files.read_rows(path, warn)]
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,15 @@ def test_only_a_finished_run_has_a_final_score(tmp_path, status):
     assert cells["status"].tolist() == ["done", status]
 
 
+def test_damaged_rows_are_told(tmp_path, capsys):
+    path = make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10]) / "eval.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:-1], "1,2\n", lines[-1]]))
+    results = erlbench.load_results(tmp_path)
+    assert results.evaluations["return_mean"].tolist() == [0, 10]
+    assert capsys.readouterr().err == f"warning: {path}: 1 damaged row left out\n"
+
+
 def test_what_is_done_is_only_read(results, tmp_path):
     folder = Path(results.cells["path"][0]).parents[2]
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("eval.csv")}

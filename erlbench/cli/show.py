@@ -131,7 +131,7 @@ def _evaluations(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     with files.readable(path):
-        return files.read_rows(path)
+        return files.read_rows(path, lambda message: click.echo(f"warning: {message}", err=True))
 
 
 def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:

@@ -99,8 +99,13 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
 
 def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
     """Refuse to go on with a run on another kernel than that of its last start, as its numbers would be of both."""
-    before = str(directory.meta().get("arithmetic") or "")
     done = directory.status().get("status") == DONE and not extension.pending(directory.status(), cell)
+    if not done and (path := directory.path / "meta.json").exists() and not directory.meta():
+        raise UsageError(
+            f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
+            "--force-kernel, or start anew by --force"
+        )
+    before = str(directory.meta().get("arithmetic") or "")
     if done or not before:
         return
     if before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):

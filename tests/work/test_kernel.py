@@ -80,6 +80,17 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
     assert "products by torch" not in found["cem"]["arithmetic"]
 
 
+def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path, monkeypatch):
+    cell = make_cell("cem", tmp_path, steps=600)
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 10)
+        assert run(cell) == 130
+    (cell.directory / "meta.json").write_bytes(b"\xff{")
+    with pytest.raises(UsageError, match=r"meta\.json cannot be read, so nobody knows with which arithmetic"):
+        run(cell)
+    assert run(cell, force_kernel=True) == 0
+
+
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     cell = make_cell("cem", tmp_path, steps=600)
     with monkeypatch.context() as patch:
