@@ -7,6 +7,8 @@ self-scheduling", IEEE Transactions on Computers 36, 1987), so that no process i
 
 from __future__ import annotations
 
+from math import inf
+
 from erlbench.work.tasks import Result, Task
 
 GRAIN = 0.1  # seconds that a chunk should take; an episode of a robot often takes longer than that alone
@@ -15,11 +17,10 @@ SHARE = 2  # chunks per process into which what is ready is divided
 RATE = 0.1  # weight of the last task in the mean duration of its kind
 
 
-class Chunks:
-    """Sizes of chunks, from the mean duration of the last tasks of each kind."""
+class Durations:
+    """Mean duration of the last tasks of each kind."""
 
-    def __init__(self, processes: int) -> None:
-        self._processes = processes
+    def __init__(self) -> None:
         self._seconds: dict[tuple[str, str], float] = {}  # by kind and function
 
     def note(self, task: Task, result: Result) -> None:
@@ -28,13 +29,24 @@ class Chunks:
         mean = self._seconds.get(kind, seconds)
         self._seconds[kind] = mean + RATE * (seconds - mean)
 
+    def seconds(self, task: Task) -> float:
+        """How long tasks like `task` take; inf before the first one has ended."""
+        return self._seconds.get((task.kind, task.function), inf)
+
+
+class Chunks:
+    """Sizes of chunks, from the durations of tasks."""
+
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+        self.durations = Durations()
+
     def size(self, task: Task, ready: int) -> int:
         """How many tasks like `task`, itself included, may go together when `ready` tasks are; one if unknown."""
         share = ready // (SHARE * self._processes)
         if share < 2:
             return 1
-        seconds = self._seconds.get((task.kind, task.function), GRAIN)
-        return max(1, min(share, int(GRAIN / max(seconds, 1e-6))))
+        return max(1, min(share, int(GRAIN / max(self.durations.seconds(task), 1e-6))))
 
 
 def alike(first: Task, second: Task) -> bool:

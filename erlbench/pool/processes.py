@@ -299,7 +299,7 @@ class ProcessPool(PoolBase):
             self._finished.append(as_error(name(task), answer))
         else:
             self._queue.finish(answer)
-            self._chunks.note(task, answer)
+            self._chunks.durations.note(task, answer)
             self._finished.append(answer)
 
     def _release(self, slot: Slot) -> list[Task]:

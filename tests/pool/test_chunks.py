@@ -20,7 +20,7 @@ def chunks(processes, **seconds):
     found = Chunks(processes)
     for known in (SHORT, LONG):
         for _ in range(50):
-            found.note(known, Result(known.id, {}, {}, 100.0, 100.0 + seconds[known.kind], 0))
+            found.durations.note(known, Result(known.id, {}, {}, 100.0, 100.0 + seconds[known.kind], 0))
     return found
 
 
@@ -42,10 +42,10 @@ def test_a_chunk_is_a_small_part_of_what_is_ready():
 
 def test_one_slow_task_is_soon_forgotten():
     found = chunks(1, short=0.001, long=1.0)
-    found.note(SHORT, Result(1, {}, {}, 0.0, 1.0, 0))
+    found.durations.note(SHORT, Result(1, {}, {}, 0.0, 1.0, 0))
     assert found.size(SHORT, 1000) == 1
     for _ in range(50):
-        found.note(SHORT, Result(1, {}, {}, 0.0, 0.001, 0))
+        found.durations.note(SHORT, Result(1, {}, {}, 0.0, 0.001, 0))
     assert found.size(SHORT, 1000) > 30
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
+from erlbench.pool.chunks import Durations
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Agent, Answer, Report, facts
 from erlbench.pool.cluster.node import Node
@@ -28,7 +29,6 @@ LOOK = 2.0  # seconds between two looks at which nodes there are
 START = 120.0  # seconds in which an agent must have started
 ALONE = 60.0  # seconds to wait for a node when all are gone
 LOSSES = 3  # nodes that a task may take with it
-RATE = 0.1  # weight of the last task in the mean duration of its kind
 
 
 class RayPool(PoolBase):
@@ -52,7 +52,7 @@ class RayPool(PoolBase):
         self._objects: dict[str, Any] = {}  # arrays that Ray holds
         self._finished: deque[Result | ErlbenchError] = deque()
         self._losses: dict[int, list[str]] = {}
-        self._seconds: dict[tuple[str, str], float] = {}  # mean duration by kind and function
+        self._durations = Durations()
         self._epoch = 0
         self._looked = -inf
         self._slots = 0  # given out so far
@@ -153,7 +153,7 @@ class RayPool(PoolBase):
         placement = Placement(list(self._nodes.values()))
         while (lane := self._first_lane()) is not None:
             task = self._queue.pop(lane)
-            if not placement.place(task, self._seconds.get((task.kind, task.function), inf)):
+            if not placement.place(task, self._durations.seconds(task)):
                 self._queue.again(task)
                 break
         for node, tasks in placement.chosen.items():
@@ -237,9 +237,7 @@ class RayPool(PoolBase):
         for array, value in answer.arrays.items():
             self.store.put(array, value)
         node.made(answer.arrays)
-        kind, seconds = (task.kind, task.function), result.end - result.start
-        mean = self._seconds.get(kind, seconds)
-        self._seconds[kind] = mean + RATE * (seconds - mean)
+        self._durations.note(task, result)
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
         here = Result(task.id, result.values, result.arrays, start, end, slot, result.second_core)
         self._queue.finish(here)
