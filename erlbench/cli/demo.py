@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -27,13 +28,20 @@ def command(out: Path, total_timesteps: int) -> None:
       erlbench demo
     """
     from erlbench.api import report, run
+    from erlbench.errors import Interrupted
 
     start = time.monotonic()
     click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {total_timesteps:,} steps a run.", err=True)
-    results = run(
-        ALGOS, ENV, seeds=SEEDS, total_timesteps=total_timesteps, eval_freq=20_000, eval_episodes=3, final_episodes=10,
-        set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
-    )  # fmt: skip
+    try:
+        results = run(
+            ALGOS, ENV, seeds=SEEDS, total_timesteps=total_timesteps, eval_freq=20_000, eval_episodes=3,
+            final_episodes=10, set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
+        )  # fmt: skip
+    except Interrupted:
+        again = ["erlbench", "demo", "--out", str(out)]
+        if total_timesteps != STEPS:
+            again += ["--total-timesteps", str(total_timesteps)]
+        raise Interrupted(f"interrupted; everything is saved. To go on: {shlex.join(again)}") from None
     click.echo("Writing the report and the film ...", err=True)
     page = report(out / "results", out=out / "report")
     cells = results.cells

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from erlbench import api
 from erlbench.cli import cli
+from erlbench.errors import Interrupted
+from erlbench.running import runner
 
 
 @pytest.mark.slow
@@ -18,3 +21,24 @@ def test_it_ends_with_a_report_and_a_film(tmp_path):
     [film] = (tmp_path / "demo").glob("swimmer.*")
     assert film.stat().st_size > 10_000
     assert str(film) in result.stdout.replace("\n", "")
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Every run is interrupted before it begins."""
+    monkeypatch.setattr(runner.Runner, "run_all", lambda self, cells: [runner.INTERRUPTED])
+
+
+def test_after_ctrl_c_it_names_itself_as_the_command_to_go_on(tmp_path, interrupted):
+    folder = tmp_path / "my demo"
+    result = CliRunner().invoke(cli, ["demo", "--out", str(folder)])
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[1:] == [
+        f"erlbench: interrupted; everything is saved. To go on: erlbench demo --out '{folder}'"
+    ]
+
+
+def test_an_interrupted_call_of_the_function_names_no_command(tmp_path, interrupted, capfd):
+    with pytest.raises(Interrupted, match="the same call continues"):
+        api.run("cem", "Pendulum-v1", out=str(tmp_path), quiet=False)
+    assert "erlbench.run" not in capfd.readouterr().err
