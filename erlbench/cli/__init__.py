@@ -46,12 +46,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
-def tell(text: str) -> None:
-    """Print a message to standard error; a terminal gets lines that end between words."""
-    if sys.stderr.isatty():
+def tell(text: str, err: bool = True) -> None:
+    """Print a message to standard error or output; a terminal gets lines that end between words."""
+    if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-    click.echo(text, err=True)
+    click.echo(text, err=err)
 
 
 class Commands(click.Group):

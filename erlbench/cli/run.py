@@ -231,33 +231,89 @@ def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
 
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
-    from erlbench.cli.tables import duration, print_table, setting_texts, size
+    from erlbench.cli import tell
+    from erlbench.cli.tables import duration, print_table, size
     from erlbench.running.runner import processes_for
-    from erlbench.settings import toml_values
 
+    _print_settings(cells)
     estimates = _estimates(cells, options)
     rows = []
-    groups: dict[tuple[Any, ...], list[str]] = {}  # environments with the same settings
     for cell, found in zip(cells, estimates, strict=True):
         given = processes_for(cell, options)
         processes = "all free" if given is None else given
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
-        rows.append((cell.directory, cell.algo, cell.preset, steps, workers, processes, duration(found.seconds)))
-        of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
-        groups.setdefault((cell.name, *setting_texts({**toml_values(cell.settings), **of_env})), []).append(cell.env)
-    for (name, *values), envs in groups.items():
-        print_table(f"Settings of {name} on {', '.join(dict.fromkeys(envs))}", ("setting", "value"), values)
-        click.echo()
-    columns = ("directory", "algorithm", "preset", "steps", "workers", "processes", "time")
-    print_table(f"{len(cells)} cells", columns, rows)
+        rows.append((cell.directory, steps, workers, processes, duration(found.seconds)))
+    print_table(f"{len(cells)} cells", ("directory", "steps", "workers", "processes", "time"), rows)
     core_seconds = sum(found.core_seconds for found in estimates)
     memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
     disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
-    click.echo(
-        f"\nEstimates, right within a factor of two or so: {_wall(estimates, options)} "
+    click.echo()
+    tell(
+        f"Estimates, right within a factor of two or so: {_wall(estimates, options)} "
         f"({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
-        "disk for the replay.\nNothing was run or written."
+        "disk for the replay.",
+        err=False,
     )
+    click.echo("Nothing was run or written.")
+
+
+def _print_settings(cells: Sequence[Cell]) -> None:
+    """Print the settings: once those of all algorithms, then those of each, then what differs among its cells."""
+    from erlbench.cli.tables import print_table
+
+    columns, groups = ("setting", "value"), _settings_groups(cells)
+    algorithms = list(dict.fromkeys(group.algo for group in groups))
+    general = _shared(groups) if len(algorithms) > 1 else []
+    if general:
+        print_table("Settings of all algorithms", columns, general)
+        click.echo()
+    for algo in algorithms:
+        own = [group for group in groups if group.algo == algo]
+        shared = [item for item in _shared(own) if item not in general]
+        names = ", ".join(dict.fromkeys(group.name for group in own))
+        envs = ", ".join(dict.fromkeys(env for group in own for env in group.envs))
+        further = "Further settings" if general else "Settings"
+        if shared:
+            print_table(f"{further} of {names} on {envs}", columns, shared)
+            click.echo()
+        rows = []
+        for group in own:
+            rest = [item for item in group.settings if item not in shared and item not in general]
+            rows.append(
+                (f"{group.name} on {', '.join(group.envs)}", ", ".join(f"{key}={value}" for key, value in rest))
+            )
+        if len(own) > 1:
+            print_table(f"Settings in which the cells of {algo} differ", ("cells", "settings"), rows)
+            click.echo()
+
+
+@dataclasses.dataclass
+class _SettingsGroup:
+    """The environments on which one algorithm has the same settings."""
+
+    algo: str
+    name: str
+    settings: list[tuple[str, str]]
+    envs: list[str]
+
+
+def _settings_groups(cells: Sequence[Cell]) -> list[_SettingsGroup]:
+    from erlbench.cli.tables import setting_texts
+    from erlbench.settings import toml_values
+
+    groups: dict[tuple[Any, ...], _SettingsGroup] = {}
+    for cell in cells:
+        of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        settings = setting_texts({**toml_values(cell.settings), **of_env})
+        group = groups.setdefault((cell.name, *settings), _SettingsGroup(cell.algo, cell.name, settings, []))
+        if cell.env not in group.envs:
+            group.envs.append(cell.env)
+    return list(groups.values())
+
+
+def _shared(groups: Sequence[_SettingsGroup]) -> list[tuple[str, str]]:
+    """The settings that all groups have with the same value."""
+    return [item for item in groups[0].settings if all(item in group.settings for group in groups)]
 
 
 command = RunCommand("run", callback=run, params=[*_options()], help=run.__doc__, no_args_is_help=False)

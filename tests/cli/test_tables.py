@@ -44,3 +44,13 @@ def test_a_narrow_terminal_gets_all_of_the_first_column(printed):
     output = printed(50)
     assert max(map(len, output.splitlines())) <= 50
     assert "Walker2d-v5@paper" in output
+
+
+def test_a_path_is_broken_after_a_slash_where_it_does_not_fit(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table("A title of more letters than the table below it has", ("directory", "steps", "time"),
+                [("results/HalfCheetah-v5/aes-rl@fixed-ratio/seed-000", "1,000,000", "12 min")])  # fmt: skip
+    lines = [line.rstrip() for line in click.unstyle(capsys.readouterr().out).splitlines()]
+    assert lines[:2] == ["A title of more letters than the table below it", "has"]
+    assert lines[4:] == ["results/HalfCheetah-v5/          1,000,000  12 min", "aes-rl@fixed-ratio/seed-000"]
