@@ -59,16 +59,16 @@ def command(out: Path, total_timesteps: int) -> None:
 
 
 def _film(run: Path, out: Path) -> Path | None:
-    """The film of the run's policy; None, with a message, where nothing can be drawn."""
+    """The film of the run's policy; None, with a message, where nothing can be drawn or written."""
     from importlib.util import find_spec
 
-    from erlbench.errors import UsageError
+    from erlbench.errors import ErlbenchError
     from erlbench.playing import play_run
 
     path = out / ("swimmer.mp4" if find_spec("imageio_ffmpeg") else "swimmer.gif")
     try:
         play_run(run, steps=FILM_STEPS, video=path)
-    except UsageError as error:
+    except ErlbenchError as error:
         print(f"No film: {error}", file=sys.stderr)
         return None
     return path

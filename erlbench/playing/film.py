@@ -9,13 +9,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from erlbench.errors import UsageError
+from erlbench.errors import ErlbenchError, UsageError, explain
+from erlbench.files import reason
 
 SUFFIXES = (".mp4", ".gif")
 GIF_RATE = 25.0  # frames a second; more are left out
 GIF_WIDTH = 320  # pixels; wider frames are made smaller
 
 Draw = Callable[[], np.ndarray]
+
+
+class FilmError(ErlbenchError):
+    """A film that could be begun cannot be written to its end."""
 
 
 class Film(Protocol):
@@ -33,22 +38,36 @@ class Mp4:
         self._writer: Any = None  # a generator of imageio-ffmpeg that takes frames
 
     def add(self, draw: Draw) -> None:
-        """Write a frame; odd rows and columns are left out, which H.264 does not have."""
+        """Write a frame; odd rows and columns are left out, which H.264 does not have. Raises `FilmError`."""
         import imageio_ffmpeg
 
         frame = draw()
         height, width = (side - side % 2 for side in frame.shape[:2])
         if self._writer is None:
             self._writer = imageio_ffmpeg.write_frames(
-                str(self._path), (width, height), fps=self._rate, macro_block_size=2, ffmpeg_log_level="error"
+                str(self._path), (width, height), fps=self._rate, macro_block_size=2, ffmpeg_log_level="quiet"
             )
             self._writer.send(None)
-        self._writer.send(np.ascontiguousarray(frame[:height, :width]))
+        try:
+            self._writer.send(np.ascontiguousarray(frame[:height, :width]))
+        except OSError:  # its text is ffmpeg's command, not the reason
+            raise self._error() from None
 
     def close(self) -> None:
-        """End the file."""
-        if self._writer is not None:
-            self._writer.close()
+        """End the file. Raises `FilmError` when it is not whole."""
+        if self._writer is None:
+            return
+        self._writer.close()
+        try:
+            whole = b"moov" in self._path.read_bytes()  # the index, which ffmpeg writes last
+        except OSError:
+            whole = False
+        if not whole:
+            raise self._error()
+
+    def _error(self) -> FilmError:
+        return FilmError(f"{self._path}: ffmpeg cannot write the film; is the disk full? Free some space, or give "
+                         "another file by --video")  # fmt: skip
 
 
 class Gif:
@@ -72,11 +91,14 @@ class Gif:
         self._seen += 1
 
     def close(self) -> None:
-        """Write the file."""
+        """Write the file. Raises `FilmError`."""
         if self._frames:
             first, *others = self._frames
             milliseconds = 1000 * self._every / self._rate
-            first.save(self._path, save_all=True, append_images=others, duration=milliseconds, loop=0)
+            try:
+                first.save(self._path, save_all=True, append_images=others, duration=milliseconds, loop=0)
+            except OSError as error:
+                raise FilmError(explain(error, self._path)) from error
 
 
 def create(path: Path, rate: float) -> Film:
@@ -86,10 +108,20 @@ def create(path: Path, rate: float) -> Film:
 
 
 def check(path: Path) -> None:
-    """Raise a `UsageError` for a film that cannot be made."""
+    """Raise a `UsageError` for a film that cannot be made; leaves no file."""
     if path.suffix not in SUFFIXES:
         raise UsageError(f"--video {path}: the name must end in {' or '.join(SUFFIXES)}")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"--video {path}: there is no folder {path.parent}")
     if path.suffix == ".mp4" and find_spec("imageio_ffmpeg") is None:
         raise UsageError("an mp4 needs a package: pip install 'erlbench[video]'; a gif needs none")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"--video {path}: a folder or a device has this name; give another one")
+    new = not path.exists()
+    try:
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        raise UsageError(f"--video {path} cannot be written: {reason(error)}; give a file in another folder") from error
+    if new:
+        path.unlink()

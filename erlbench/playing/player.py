@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from erlbench.errors import UsageError
+from erlbench.errors import TaskError, UsageError
 from erlbench.files import read_toml, readable
 from erlbench.playing import film, renderer
 from erlbench.policy import NumpyPolicy, load_policy
@@ -61,7 +61,8 @@ def play_run(
     The start states are those of the final evaluation of a run with the same seed, or with `seed`, so that the
     returns are those of the last row in eval.csv. `steps` ends the episodes earlier. With `video`
     (a name that ends in .mp4 or .gif) all episodes become one film, with `window` they are shown.
-    Raises `UsageError` for a folder without a policy, and where nothing can be drawn.
+    Raises `UsageError` for a folder without a policy, and where nothing can be drawn or written, and `FilmError` when a
+    film that was begun cannot be ended.
     """
     config = _config(run)
     policy = load_policy(run)
@@ -81,7 +82,12 @@ def play_run(
 def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int) -> PlayedEpisode:
     from erlbench.work.rollout import play
 
-    played = play(env, policy, limit, seed, mode=True)
+    try:
+        played = play(env, policy, limit, seed, mode=True)
+    except TaskError as error:
+        if isinstance(error.__cause__, film.FilmError):  # the film's frames are drawn in the environment's step
+            raise error.__cause__ from None
+        raise
     return PlayedEpisode(seed, played.length, played.total)
 
 

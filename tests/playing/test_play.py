@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+import resource
 import stat
 
 import gymnasium
@@ -12,7 +14,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from erlbench.cli import cli
-from erlbench.playing import play_run, renderer
+from erlbench.playing import film, play_run, renderer
 from erlbench.policy import load_policy
 from tests.runs import make_cell, run
 
@@ -52,13 +54,13 @@ def test_a_gif_lasts_as_long_as_the_episode(pendulum, tmp_path):
     result = invoke(pendulum, "--video", tmp_path / "a.gif", "--steps", 12)
     assert result.exit_code == 0, result.stderr
     assert "episode 1: return -" in result.stdout
-    with Image.open(tmp_path / "a.gif") as film:
+    with Image.open(tmp_path / "a.gif") as made:
         durations = []
-        for frame in range(film.n_frames):
-            film.seek(frame)
-            durations.append(film.info["duration"])
+        for frame in range(made.n_frames):
+            made.seek(frame)
+            durations.append(made.info["duration"])
         assert sum(durations) == pytest.approx(13 * 1000 / 30, abs=60)  # equal frames are one longer one
-        assert film.size == (320, 320)
+        assert made.size == (320, 320)
 
 
 @pytest.mark.needs("osmesa")
@@ -156,3 +158,46 @@ def test_an_environment_without_pictures(tmp_path):
     result = invoke(cell.directory, "--video", tmp_path / "a.gif")
     assert result.exit_code == 2
     assert "cannot be drawn" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "gif"])
+def test_a_film_that_cannot_be_written_is_refused_before_anything_is_played(pendulum, tmp_path, monkeypatch, suffix):
+    folder, file = tmp_path / f"d.{suffix}", tmp_path / f"a.{suffix}"
+    folder.mkdir()
+    result = invoke(pendulum, "--video", folder)
+    assert (result.exit_code, "a folder or a device has this name" in " ".join(result.stderr.split())) == (2, True)
+    real = open
+
+    def read_only(path, mode="r", *rest, **more):
+        if path == file:
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return real(path, mode, *rest, **more)
+
+    monkeypatch.setattr(film, "open", read_only, raising=False)
+    result = invoke(pendulum, "--video", file)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"erlbench: --video {file} cannot be written: Read-only file system; give a file in another folder\n"
+    )
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "steps", "message"),
+    [
+        ("mp4", 3, "ffmpeg cannot write the film"),  # ffmpeg fails at the film's end
+        ("mp4", 200, "ffmpeg cannot write the film"),  # and in its middle
+        ("gif", 3, "a file would become larger"),
+    ],
+)
+def test_a_film_that_cannot_be_ended_names_its_file(pendulum, tmp_path, capfd, suffix, steps, message):
+    file, limits = tmp_path / f"a.{suffix}", resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))  # as on a full disk
+    try:
+        result = invoke(pendulum, "--video", file, "--steps", steps)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert str(file) in result.stderr
+    assert (result.stderr.count("\n"), result.stdout, capfd.readouterr().err) == (1, "", "")
