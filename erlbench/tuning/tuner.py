@@ -15,6 +15,7 @@ from typing import Any
 import optuna
 import tomli_w
 from optuna.trial import TrialState
+from sqlalchemy.exc import SQLAlchemyError  # of Optuna's storage
 
 from erlbench import files
 from erlbench.algorithms import registry
@@ -123,8 +124,18 @@ def tune(
 
 
 def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
-    """The study in `out`, or a new one; `UsageError` when it is of another search."""
+    """The study in `out`, or a new one; `UsageError` when it is of another search or cannot be read."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        return _open_study(cells, space, out)
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+        reason = getattr(error, "orig", None) or str(error).partition("\n")[0]
+        raise UsageError(
+            f"{out / STORAGE} cannot be used: {reason}; put back a copy of it, or choose another --out"
+        ) from error
+
+
+def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
     third = 1 + math.ceil(cells[0].total_timesteps / cells[0].eval_freq / 3)  # 1: the evaluation before the training
     study = optuna.create_study(
         storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
@@ -134,6 +145,7 @@ def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optu
     if study.user_attrs.get("searched", what) != what:
         raise UsageError(f"{out} holds another search (environment, budget, settings or space); choose another --out")
     study.set_user_attr("searched", what)
+    study.get_trials()  # damaged trials raise now
     return study
 
 

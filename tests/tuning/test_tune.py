@@ -142,6 +142,21 @@ def test_another_search_in_the_same_folder_is_refused(tmp_path):
     assert invoke(tmp_path, *words, "--trials", 2).exit_code == 0
 
 
+@pytest.mark.parametrize("damage", ["not a database", "a folder"])
+def test_a_damaged_database_is_named(tmp_path, damage):
+    file = tmp_path / "optuna.db"
+    if damage == "a folder":
+        file.mkdir()
+    else:
+        file.write_bytes(b"SQLite format 3\0" + b"\1" * 9000)
+    result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", 60, "--trials", 1)
+    assert result.exit_code == 2
+    reason = "unable to open database file" if damage == "a folder" else "file is not a database"
+    assert result.stderr == (
+        f"erlbench: {file} cannot be used: {reason}; put back a copy of it, or choose another --out\n"
+    )
+
+
 def test_a_budget_that_is_no_number(tmp_path):
     result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", "abc")
     assert result.exit_code == 2
