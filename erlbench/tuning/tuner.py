@@ -137,8 +137,11 @@ def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optu
 
 def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
     third = 1 + math.ceil(cells[0].total_timesteps / cells[0].eval_freq / 3)  # 1: the evaluation before the training
+    storage, name = f"sqlite:///{out / STORAGE}", cells[0].name
+    if others := [known for known in optuna.get_all_study_names(storage) if known != name]:  # trials share folders
+        raise UsageError(f"{out} holds another search (of {', '.join(others)}); choose another --out")
     study = optuna.create_study(
-        storage=f"sqlite:///{out / STORAGE}", study_name=cells[0].name, direction="maximize", load_if_exists=True,
+        storage=storage, study_name=name, direction="maximize", load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=third),
     )  # fmt: skip
     what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"

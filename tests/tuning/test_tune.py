@@ -142,6 +142,19 @@ def test_another_search_in_the_same_folder_is_refused(tmp_path):
     assert invoke(tmp_path, *words, "--trials", 2).exit_code == 0
 
 
+def test_a_search_of_another_algorithm_in_the_same_folder_is_refused(tmp_path):
+    words = ["--search", "hidden=8,16", "--seeds", 1, "--total-timesteps", 100, "--trials", 1]
+    assert invoke(tmp_path, *words).exit_code == 0
+    best = (tmp_path / "best.toml").read_bytes()
+    for other in ("openai-es", "cem@no-extra-division"):
+        result = invoke(tmp_path, *words, "--algo", other)
+        assert result.exit_code == 2
+        assert result.stderr == f"erlbench: {tmp_path} holds another search (of cem); choose another --out\n"
+    assert (tmp_path / "best.toml").read_bytes() == best
+    assert [path.name for path in tmp_path.glob("trial-*/*/*")] == ["cem"]
+    assert invoke(tmp_path, *words).exit_code == 0
+
+
 @pytest.mark.parametrize("damage", ["not a database", "a folder"])
 def test_a_damaged_database_is_named(tmp_path, damage):
     file = tmp_path / "optuna.db"
