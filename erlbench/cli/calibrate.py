@@ -39,7 +39,7 @@ def command(
     from erlbench.errors import UsageError
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.planning import plan
-    from erlbench.forecasting.calibration import calibrate, save_costs
+    from erlbench.forecasting.calibration import calibrate, check_costs_file, save_costs
     from erlbench.forecasting.costs_of_runs import from_tasks
     from erlbench.resources import busy_cores, cores
     from erlbench.running import machine
@@ -49,11 +49,13 @@ def command(
     if from_run is not None:
         if algo or env or assignments:
             raise UsageError("--from-run takes the run's own cell; leave --algo, --env and --set out")
+        check_costs_file(out)
         costs, cell = from_tasks(from_run), {"run": str(from_run)}
     else:
         cells = plan(arguments({"algo": algo, "env": env, "set": assignments}))
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")
+        check_costs_file(out)
         if (busy := busy_cores()) > QUIET:
             click.echo(
                 f"warning: other programs use {busy:.1f} of {cores()} cores, so the costs may be wrong; calibrate "

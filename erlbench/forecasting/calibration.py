@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import threading
-from collections.abc import Mapping
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
@@ -151,8 +152,20 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
 
 def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
     """Write the costs, the cell that they were measured on (algorithm, environment, network, batch) and the machine."""
+    with _writable(path):
+        path.write_text(tomli_w.dumps({**asdict(costs), "cell": dict(cell), "machine": dict(machine)}))
+
+
+def check_costs_file(path: Path) -> None:
+    """Raise a `UsageError` when `save_costs` could not write to `path`; makes its folder."""
+    with _writable(path):
+        files.try_write(path)
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(tomli_w.dumps({**asdict(costs), "cell": dict(cell), "machine": dict(machine)}))
+        yield
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UsageError(f"{path} cannot be written: {files.reason(error)}; give another file by --out") from error

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from erlbench.errors import ErlbenchError, UsageError, explain
-from erlbench.files import reason
+from erlbench.files import reason, try_write
 
 SUFFIXES = (".mp4", ".gif")
 GIF_RATE = 25.0  # frames a second; more are left out
@@ -117,11 +117,7 @@ def check(path: Path) -> None:
         raise UsageError("an mp4 needs a package: pip install 'erlbench[video]'; a gif needs none")
     if path.exists() and not path.is_file():
         raise UsageError(f"--video {path}: a folder or a device has this name; give another one")
-    new = not path.exists()
     try:
-        with open(path, "ab"):
-            pass
+        try_write(path)
     except OSError as error:
         raise UsageError(f"--video {path} cannot be written: {reason(error)}; give a file in another folder") from error
-    if new:
-        path.unlink()

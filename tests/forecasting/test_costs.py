@@ -194,6 +194,18 @@ def test_a_busy_machine_is_named(tmp_path, monkeypatch, busy, warned):
     assert bool(result.stderr) is warned
 
 
+@pytest.mark.parametrize("place", ["", "file/costs.toml"])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(tmp_path, monkeypatch, place):
+    monkeypatch.setattr(calibration, "calibrate", lambda cell, seconds: pytest.fail("measured"))
+    (tmp_path / "file").touch()
+    out = tmp_path / place
+    result = CliRunner().invoke(cli, ["calibrate", "--algo", "cem", "--env", "Pendulum-v1", "--out", str(out)])
+    assert result.exit_code == 2
+    reason = "File exists" if place else "Is a directory"
+    assert result.stderr == f"erlbench: {out} cannot be written: {reason}; give another file by --out\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_cores_are_busy_by_the_ticks_of_this_process_s_own_ones(tmp_path, monkeypatch):
     """In 100 ticks core 0 works 50 and waits for a disk 10, core 2 works 100; core 1 is another job's."""
     others = "cpu 9 9 9 9 9 9 9 9 9 9\ncpu1 {}00 0 0 0 0 0 0 0 0 0\n"

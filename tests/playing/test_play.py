@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from erlbench import files
 from erlbench.cli import cli
-from erlbench.playing import film, play_run, renderer
+from erlbench.playing import play_run, renderer
 from erlbench.policy import load_policy
 from tests.runs import make_cell, run
 
@@ -173,7 +174,7 @@ def test_a_film_that_cannot_be_written_is_refused_before_anything_is_played(pend
             raise OSError(errno.EROFS, "Read-only file system", str(path))
         return real(path, mode, *rest, **more)
 
-    monkeypatch.setattr(film, "open", read_only, raising=False)
+    monkeypatch.setattr(files, "open", read_only, raising=False)
     result = invoke(pendulum, "--video", file)
     assert result.exit_code == 2
     assert result.stderr == (
