@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from erlbench.errors import UsageError
+from erlbench.files import reason
 
 if TYPE_CHECKING:
     from erlbench.api import Results
@@ -30,13 +31,18 @@ PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "w
 def export(results: Results, target: str, out: Path) -> list[Path]:
     """Write `results` for `target`, one of `TARGETS`, below the folder `out`; what was written.
 
-    A `UsageError` names the extra that is missing.
+    A `UsageError` names the extra that is missing, or says why nothing can be written to `out`.
     """
     package = PACKAGES.get(target)
     if package is not None and importlib.util.find_spec(package) is None:
         raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
-    out.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = importlib.import_module(f"erlbench.exporting.{target}").export(results, out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = importlib.import_module(f"erlbench.exporting.{target}").export(results, out)
+    except OSError as error:
+        raise UsageError(
+            f"the export cannot be written to {out}: {reason(error)}; choose another folder by --out"
+        ) from error
     if not written:
         raise UsageError(f"no run has the rows that --to {target} takes; `erlbench show` tells how far they are")
     return written

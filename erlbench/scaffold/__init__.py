@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from erlbench.errors import UsageError
+from erlbench.files import reason
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FILES = {  # template -> the file's place in the package
@@ -22,12 +23,19 @@ FILES = {  # template -> the file's place in the package
 def write_algorithm(name: str, folder: Path, known: Sequence[str]) -> list[Path]:
     """Write the package of the algorithm `name` to `folder`, which must be new; the files written.
 
-    A `UsageError` for a name that is taken or is none, and for a folder that exists.
+    A `UsageError` for a name that is taken or is none, and for a folder that exists or cannot be written.
     """
     if not NAME.fullmatch(name):
         raise UsageError(f"'{name}' is no name of an algorithm: lower-case words joined by -, such as my-search")
     if name in known:
         raise UsageError(f"there is an algorithm '{name}' already; choose another name")
+    try:
+        return _write(name, folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {reason(error)}; choose another folder by --out") from error
+
+
+def _write(name: str, folder: Path) -> list[Path]:
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder by --out")
     words = name.split("-")

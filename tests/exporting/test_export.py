@@ -257,3 +257,17 @@ def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
         erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
     with pytest.raises(UsageError, match="are both cem on function:sphere, seed 0"):
         sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
+
+
+@pytest.mark.parametrize("place", ["", "Pendulum-v1"])
+def test_a_file_in_the_place_of_a_folder_is_a_mistake_of_the_user(tmp_path, place):
+    make_run(tmp_path / "runs", "Pendulum-v1", "cem", 0, [0, 10])
+    out = tmp_path / "out"
+    if place:
+        out.mkdir()
+    (out / place).touch()
+    words = ["export", str(tmp_path / "runs"), "--to", "sb3", "--out", str(out)]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"erlbench: the export cannot be written to {out}: ")
+    assert result.stderr.endswith("; choose another folder by --out\n")

@@ -109,6 +109,14 @@ def test_names_that_cannot_be(tmp_path, name, message):
     assert not (tmp_path / "there").exists()
 
 
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / "package"
+    result = invoke("new", "algorithm", "my-search", "--out", out)
+    assert result.exit_code == 2
+    assert result.stderr == f"erlbench: {out} cannot be written: Not a directory; choose another folder by --out\n"
+
+
 def test_studies_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(STUDY)
