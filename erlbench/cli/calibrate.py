@@ -52,6 +52,10 @@ def command(
         check_costs_file(out)
         costs, cell = from_tasks(from_run), {"run": str(from_run)}
     else:
+        if not algo or not env:
+            raise UsageError(
+                "nothing to measure: give --algo and --env, or --from-run; see `erlbench calibrate --help`"
+            )
         cells = plan(arguments({"algo": algo, "env": env, "set": assignments}))
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")

@@ -194,6 +194,15 @@ def test_a_busy_machine_is_named(tmp_path, monkeypatch, busy, warned):
     assert bool(result.stderr) is warned
 
 
+@pytest.mark.parametrize("words", [[], ["--algo", "cem"], ["--env", "Pendulum-v1"]])
+def test_a_calibration_of_nothing_names_its_own_options(words):
+    result = CliRunner().invoke(cli, ["calibrate", *words])
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "erlbench: nothing to measure: give --algo and --env, or --from-run; see `erlbench calibrate --help`\n"
+    )
+
+
 @pytest.mark.parametrize("place", ["", "file/costs.toml"])
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(tmp_path, monkeypatch, place):
     monkeypatch.setattr(calibration, "calibrate", lambda cell, seconds: pytest.fail("measured"))
