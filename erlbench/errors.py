@@ -31,6 +31,8 @@ ADVICE: Mapping[int, tuple[str, str]] = MappingProxyType(
     }
 )
 
+CLOSE = 0.66  # similarity of a hint: one of three letters may be wrong ("tua" for "tau"), more are another word
+
 
 class ErlbenchError(Exception):
     """Base of all errors with a message for the user; never shown with a traceback."""
@@ -77,6 +79,7 @@ def explain(error: OSError, place: object = "") -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """A hint `; did you mean 'x'?` when a valid word lies near, else the empty string."""
-    close = difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    """A hint `; did you mean 'x'?` when a valid word lies near, whatever its case, else the empty string."""
+    known = {valid.lower(): valid for valid in words}
+    close = difflib.get_close_matches(word.lower(), known, n=1, cutoff=CLOSE)
+    return f"; did you mean '{known[close[0]]}'?" if close else ""
