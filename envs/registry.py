@@ -99,6 +99,7 @@ def import_module_of(env_id: str) -> None:
     catalogue.require(env_id)
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
+    warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it
     if env_id.startswith((catalogue.OWN, catalogue.FUNCTION)):
         importlib.import_module("erlbench.envs.own")
     elif env_id.startswith(catalogue.DM_CONTROL):
@@ -135,6 +136,7 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
     env, limit = make(env_id, **chosen.kwargs)
     try:
+        _check_version(env, env_id)
         limit = chosen.max_episode_steps or limit
         if limit is None:
             raise UsageError(
@@ -152,6 +154,14 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
         return _described(env, spec)
     finally:
         env.close()
+
+
+def _check_version(env: Env, env_id: str) -> None:
+    """Refuse an id without a version for which Gymnasium took its latest: a later Gymnasium may take another."""
+    found, name = env.spec.id if env.spec else "", env_id.rpartition(":")[2]
+    if found.startswith(f"{name}-v"):
+        module = env_id.removesuffix(name)
+        raise UsageError(f"environment '{env_id}' has no version; did you mean '{module}{found}'?")
 
 
 def _check_zeros(env: Env, name: str, preset: catalogue.Preset) -> None:

@@ -1,6 +1,10 @@
 """The list of environments against the environments themselves, their presets, and extras that are not there."""
 
+import warnings
+
+import gymnasium
 import pytest
+from gymnasium.envs.classic_control import PendulumEnv
 
 from erlbench.envs import catalogue
 from erlbench.envs.registry import problem
@@ -64,3 +68,19 @@ def test_a_missing_extra_gives_the_command_to_type(name, extra, monkeypatch):
 def test_counts_have_bounds(setting):
     with pytest.raises(UsageError, match=f"{setting} of environment 'Hopper-v5' must be at most 1,000,000,000"):
         problem("Hopper-v5", {setting: 1e12})
+
+
+@pytest.mark.parametrize("name", ["Swimmer", "gymnasium.envs.mujoco:Swimmer"])
+def test_an_id_without_its_version_is_refused(name):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(UsageError) as caught:
+            problem(name)
+    assert str(caught.value) == f"environment '{name}' has no version; did you mean '{name}-v5'?"
+    assert not [warning for warning in told if "latest versioned" in str(warning.message)]
+
+
+def test_an_environment_that_is_registered_without_a_version_is_made(monkeypatch):
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", {**gymnasium.registry})
+    gymnasium.register("Mine", PendulumEnv, max_episode_steps=10)
+    assert problem("Mine").env.id == "Mine"
