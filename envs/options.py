@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import json
 import math
 import tomllib
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from erlbench.envs.catalogue import module_of
@@ -57,6 +59,24 @@ def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
 def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as the command line gives them, as the plain values that configurations hold."""
     return {name: _value(value) for name, value in settings.items()}
+
+
+def value_text(value: Any) -> str:
+    """A value as `--env-set` takes it: (0.2, 1.0) is "[0.2,1.0]"; an empty text for None, which it cannot give."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: Any) -> str:
+    """A value in TOML, without spaces, so that a shell takes most of them unquoted."""
+    if value is None:
+        return ""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(_toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}={_toml(item)}' for key, item in value.items())}}}"
+    return json.dumps(value) if isinstance(value, (bool, str)) else str(value)
 
 
 def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:

@@ -133,17 +133,25 @@ def _remarks(row: Listed) -> str:
 def _env_settings(names: Sequence[str]) -> None:
     """The settings of those environments that can be made here."""
     from erlbench.envs import catalogue
-    from erlbench.envs.options import OWN, keyword_arguments
+    from erlbench.envs.functions import FUNCTIONS
+    from erlbench.envs.options import OWN, keyword_arguments, value_text
     from erlbench.envs.registry import import_module_of
 
     for row in (catalogue.LISTED[name] for name in names):
         if row.extra and not catalogue.installed(row.extra):
             continue
         import_module_of(row.id)
-        known = dict.fromkeys(OWN, "") | {name: value.default for name, value in keyword_arguments(row.id).items()}
-        settings = [(name, "" if value in ("", inspect.Parameter.empty) else value) for name, value in known.items()]
+        defaults = {name: argument.default for name, argument in keyword_arguments(row.id).items()}
+        function = FUNCTIONS.get(row.id.removeprefix(catalogue.FUNCTION))
+        if function is not None:
+            defaults["dimension"] = row.action
+        known = dict.fromkeys(OWN, "") | {
+            name: "" if value is inspect.Parameter.empty else value_text(value) for name, value in defaults.items()
+        }
         click.echo()
-        print_table(f"Settings of {row.id} (--env-set)", ("setting", "default"), settings)
+        print_table(f"Settings of {row.id} (--env-set)", ("setting", "default"), [*known.items()])
+        if function is not None:
+            click.echo(f"Domain, where a search starts: {-function[1]:g} to {function[1]:g} in each dimension")
 
 
 def _budget(profile: Profile) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from erlbench import reporting
 from erlbench.cli import cli, show
 from erlbench.envs import catalogue
+from erlbench.envs.options import plain_values
 from erlbench.experiment.studies import load_studies
 from erlbench.frames import find_run_folders
 from erlbench.reporting.options import ReportOptions
@@ -213,6 +215,30 @@ def test_list_environments():
     verbose = invoke("list", "envs", "-v").stdout
     assert "Settings of Hopper-v5 (--env-set)" in verbose
     assert "healthy_z_range" in verbose
+
+
+def test_defaults_of_an_environment_are_shown_as_they_are_given():
+    lines = [
+        " ".join(line.split())
+        for line in invoke("list", "envs", "Walker2d-v5", "HumanoidStandup-v5").stdout.splitlines()
+    ]
+    assert "healthy_z_range [0.8,2.0]" in lines
+    assert "impact_cost_range [-inf,10.0]" in lines
+    assert "exclude_current_positions_from_observation true" in lines
+    assert "camera_name" in lines  # None is nothing that can be given
+    shown = dict(line.split(" ", 1) for line in lines if line.startswith(("healthy", "impact", "exclude", "xml_file")))
+    assert plain_values(shown)["healthy_z_range"] == [0.8, 2.0]
+    assert plain_values(shown)["impact_cost_range"] == [-math.inf, 10.0]
+    assert plain_values(shown)["exclude_current_positions_from_observation"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension", "domain"), [("rastrigin", 10, "-5.12 to 5.12"), ("quadratic", 3, "-2 to 2")]
+)
+def test_a_function_is_listed_with_its_dimension_and_its_domain(name, dimension, domain):
+    lines = [" ".join(line.split()) for line in invoke("list", "envs", f"function:{name}").stdout.splitlines()]
+    assert f"dimension {dimension}" in lines
+    assert f"Domain, where a search starts: {domain} in each dimension" in lines
 
 
 def test_a_missing_extra_does_not_keep_environments_from_being_listed(monkeypatch):
