@@ -13,7 +13,7 @@ from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from erlbench.envs.catalogue import Listed
+    from erlbench.envs.catalogue import Listed, Preset
     from erlbench.experiment.studies import Profile, Study
     from erlbench.settings import SettingRow
 
@@ -33,6 +33,7 @@ def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
       erlbench list algos
       erlbench list algos td3
       erlbench list envs hopper
+      erlbench list envs Hopper-v5@paper
       erlbench list studies esac
     """
     {"algos": _algos, "envs": _envs, "studies": _studies}[what](words, verbose)
@@ -101,14 +102,17 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
     from erlbench.envs import catalogue
 
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
-    chosen = _chosen(described, words, "environment")
-    rows = [
-        (row.id, row.observation, row.action, row.limit, _remarks(row))
-        for row in (catalogue.LISTED[name] for name in chosen)
-    ]
+    ids = [env_id if (env_id := word.partition("@")[0]) in described else word for word in words]
+    chosen = _chosen(described, ids, "environment")
+    exact = chosen == ids
+    names = [catalogue.canonical(word) for word in words] if exact else chosen
+    rows = []
+    for name, row in ((name, catalogue.LISTED[name.partition("@")[0]]) for name in names):
+        rows.append((name, _observed(name), row.action, row.limit, _remarks(row)))
     print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
-    if verbose or chosen == [*words]:
-        _env_settings(chosen)
+    if verbose or exact:
+        for name in names:
+            _env(name)
         return
     click.echo(
         "obs: numbers observed. act: dimensions of an action. steps: longest episode.\n"
@@ -117,6 +121,17 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
         "Any other Gymnasium id can be run, too, and MODULE:ID, if its observation is a\n"
         "flat Box and its actions are bounded or discrete."
     )
+
+
+def _observed(name: str) -> int:
+    """How many numbers an environment observes; a preset may change that."""
+    from erlbench.envs import catalogue
+
+    if "@" not in name:
+        return catalogue.LISTED[name].observation
+    from erlbench.envs.registry import problem  # not for a list of all: it makes the environment
+
+    return problem(name).observation_size
 
 
 def _remarks(row: Listed) -> str:
@@ -130,28 +145,47 @@ def _remarks(row: Listed) -> str:
     return ", ".join(words) or "-"
 
 
-def _env_settings(names: Sequence[str]) -> None:
-    """The settings of those environments that can be made here."""
+def _env(name: str) -> None:
+    """What the presets of an environment change, its settings if it can be made here, and a function's domain."""
     from erlbench.envs import catalogue
     from erlbench.envs.functions import FUNCTIONS
     from erlbench.envs.options import OWN, keyword_arguments, value_text
     from erlbench.envs.registry import import_module_of
 
-    for row in (catalogue.LISTED[name] for name in names):
-        if row.extra and not catalogue.installed(row.extra):
-            continue
-        import_module_of(row.id)
-        defaults = {name: argument.default for name, argument in keyword_arguments(row.id).items()}
-        function = FUNCTIONS.get(row.id.removeprefix(catalogue.FUNCTION))
-        if function is not None:
-            defaults["dimension"] = row.action
-        known = dict.fromkeys(OWN, "") | {
-            name: "" if value is inspect.Parameter.empty else value_text(value) for name, value in defaults.items()
-        }
+    env_id, preset = catalogue.split_preset(name)
+    row = catalogue.LISTED[env_id]
+    if presets := [(key, _changes(one)) for key, one in row.presets.items() if preset in ("", key)]:
         click.echo()
-        print_table(f"Settings of {row.id} (--env-set)", ("setting", "default"), [*known.items()])
-        if function is not None:
-            click.echo(f"Domain, where a search starts: {-function[1]:g} to {function[1]:g} in each dimension")
+        print_table(f"Presets of {env_id} (--env {env_id}@PRESET)", ("preset", "what it changes"), presets)
+    if row.extra and not catalogue.installed(row.extra):
+        return
+    import_module_of(env_id)
+    defaults = {key: argument.default for key, argument in keyword_arguments(env_id).items()}
+    defaults |= catalogue.preset_of(name).kwargs
+    function = FUNCTIONS.get(env_id.removeprefix(catalogue.FUNCTION))
+    if function is not None:
+        defaults["dimension"] = row.action
+    known = dict.fromkeys(OWN, "") | {
+        key: "" if value is inspect.Parameter.empty else value_text(value) for key, value in defaults.items()
+    }
+    click.echo()
+    print_table(f"Settings of {name} (--env-set)", ("setting", "default"), [*known.items()])
+    if function is not None:
+        click.echo(f"Domain, where a search starts: {-function[1]:g} to {function[1]:g} in each dimension")
+
+
+def _changes(preset: Preset) -> str:
+    """How an environment's preset differs from the environment that is registered."""
+    from erlbench.envs.options import value_text
+
+    words = [f"{name}={value_text(value)}" for name, value in preset.kwargs.items()]
+    if preset.terminal_reward:
+        words.append(f"reward +{preset.terminal_reward:g} on the step that terminates an episode")
+    if preset.reward_before:
+        words.append("a step pays for the state that it starts from")
+    if added := sum(preset.zeros.values()):
+        words.append(f"{added} observation{'s' if added > 1 else ''} added, always 0")
+    return ", ".join(words) or "nothing"
 
 
 def _budget(profile: Profile) -> str:

@@ -233,6 +233,40 @@ def test_defaults_of_an_environment_are_shown_as_they_are_given():
 
 
 @pytest.mark.parametrize(
+    ("name", "row", "changes"),
+    [
+        ("Hopper-v5@paper", "Hopper-v5@paper 11 3 1000", "paper reward +1 on the step that terminates an episode"),
+        (
+            "Ant-v5@paper",
+            "Ant-v5@paper 111 8 1000",
+            "paper include_cfrc_ext_in_observation=false, contact_cost_weight=0.0, "
+            "reward +1 on the step that terminates an episode, 84 observations added, always 0",
+        ),
+        (
+            "Reacher-v5@paper",
+            "Reacher-v5@paper 11 2 50",
+            "paper a step pays for the state that it starts from, 1 observation added, always 0",
+        ),
+        ("Swimmer-v5@v5", "Swimmer-v5 8 2 1000", "v5 nothing"),
+    ],
+)
+def test_an_environment_with_its_preset_is_listed_with_what_that_changes(name, row, changes):
+    result = invoke("list", "envs", name)
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[1].startswith(row)
+    assert changes in lines
+    assert ("contact_cost_weight 0.0" in lines) == name.startswith("Ant")
+    assert sum(line.startswith("paper ") for line in lines) == 1
+
+
+def test_a_preset_that_an_environment_lacks_is_not_listed():
+    result = invoke("list", "envs", "Hopper-v5@papre")
+    assert result.exit_code == 2
+    assert "environment 'Hopper-v5' has no preset 'papre'; did you mean 'paper'?" in result.stderr
+    assert "did you mean 'Hopper-v5'?" in invoke("list", "envs", "Hoper-v5@paper").stderr
+
+
+@pytest.mark.parametrize(
     ("name", "dimension", "domain"), [("rastrigin", 10, "-5.12 to 5.12"), ("quadratic", 3, "-2 to 2")]
 )
 def test_a_function_is_listed_with_its_dimension_and_its_domain(name, dimension, domain):
