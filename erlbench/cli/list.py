@@ -206,8 +206,8 @@ def _studies(words: Sequence[str], verbose: bool) -> None:
     chosen = _chosen({name: f"{one.source} {one.table} {one.title}" for name, one in studies.items()}, words, "study")
     print_table(
         "",
-        ("study", "what it repeats", "title"),
-        [(name, f"{studies[name].source}, {studies[name].table}", studies[name].title) for name in chosen],
+        ("study", "source", "title"),  # its name says which table or figure it is
+        [(name, studies[name].source or "-", studies[name].title) for name in chosen],
     )
     if verbose or chosen == [*words]:
         for name in chosen:

@@ -294,6 +294,15 @@ def test_list_studies():
     assert any(line.startswith("paper 5 300 generations LunarLanderContinuous-v3") for line in lines)
 
 
+def test_a_study_is_listed_with_its_source_not_with_the_table_of_its_published_numbers():
+    lines = invoke("list", "studies").stdout.splitlines()
+    assert re.split(" {2,}", lines[0]) == ["study", "source", "title"]
+    rows = {name: source for name, source, _ in (re.split(" {2,}", line) for line in lines[1:-1])}
+    assert rows["aes-rl-appendix-d"] == "AES-RL paper"
+    assert rows["esac-figure-6-left"] == rows["esac-figure-7"] == "ESAC paper"
+    assert rows["openai-es-figure-1"] == "OpenAI-ES paper"
+
+
 def test_list_nothing_known():
     assert invoke("list", "algorithms").exit_code == 2
 
