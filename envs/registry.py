@@ -63,10 +63,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     try:
         env: Env = gymnasium.make(functions.registered(env_id), disable_env_checker=True, **kwargs)
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
-        known = env_id in catalogue.LISTED or catalogue.module_of(env_id)
-        hint = "" if known else nearest(env_id, ids())
-        reason = str(error).split(" Did you mean")[0].rstrip(".")  # Gymnasium's guess has no version
-        raise UsageError(f"environment '{env_id}' cannot be made: {reason}{hint}") from error
+        raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
         reason = f"{type(error).__name__}: {error}"
         raise UsageError(f"environment '{env_id}' cannot be made: {reason} (-v shows the traceback)") from error
@@ -80,6 +77,15 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
         limit = catalogue.DM_CONTROL_LIMIT if env_id in catalogue.LISTED else limit
         env = FlatObservation(env) if isinstance(env.observation_space, Dict) else env
     return env, limit
+
+
+def _reason(error: Exception, env_id: str) -> str:
+    """Why Gymnasium cannot make an environment, and what to do where that is known."""
+    module, missing = catalogue.module_of(env_id), error.__cause__
+    if isinstance(missing, ModuleNotFoundError) and missing.name and f"{module}.".startswith(f"{missing.name}."):
+        return f"{missing}; start from its folder, or set PYTHONPATH"
+    hint = "" if env_id in catalogue.LISTED or module else nearest(env_id, ids())
+    return str(error).split(" Did you mean")[0].rstrip(".") + hint  # Gymnasium's guess has no version
 
 
 def build(spec: EnvSpec) -> Env:

@@ -152,6 +152,14 @@ def folders(root: Path) -> Iterator[Path]:
         yield Path(where)
 
 
+def without_runs(folder: Path) -> str:
+    """What is wrong with a path below which no run was found, and what to give."""
+    if folder.is_file():
+        return f"{folder} is a file; name a run's folder, such as results/Hopper-v5/td3/seed-000"
+    reason = "holds no runs" if folder.is_dir() else "does not exist"
+    return f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000"
+
+
 def run_folders(root: Path) -> list[Path]:
     """The folders of runs at or below `root`, in order; none that was moved aside.
 

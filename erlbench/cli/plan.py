@@ -63,7 +63,8 @@ def command(
         raise UsageError("--write needs --looks: the seeds after which the study is tested, such as --looks 5,10,15")
     runs = find_runs(results, lambda message: click.echo(f"erlbench: {message}", err=True))
     if baseline not in (names := sorted({run.name for run in runs})):
-        raise UsageError(f"--baseline {baseline}: no run has that name{nearest(baseline, names)}")
+        hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
+        raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
     groups = [group for group in everything(runs).groups if (base := group.run_set(baseline)) and len(base.scores) > 1]
     pairs = [(group, run_set) for group in groups for run_set in group.run_sets if _usable(run_set, baseline)]
     if not pairs:

@@ -53,8 +53,7 @@ def _show_all(folders: Sequence[Path]) -> bool:
     for folder in folders:
         found = _rows(folder)
         if not found and not jobs:
-            reason = "holds no runs" if folder.is_dir() else "does not exist"
-            raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+            raise UsageError(files.without_runs(folder))
         states.update(row[1] for row in found)
         rows += [(folder / row[0] if len(folders) > 1 else row[0], *row[1:]) for row in found]
     columns: tuple[str, ...] = ("run", "status", "steps", "last score", "message")

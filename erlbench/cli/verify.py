@@ -82,8 +82,7 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 def _runs(folder: Path) -> list[Path]:
     runs = files.run_folders(folder)
     if not runs:
-        reason = "holds no runs" if folder.is_dir() else "does not exist"
-        raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+        raise UsageError(files.without_runs(folder))
     return runs
 
 

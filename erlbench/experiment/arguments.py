@@ -212,7 +212,8 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_SEEDS:
-            raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}; for one seed use --seed {value}")
+            hint = f"; for one seed use --seed {value}" if value >= 0 else ""
+            raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}{hint}")
         return tuple(range(value))
     seeds: list[int] = []
     for part in value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ("",):

@@ -121,7 +121,7 @@ def cell_name(algo: str, preset: str, default_preset: str) -> str:
 def check_name(name: str, what: str) -> None:
     """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{what} '{name}' must be letters, digits and . _ @ + - only, with a letter or digit first")
+        raise UsageError(f"{what} '{name}' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first")
 
 
 def folder_name(env_id: str) -> str:

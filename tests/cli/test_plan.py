@@ -74,6 +74,11 @@ def test_mistakes_are_told(pilot, words):
     assert done.output.startswith("erlbench: ")
 
 
+@pytest.mark.parametrize(("name", "hint"), [("x", "; there are new, td3"), ("td4", "; did you mean 'td3'?")])
+def test_a_baseline_that_has_no_runs_is_told_with_those_that_have(pilot, name, hint):
+    assert plan(pilot, "--baseline", name).output == f"erlbench: --baseline {name}: no run has that name{hint}\n"
+
+
 def study(folder, seeds, digest, shift=500.0):
     """Runs of a study that were started under a plan."""
     for seed in seeds:

@@ -173,6 +173,13 @@ def test_show_nothing(tmp_path):
     assert "holds no runs" in invoke("show", tmp_path).stderr
 
 
+@pytest.mark.parametrize("command", ["show", "verify"])
+def test_a_file_is_no_run(command, run):
+    result = invoke(command, run / "config.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"erlbench: {run / 'config.toml'} is a file; name a run's folder")
+
+
 def test_list_algorithms():
     result = invoke("list", "algos")
     assert result.exit_code == 0

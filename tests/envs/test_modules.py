@@ -51,6 +51,19 @@ def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeyp
         problem("skipping:Skipping-v0", {"gaol": 0.1})
 
 
+def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path: Path) -> None:
+    done = run(tmp_path, "--env", "mine:Mine-v0")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "erlbench: environment 'mine:Mine-v0' cannot be made: No module named 'mine'; start from its folder, or set "
+        "PYTHONPATH\n"
+    )
+    (tmp_path / "mine.py").write_text("import not_here\n")
+    done = run(tmp_path, "--env", "mine:Mine-v0")
+    assert "No module named 'not_here'" in done.stderr
+    assert "PYTHONPATH" not in done.stderr
+
+
 def test_a_module_that_cannot_be_imported_is_a_mistake_with_one_message(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("1 / 0\n")
     done = run(tmp_path, "--env", "mine:Mine-v0")

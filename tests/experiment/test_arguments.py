@@ -51,7 +51,8 @@ def test_seeds(given, expected):
         ({"task_timeout": "nan"}, "--task-timeout must be a finite number, not 'nan'"),
         ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
         ({"env_set": ("frame_skip",)}, "--env-set needs KEY=VALUE, not 'frame_skip'"),
-        ({"name": "../up"}, "--name '../up' must be letters"),
+        ({"name": "../up"}, "--name '../up' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first"),
+        ({"name": "ünï"}, "--name 'ünï' must be a-z, A-Z, 0-9"),
         ({"algo": (",",)}, "--algo names nothing"),
         ({"eval_episodes": "1000000000000"}, "--eval-episodes must be at most 1000, not"),
         ({"final_episodes": "1e12"}, "--final-episodes must be at most 1000, not"),
@@ -81,6 +82,12 @@ def test_what_does_not_fit_is_named(given, message):
         arguments(given)
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_a_number_of_seeds_that_is_no_seed_either_gets_no_hint_at_one():
+    with pytest.raises(UsageError) as caught:
+        seed_list("-2", "--seeds")
+    assert str(caught.value) == "--seeds must be 1 to 10000 seeds, not -2"
 
 
 def test_lists_may_be_repeated_or_joined():

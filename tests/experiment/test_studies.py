@@ -99,7 +99,7 @@ def test_a_small_file(tmp_path):
          "did you mean 'algo'?"),
         ("workers = 3", "workers = 0", "line 12: 'workers' must be at least 1, not 0"),
         ("workers = 3", 'name = "td3"', "line 12: study 'one' has two entries 'td3'"),
-        ("workers = 3", 'name = "a/b"', "line 12: an entry's name 'a/b' must be letters"),
+        ("workers = 3", 'name = "a/b"', "line 12: an entry's name 'a/b' must be a-z"),
         ("settings = { tau", "settings = 3 # { tau", None),
         ('"Hopper-v5" = ', '"Hoper-v5" = ', "line 16: 'Hoper-v5' is in no profile's envs; did you mean 'Hopper-v5'?"),
         ('envs = ["Hopper-v5"]', "envs = []", "line 19: 'envs' must be a list without repetitions, not empty"),
