@@ -86,7 +86,7 @@ def _print_seeds(
 ) -> None:
     from erlbench.reporting.documents.formats import significant
     from erlbench.reporting.statistics.estimates import mean, std
-    from erlbench.reporting.statistics.power import seeds_needed, std_upper_limit
+    from erlbench.reporting.statistics.power import MOST_SEEDS, seeds_needed, std_upper_limit
 
     rows = []
     for group, run_set in pairs:
@@ -98,10 +98,13 @@ def _print_seeds(
             spreads = (std(x), std(y))
             upper = (std_upper_limit(std(x), len(x), confidence=CONFIDENCE),
                      std_upper_limit(std(y), len(y), confidence=CONFIDENCE))  # fmt: skip
-            seeds = [seeds_needed(gap, *pair, level=level, power=power) if gap else None for pair in (spreads, upper)]
+            seeds = [
+                seeds_needed(gap, *pair, level=level, power=power) or f"more than {MOST_SEEDS:,}"
+                if gap else "-" for pair in (spreads, upper)
+            ]  # fmt: skip
             rows.append((
                 group.env, run_set.name, f"{significant(std(x))} ({len(x)}), {significant(std(y))} ({len(y)})",
-                f"{percent:g} % ({significant(gap)})", *(str(n or "none is enough") for n in seeds),
+                f"{percent:g} % ({significant(gap)})", *seeds,
             ))  # fmt: skip
     header = ("environment", f"against {baseline}", "std (pilots)", "difference", "seeds", "seeds, careful")
     print_table("", header, rows)
@@ -117,7 +120,7 @@ def _sequential(
 
     found = design(looks, level / len(pairs), spending)
     click.echo()
-    rows = []
+    rows, powers = [], []  # powers to find the first difference, which the plan is for
     for group, run_set in pairs:
         base = group.run_set(baseline)
         assert base is not None
@@ -125,17 +128,24 @@ def _sequential(
         for percent in wanted:
             stops = found.stopping(abs(mean(base.scores)) * percent / 100 / error) if error else [1.0]
             ends = [*stops[:-1], 1 - sum(stops[:-1])]
+            powers += [sum(stops)] if percent == wanted[0] else []
             expected = sum(n * share for n, share in zip(looks, ends))
             rows.append((group.env, run_set.name, f"{percent:g} %", f"{sum(stops):.2f}", f"{expected:.1f}"))
     print_table("", ("environment", f"against {baseline}", "difference", "power", "expected seeds"), rows)
     print_table("", ("look", "seeds", "stop when p is at most"),
                 [(i, n, f"{p:.3g}") for i, (n, p) in enumerate(zip(found.looks, found.p), 1)])  # fmt: skip
+    if round(least := min(powers), 2) < power:
+        click.echo(
+            f"The plan's power is below what was asked for: it finds a difference of {wanted[0]:g} % with {least:.2f}, "
+            f"not {power:g}."
+        )
     if write is None:
         return
     plan = StudyPlan(
         baseline, tuple(dict.fromkeys(run_set.name for _, run_set in pairs)),
         tuple(dict.fromkeys(group.env for group, _ in pairs)), pairs[0][0].total_timesteps, level, power,
         wanted[0] / 100, spending, found.looks, found.p, datetime.now(UTC).isoformat(timespec="seconds"),
+        round(least, 4),
     )  # fmt: skip
     if len(pairs) != plan.comparisons or len({group.total_timesteps for group, _ in pairs}) > 1:
         raise UsageError("a plan needs every algorithm in every environment with one budget; name other pilot folders")

@@ -152,6 +152,8 @@ def run(**given: Any) -> None:
         cells = _shard(cells, asked.shard, part, asked)
         if not cells:
             return  # this part is empty
+    if not asked.quiet:
+        _compare_with_plan(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.dry_run:
         _show_plan(cells, options)
@@ -198,6 +200,20 @@ def _tell(line: str) -> None:
 
     with contextlib.suppress(OSError):
         tell(line)
+
+
+def _compare_with_plan(cells: Sequence[Cell]) -> None:
+    """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
+    from erlbench.experiment.plan import FILE, departures, load_plan
+
+    for out in dict.fromkeys(cell.out for cell in cells):
+        try:
+            written = load_plan(out)
+        except UsageError as error:
+            _tell(f"warning: {error}")
+            continue
+        if written and (found := departures(written, [cell for cell in cells if cell.out == out])):
+            _tell(f"warning: {out / FILE} is not followed: there are runs with {', and with '.join(found)}")
 
 
 def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) -> list[Cell]:

@@ -7,16 +7,19 @@ whether a plan was written before the runs and has not been changed since.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import tomli_w
 
 from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.settings import check_value
+
+if TYPE_CHECKING:
+    from erlbench.experiment.cells import Cell
 
 FILE = "plan.toml"
 
@@ -30,12 +33,13 @@ class StudyPlan:
     environments: tuple[str, ...]
     total_timesteps: int
     level: float  # of the whole study
-    power: float
+    power: float  # that was asked for
     difference: float  # of the baseline's mean, that the seeds were chosen for
     spending: str
     looks: tuple[int, ...]  # seeds a side; the seeds are 0, 1, ... in this order
     p: tuple[float, ...]  # the largest p-value of Welch's test that stops at each look, for one comparison
     written: str  # time, UTC
+    power_by_pilots: float = 0.0  # to find `difference` where the pilots' spread is worst; 0: the file does not say
 
     @property
     def comparisons(self) -> int:
@@ -79,6 +83,20 @@ def load_plan(folder: Path) -> StudyPlan | None:
         return _plan(files.read_toml(path))
     except (OSError, ValueError, TypeError, UsageError) as error:
         raise UsageError(f"{path} is no plan that `erlbench plan` wrote: {error}") from error
+
+
+def departures(plan: StudyPlan, cells: Iterable[Cell]) -> list[str]:
+    """What in the cells of a plan's comparisons is not as it says, one phrase each."""
+    names = {plan.baseline, *plan.algorithms}
+    planned = [cell for cell in cells if cell.name in names and cell.env in plan.environments and not cell.env_settings]
+    phrases = []
+    if budgets := {cell.total_timesteps for cell in planned} - {plan.total_timesteps}:
+        phrases.append(
+            f"a budget of {', '.join(f'{n:,}' for n in sorted(budgets))} steps, not {plan.total_timesteps:,}"
+        )
+    if seeds := sorted({cell.seed for cell in planned if cell.seed >= plan.looks[-1]}):
+        phrases.append(f"seed {seeds[0]}, beyond the last look after {plan.looks[-1]} seeds")
+    return phrases
 
 
 def _plan(values: Mapping[str, Any]) -> StudyPlan:

@@ -79,6 +79,63 @@ def test_a_baseline_that_has_no_runs_is_told_with_those_that_have(pilot, name, h
     assert plan(pilot, "--baseline", name).output == f"erlbench: --baseline {name}: no run has that name{hint}\n"
 
 
+def test_a_power_below_the_one_asked_for_is_told_and_stored(pilot, tmp_path):
+    words = (pilot, "--baseline", "td3", "--difference", "5", "--looks", "5,10", "--write", tmp_path / "study")
+    output = plan(*words).output
+    line = "The plan's power is below what was asked for: it finds a difference of 5 % with "
+    told = next(row for row in output.splitlines() if row.startswith(line))
+    found = load_plan(tmp_path / "study")
+    assert told == f"{line}{found.power_by_pilots:.2f}, not 0.8."
+    assert (found.power, 0.05 < found.power_by_pilots < 0.3) == (0.8, True)
+    note = plan_table(tmp_path / "study", []).notes[0]
+    assert f"power 0.8 (by the pilots: {found.power_by_pilots:.2f})." in note
+    assert (
+        "below what was asked for"
+        not in plan(pilot, "--baseline", "td3", "--looks", "5,10", "--difference", "50").output
+    )
+
+
+def test_a_plan_without_the_power_by_its_pilots_is_read(pilot, tmp_path):
+    write(pilot, tmp_path / "study")
+    path = tmp_path / "study" / "plan.toml"
+    path.write_text("".join(row for row in path.read_text().splitlines(True) if "power_by_pilots" not in row))
+    assert load_plan(tmp_path / "study").power_by_pilots == 0.0
+    assert "and power 0.8." in plan_table(tmp_path / "study", []).notes[0]
+
+
+def test_too_many_seeds_are_told_by_their_number(pilot):
+    lines = plan(pilot, "--baseline", "td3", "--difference", "0.001").output.splitlines()
+    assert lines[1].count("more than 10,000") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--seeds 5 --total-timesteps 5000", "a budget of 5,000 steps, not 1,000"),
+        ("--seed 10 --total-timesteps 1000", "seed 10, beyond the last look after 10 seeds"),
+        ("--seeds 5 --total-timesteps 1000", ""),
+        ("--seeds 5 --total-timesteps 5000 --name other", ""),
+    ],
+)
+def test_a_run_that_does_not_follow_its_plan_is_told_before_it_starts(pilot, tmp_path, words, told):
+    write(pilot, tmp_path / "study")
+    start = [
+        "run",
+        "--algo",
+        "td3",
+        "--env",
+        "Hopper-v5",
+        "--dry-run",
+        "--out",
+        str(tmp_path / "study"),
+        *words.split(),
+    ]
+    done = CliRunner().invoke(cli, start)
+    assert done.exit_code == 0, done.output
+    path = tmp_path / "study" / "plan.toml"
+    assert done.stderr == (f"warning: {path} is not followed: there are runs with {told}\n" if told else "")
+
+
 def study(folder, seeds, digest, shift=500.0):
     """Runs of a study that were started under a plan."""
     for seed in seeds:

@@ -59,7 +59,7 @@ def plan_table(folder: Path, runs: Sequence[Run]) -> Table[Look] | None:
         f"Plan of {plan.written}, SHA-256 {plan_hash(folder)}: Welch's test of each algorithm against {plan.baseline} "
         f"after {', '.join(map(str, plan.looks))} seeds a side, {plan.spending} spending, level {plan.level:g} for all "
         f"{plan.comparisons} comparisons; chosen for a difference of {100 * plan.difference:g} % and power "
-        f"{plan.power:g}.",
+        f"{plan.power:g}{f' (by the pilots: {plan.power_by_pilots:.2f})' if plan.power_by_pilots else ''}.",
         *_followed(plan, own, plan_hash(folder)),
     ]
     rows = [look for env in plan.environments for name in plan.algorithms for look in _looks(plan, own, env, name)]
