@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 import click
 
 LONGEST = 10**9  # steps of an episode
+LEGEND = (
+    "min/1e6: minutes per million training steps; after warm-up: the same from the first critic update on (–: none).",
+    "critic/step: critic updates per training step.",
+    "staleness: median number of updates between an individual's sampling and its use; 90 %: the 90 % quantile.",
+    "busy: share of the time in which a process works.",
+)
 
 
 @click.command()
@@ -43,6 +50,7 @@ def command(
       erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 \\
         --costs costs.toml
     """
+    from erlbench.cli import tell
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
     from erlbench.errors import UsageError
@@ -65,11 +73,18 @@ def command(
         for count in counts:
             found = forecast(with_workers(cell, count), known, count, lengths, critic)
             shown = (found.minutes, found.minutes_after, found.critic_per_step, found.staleness, found.staleness_90)
-            rows.append((cell.name, str(count), *(f"{value:,.2f}" for value in shown), f"{found.busy:.0%}"))
+            rows.append((cell.name, str(count), *map(_number, shown), f"{found.busy:.0%}"))
     heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "staleness", "90 %", "busy")
     print_table(f"Forecast, {cells[0].env}, critic {critic}, costs: {known.source}", heads, rows)
+    for line in LEGEND:
+        tell(line, err=False)
+    click.echo()
     print_table("Errors of such forecasts beside measured times", ("algorithm", "environment", "error on processes"),
                 list(errors_of([cell.algo for cell in cells])))  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:,.2f}"
 
 
 def _counts(text: str) -> list[int]:

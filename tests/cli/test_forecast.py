@@ -20,6 +20,23 @@ def test_one_number_of_processes():
     assert next(line.split()[1] for line in result.stdout.splitlines() if line.startswith("cem ")) == "4"
 
 
+def test_an_algorithm_without_gradient_steps_has_no_time_after_the_warm_up():
+    result = invoke(*CEM, "--processes", "2")
+    forecast, errors = result.stdout.split("\n\n")
+    (row,) = (line.split() for line in forecast.splitlines() if line.startswith("cem "))
+    assert row[3:5] == ["–", "0.00"]
+    assert "nan" not in result.stdout
+    assert errors.startswith("Errors of such forecasts")
+
+
+def test_each_short_heading_is_explained_below_the_table():
+    lines = invoke(*CEM, "--processes", "2").stdout.splitlines()
+    for heading in ("min/1e6", "critic/step", "staleness", "busy"):
+        assert heading in lines[1].split()
+        assert sum(line.startswith(f"{heading}: ") for line in lines) == 1
+    assert "90 %: the 90 % quantile" in "".join(lines)
+
+
 @pytest.mark.parametrize("text", ["0", "1,,2", "a", "-1", "1-3", "99999"])
 def test_what_is_no_number_of_processes(text):
     result = invoke(*CEM, "--processes", text)
