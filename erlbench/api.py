@@ -12,6 +12,7 @@ import pandas as pd
 
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, nearest
 from erlbench.frames import cell_frame, find_run_folders, rows_frame
+from erlbench.words import counted
 
 Names = str | Sequence[str]
 Folder = str | Path
@@ -49,7 +50,7 @@ class Results:
         return rows_frame(self.runs, "train.csv")
 
     def __repr__(self) -> str:
-        return f"<{len(self.runs)} runs; frames: cells, evaluations, episodes, tasks, generations>"
+        return f"<{counted(len(self.runs), 'run')}; frames: cells, evaluations, episodes, tasks, generations>"
 
 
 def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = True, **options: Any) -> Results:

@@ -14,6 +14,7 @@ from erlbench.envs import catalogue
 from erlbench.playing import renderer
 from erlbench.resources import available_memory, cores
 from erlbench.running import machine
+from erlbench.words import counted
 
 SHARED = Path("/dev/shm")
 LEAST_SHARED = 2**29  # bytes; the parameters and noise of a large run
@@ -44,7 +45,7 @@ class Finding:
 
 def examine() -> Iterator[Finding]:
     """All findings, in the order of their importance."""
-    yield Finding("processor", f"{machine.cpu_model()}, {cores()} cores for this process")
+    yield Finding("processor", f"{machine.cpu_model()}, {counted(cores(), 'core')} for this process")
     memory = available_memory()
     few = "" if memory > GIB else "close other programs: a run with gradients needs 260 MiB a process"
     yield Finding("memory", f"{memory / GIB:.1f} GiB available", few)

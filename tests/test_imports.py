@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCES = {"erlbench": ROOT / "erlbench", "erlbench.algorithms": ROOT / "algorithms", "erlbench.envs": ROOT / "envs"}
 LAYERS = (
-    ("errors", "__init__"),
+    ("errors", "words", "__init__"),
     ("files", "resources"),
     ("libraries", "scaffold"),
     ("envs",),

@@ -44,6 +44,7 @@ def command(
     from erlbench.resources import busy_cores, cores
     from erlbench.running import machine
     from erlbench.settings import toml_values
+    from erlbench.words import counted
 
     described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
     if from_run is not None:
@@ -62,8 +63,8 @@ def command(
         check_costs_file(out)
         if (busy := busy_cores()) > QUIET:
             click.echo(
-                f"warning: other programs use {busy:.1f} of {cores()} cores, so the costs may be wrong; calibrate "
-                "again when the machine is quiet", err=True,
+                f"warning: other programs use {busy:.1f} of {counted(cores(), 'core')}, so the costs may be wrong; "
+                "calibrate again when the machine is quiet", err=True,
             )  # fmt: skip
         costs = calibrate(cells[0], seconds)
         known = toml_values(cells[0].settings)
@@ -72,6 +73,6 @@ def command(
     save_costs(out, costs, cell, described)
     shown = [(name, f"{value:.3g} s") for name, value in asdict(costs).items() if name not in OTHER]
     shown.append(("spread of equal tasks", f"{costs.spread:.3g} of their time"))
-    shown.append((f"crowding on {costs.cores} cores", f"{costs.crowding:.3g} times"))
+    shown.append((f"crowding on {counted(costs.cores, 'core')}", f"{costs.crowding:.3g} times"))
     print_table("Costs of one process", ("what", "seconds"), shown)
     click.echo(f"written to {out}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from erlbench.errors import UsageError
+from erlbench.words import counted
 
 
 @click.command()
@@ -46,6 +47,6 @@ def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps:
     window = video is None and not no_video
     played = play_run(run, episodes=episodes, seed=seed, steps=steps, video=video, window=window)
     for number, episode in enumerate(played, 1):
-        click.echo(f"episode {number}: return {episode.total:,.2f}, {episode.length:,} steps")
+        click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if video is not None:
         click.echo(f"film: {video}")

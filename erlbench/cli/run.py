@@ -19,6 +19,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import Shard
 from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.resources import check_device
+from erlbench.words import counted
 
 if TYPE_CHECKING:
     from erlbench.experiment.estimate import Estimate
@@ -224,7 +225,7 @@ def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) 
         shards.check_version(cells, shard, plan, lambda path: RunDirectory(path).meta())
     parts = shards.split(cells, shard.of, _costs(cells))
     if not asked.quiet:
-        _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {len(cells)} cells")
+        _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {counted(len(cells), 'cell')}")
     return parts[shard.number - 1]
 
 
@@ -240,9 +241,9 @@ def _wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
     """How long all cells take, `--jobs` at once."""
     from erlbench.cli.tables import duration
 
-    seconds = [found.seconds for found in estimates]
-    wall = duration(max(sum(seconds) / options.jobs, max(seconds)))
-    return f"{wall} with {options.processes} processes and {options.jobs} at once"
+    seconds, at_once = [found.seconds for found in estimates], min(options.jobs, len(estimates))
+    wall = duration(max(sum(seconds) / at_once, max(seconds)))
+    return f"{wall} with {counted(options.processes, 'process', 'processes')} and {counted(at_once, 'cell')} at once"
 
 
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
@@ -259,7 +260,7 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         processes = "all free" if given is None else given
         steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
         rows.append((cell.directory, steps, workers, processes, duration(found.seconds)))
-    print_table(f"{len(cells)} cells", ("directory", "steps", "workers", "processes", "time"), rows)
+    print_table(counted(len(cells), "cell"), ("directory", "steps", "workers", "processes", "time"), rows)
     core_seconds = sum(found.core_seconds for found in estimates)
     memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
     disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))

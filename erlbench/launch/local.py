@@ -12,6 +12,7 @@ from erlbench.launch.job import FAILED, Job
 from erlbench.launch.options import LaunchOptions
 from erlbench.launch.submission import require_submitit
 from erlbench.launch.waiting import exit_code, wait
+from erlbench.words import counted
 
 FOREVER = 60 * 24 * 365  # minutes
 
@@ -26,7 +27,7 @@ def run_locally(jobs: Sequence[Job], how: LaunchOptions) -> int:
         submitted = [executor.submit(job) for job in jobs]
     finally:
         signal.signal(signal.SIGINT, before)
-    click.echo(f"{len(submitted)} jobs on this machine; their output is in {how.logs}", err=True)
+    click.echo(f"{counted(len(submitted), 'job')} on this machine; their output is in {how.logs}", err=True)
     interrupted = wait(list(submitted), lambda job: job.done(), _stop)
     return exit_code([_code(job) for job in submitted], interrupted, jobs[0].options)
 

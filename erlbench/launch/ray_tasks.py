@@ -12,6 +12,7 @@ from erlbench.launch.job import FAILED, Job, Running
 from erlbench.launch.options import LaunchOptions
 from erlbench.launch.waiting import exit_code, wait
 from erlbench.pool.cluster import connection
+from erlbench.words import counted
 
 
 class CellActor:
@@ -55,7 +56,7 @@ def _run(jobs: Sequence[Job]) -> int:
         actor = actor_class.options(num_cpus=job.cores, max_concurrency=2, max_restarts=0).remote(job)
         answer = actor.run.remote()
         actors[answer], answers[answer] = actor, job
-    click.echo(f"{len(jobs)} cells on the Ray cluster, each with the cores of its processes", err=True)
+    click.echo(f"{counted(len(jobs), 'cell')} on the Ray cluster, each with the cores of its processes", err=True)
 
     def done(answer: Any) -> bool:
         if answer not in finished:

@@ -17,6 +17,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.launch.job import Job
 from erlbench.launch.options import LaunchOptions
 from erlbench.launch.submission import require_submitit
+from erlbench.words import counted
 
 SIGNAL_DELAY = 120  # seconds before the end of a job's time at which it is told to save; Slurm may do so 60 earlier
 SHORTEST = 10  # minutes of a job, so that most of it is work
@@ -45,7 +46,7 @@ def submit(jobs: Sequence[Job], options: RunOptions, how: LaunchOptions) -> int:
     except Exception as error:  # submitit raises errors of its own and of subprocess
         raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error
     folders = " ".join(sorted({str(cell.out) for job in jobs for cell in job.cells}))
-    click.echo(f"{len(submitted)} jobs in array {array} of Slurm; their output is in {how.logs}")
+    click.echo(f"{counted(len(submitted), 'job')} in array {array} of Slurm; their output is in {how.logs}")
     click.echo(f"Watch them:  erlbench show {folders} --follow\nEnd them:    scancel {array}")
     return 0
 

@@ -13,6 +13,7 @@ import click
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import RunOptions
 from erlbench.running.signals import heeded
+from erlbench.words import counted
 
 LOOK = 0.2  # seconds between two looks at the jobs
 
@@ -29,7 +30,7 @@ def wait(jobs: Sequence[Any], done: Callable[[Any], bool], stop: Callable[[Any],
                     stop(job)
             if len(jobs) - len(pending) > told:
                 told = len(jobs) - len(pending)
-                click.echo(f"{told} of {len(jobs)} jobs have ended", err=True)
+                click.echo(f"ended: {told} of {counted(len(jobs), 'job')}", err=True)
             time.sleep(LOOK)
         return interrupted.is_set()
 

@@ -30,6 +30,7 @@ from erlbench.running.run import DONE, FAILED
 from erlbench.running.runner import Runner
 from erlbench.settings import resolve, toml_values
 from erlbench.tuning.space import Range
+from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
 STARTUP = 3  # trials before any is pruned
@@ -51,7 +52,7 @@ class Tuned:
     def budget(self) -> str:
         """The sentence that belongs beside any result of these settings."""
         ended = f", {self.pruned} of them pruned" if self.pruned else ""
-        return f"tuned with {self.trials} trials{ended}, {self.timesteps:,} training steps in all"
+        return f"tuned with {counted(self.trials, 'trial')}{ended}, {counted(self.timesteps, 'training step')} in all"
 
 
 class Stop(threading.Event):

@@ -196,7 +196,7 @@ def test_a_plan_that_was_changed_or_came_later_is_told(pilot, tmp_path):
     (folder / "plan.toml").write_text(text)
     make_run(folder, "Hopper-v5", "new", 11, [0, 1])
     assert "1 of 11 runs were not started" in table(folder)[1]
-    assert "1 runs have a seed or a budget" in table(folder)[1]
+    assert "1 run with a seed or a budget" in table(folder)[1]
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,21 @@ def test_a_dry_run_prints_each_setting_once_where_cells_agree():
     assert "cem@no-extra-division on Swimmer-v5, Hopper-v5  extra_ke_division=false\n" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "heading", "wall"),
+    [
+        ("--seeds 1 --processes 1 --jobs 8", "1 cell", "with 1 process and 1 cell at once"),
+        ("--seeds 3 --processes 2 --jobs 8", "3 cells", "with 2 processes and 3 cells at once"),
+        ("--seeds 3 --processes 2", "3 cells", "with 2 processes and 1 cell at once"),
+    ],
+)
+def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall):
+    result = invoke("--algo", "cem", "--env", "Swimmer-v5", "--dry-run", *words.split())
+    assert result.exit_code == 0, result.stderr
+    assert heading in result.stdout.splitlines()
+    assert wall in result.stdout
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_dry_run_breaks_no_short_word_on_a_terminal(monkeypatch, capsys, width):
     cells = cells_of(study=("aes-rl-table-1",), profile="laptop")
@@ -342,7 +357,7 @@ def test_an_empty_part_is_done_at_once(tmp_path):
         given = ["--algo", "cem", "--env", "function:sphere", "--shard", "2/2", "--out", str(tmp_path), *words.split()]
         result = invoke(*given)
         assert result.exit_code == 0, result.output
-        assert "shard 2/2: 0 of 1 cells" in result.stderr
+        assert "shard 2/2: 0 of 1 cell\n" in result.stderr
 
 
 def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):

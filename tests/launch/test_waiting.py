@@ -20,7 +20,7 @@ def _quick(monkeypatch):
 def test_jobs_that_end_are_not_stopped(capsys):
     looks = iter([True, False, True])
     assert not wait(["a", "b"], lambda job: next(looks), lambda job: pytest.fail("stopped"))
-    assert capsys.readouterr().err == "1 of 2 jobs have ended\n"
+    assert capsys.readouterr().err == "ended: 1 of 2 jobs\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -25,6 +25,7 @@ from erlbench.reporting.figures.references import (
 )
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import band_kind, band_words, curve
+from erlbench.words import counted
 
 
 def draw_curves(
@@ -112,9 +113,7 @@ def _series(runs: Sequence[Run], axis: Axis, smooth: int) -> list[Series]:
 
 def _seeds(run_set: RunSet) -> str:
     count = sum(len(run.evaluations) > 0 for run in run_set.runs)
-    text = (
-        f"{count} of {run_set.planned} runs" if count != run_set.planned else f"{count} run{'s' if count > 1 else ''}"
-    )
+    text = f"{count} of {counted(run_set.planned, 'run')}" if count != run_set.planned else counted(count, "run")
     unfinished = count - len(run_set.done)
     return text + (f", {unfinished} unfinished" if unfinished else "")
 

@@ -11,6 +11,7 @@ from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures import style
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.statistics.normalised import normalised
+from erlbench.words import counted
 
 
 def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
@@ -32,7 +33,7 @@ def draw_profiles(comparison: Comparison, path: Path) -> list[str]:
         axes = figure.subplots()
         for entry, own in zip(scores, values, strict=True):
             look = style.line_style(order.index(entry))
-            shown = f"{labels[entry]} ({own.size} runs)"
+            shown = f"{labels[entry]} ({counted(own.size, 'run')})"
             axes.plot(thresholds, performance_profile(own, thresholds), **look, markevery=40, label=shown)
         axes.set(xlabel=pooled.axis, ylabel="Share of runs above", ylim=(-0.02, 1.02))
         figure.legend(loc="outside lower center", ncols=style.legend_columns(len(scores)))

@@ -11,6 +11,7 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.references import ReferenceRuns
 from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
+from erlbench.words import counted
 
 
 def behind(run_sets: Sequence[RunSet], published: Published) -> list[tuple[RunSet, ReferenceRuns, Curve]]:
@@ -96,7 +97,7 @@ def points_notes(points: Sequence[Points]) -> list[str]:
 
 def reference_label(reference: ReferenceRuns) -> str:
     """What a legend calls them."""
-    return f"{reference.algorithm}, {reference.source.name} ({len(reference.runs)} runs)"
+    return f"{reference.algorithm}, {reference.source.name} ({counted(len(reference.runs), 'run')})"
 
 
 def reference_notes(drawn: Mapping[Any, ReferenceRuns]) -> list[str]:

@@ -22,6 +22,7 @@ from erlbench.reporting.figures.timelines import kind_colour, kind_order, task_l
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, band_kind, curve
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.statistics.normalised import normalised
+from erlbench.words import counted
 
 RUN_POINTS = 40
 CURVE_POINTS = 60
@@ -151,7 +152,7 @@ def profile_chart(comparison: Comparison) -> Chart | None:
     everything = np.concatenate(list(values.values()))
     x = np.linspace(min(0.0, everything.min()), 1.02 * everything.max(), 150)
     lines = [
-        {"label": f"{labels[name]} ({own.size} runs)", "colour": names.index(name),
+        {"label": f"{labels[name]} ({counted(own.size, 'run')})", "colour": names.index(name),
          "y": _round(performance_profile(own, x))}
         for name, own in values.items()
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.documents.formats import number, p_value
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.significance import Difference, compare
+from erlbench.words import counted
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ def _followed(plan: StudyPlan, runs: Sequence[Run], digest: str) -> Iterator[str
     if before:
         faults.append(f"{len(before)} of {len(planned)} runs were not started under this plan")
     if strangers:
-        faults.append(f"{len(strangers)} runs have a seed or a budget that it does not have")
+        faults.append(f"{counted(len(strangers), 'run')} with a seed or a budget that it does not have")
     if failed:
-        faults.append(f"{len(failed)} runs failed")
+        faults.append(f"{counted(len(failed), 'run')} failed")
     if not planned:
         yield "No run of the plan has begun."
     elif faults:
