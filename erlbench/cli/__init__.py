@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Judge": {
         "report": "Write tables and curves from results.",
-        "compare": "Set folders of results side by side, cell by cell.",
+        "compare": "Set folders of results side by side, run set by run set.",
         "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
         "calibrate": "Measure what the tasks of a cell cost on this machine.",

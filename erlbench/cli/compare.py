@@ -19,8 +19,8 @@ from erlbench.cli.notices import notices
 def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     """Compare folders of results: two commits, two machines, two people.
 
-    Runs with the same environment, name and budget are one cell. Each cell of the folder A stands beside that of B (and
-    C ...), with the difference, its interval and its test. All runs are kept, also those that both folders have.
+    Runs with the same environment, name and budget are a run set. Each run set of the folder A stands beside that of B
+    (and C ...), with the difference, its interval and its test. All runs are kept, also those that both folders have.
 
     \b
     Examples:
@@ -32,7 +32,8 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
 
     with notices() as warn:
         page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric))
-    shown = ("Algorithm", "Compared with", table.header[4], "Mean", "Change", "p")
+    means = [name for name in table.header if name.startswith("Mean ")]
+    shown = ("Algorithm", "Compared with", *means, "Change", "p")
     places = [table.header.index(name) for name in shown]
     rows = [list(shown), *([cells[i].text for i in places] for cells in table.cells)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(shown))]
@@ -44,4 +45,6 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
         cells = (text.ljust(width) if i < 2 else text.rjust(width)
                  for i, (text, width) in enumerate(zip(row, widths, strict=True)))  # fmt: skip
         click.echo("  " + "  ".join(cells).rstrip())
+    for remark in table.remarks[1:]:  # the first stands in the help: what a run set is
+        click.echo(remark)
     click.echo(page)

@@ -16,10 +16,20 @@ def test_the_table_and_the_page(tmp_path):
     result = CliRunner().invoke(cli, list(map(str, words)))
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["Algorithm", "Compared", "with", "Mean", "a", "Mean", "Change", "p"]
+    assert lines[0].split() == ["Algorithm", "Compared", "with", "Mean", "a", "Mean", "b", "Change", "p"]
     assert lines[1] == "Ant-v5, 1k steps"
     assert lines[2].split() == ["td3", "b", "12.0", "±", "1.58", "14.0", "±", "1.58", "+16.7", "%", "0.081"]
     assert lines[-1] == str(tmp_path / "out" / "index.html")
+
+
+def test_budgets_that_differ_are_told(tmp_path):
+    make_run(tmp_path / "a", "Ant-v5", "td3", 0, [0, 1])
+    make_run(tmp_path / "b", "Ant-v5", "td3", 0, [0, 1, 2])
+    words = ["compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "out"]
+    lines = CliRunner().invoke(cli, list(map(str, words))).stdout.splitlines()
+    told = "Not compared, for their budgets differ: td3 on Ant-v5 (1k steps in a, 2k steps in b)."
+    assert lines[-2] == told
+    assert any(told in page.read_text() for page in (tmp_path / "out" / "all-runs").glob("*.md"))
 
 
 def test_one_folder_is_a_mistake(tmp_path):

@@ -40,7 +40,7 @@ class FolderPair:
 
 def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
     """One row per environment, budget, algorithm and further folder."""
-    first = sides[0].name
+    first, other = sides[0].name, sides[1].name if len(sides) == 2 else "there"
     columns: list[Column[FolderPair]] = [
         Column("Environment", lambda row: (row.env, row.total_timesteps), _environment,
                name=("env", "total_timesteps"), words=True),
@@ -49,8 +49,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column(f"n {first}", lambda row: _runs(row.first), count, name="n_first"),
         Column(f"Mean {first}", lambda row: _spread(row.first), plus_minus, name=("mean_first", "std_first"),
                note="mean ± sample standard deviation of the scores in the first folder."),
-        Column("n", lambda row: _runs(row.other), count),
-        Column("Mean", lambda row: _spread(row.other), plus_minus, name=("mean", "std"),
+        Column(f"n {other}", lambda row: _runs(row.other), count, name="n"),
+        Column(f"Mean {other}", lambda row: _spread(row.other), plus_minus, name=("mean", "std"),
                note="the same in the folder that it is compared with."),
         Column("Difference", _difference, with_interval, name=("difference", "difference_low", "difference_high"),
                style=lambda row: row.compared.mark,
@@ -59,13 +59,33 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
                note=f"Welch's two-sided test after Holm's correction over the table; from {FEWEST_RUNS} runs a side."),
         Column(f"Minutes {first}", lambda row: _minutes(row.first), number, name="minutes_per_million_first"),
-        Column("Minutes", lambda row: _minutes(row.other), number, name="minutes_per_million",
+        Column(f"Minutes {other}", lambda row: _minutes(row.other), number, name="minutes_per_million",
                note="training minutes per million training steps, mean over runs."),
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
-    remarks = (f"{METRICS[metric].words}. Runs are compared where environment, budget and name are the same.",)
+    rows = _rows(sides, metric)
+    remarks = [f"{METRICS[metric].words}. Runs are compared where environment, budget and name are the same."]
+    remarks += [differ] if (differ := _unequal_budgets(rows, first)) else []
     names = " and ".join([", ".join(side.name for side in sides[:-1]), sides[-1].name])
-    return Table("differences", f"{names}, side by side", columns, _rows(sides, metric), remarks)
+    return Table("differences", f"{names}, side by side", columns, rows, remarks)
+
+
+def _unequal_budgets(rows: Sequence[FolderPair], first_name: str) -> str:
+    """A sentence on the algorithms that the folders have with different budgets only; empty without any."""
+    budgets: dict[tuple[str, str, str], tuple[set[int], set[int]]] = {}
+    for row in rows:
+        found = budgets.setdefault((row.env, row.name, row.side), (set(), set()))
+        for known, run_set in zip(found, (row.first, row.other), strict=True):
+            known |= {row.total_timesteps} if run_set else set()
+    parts = [
+        f"{name} on {env} ({_budgets(first)} in {first_name}, {_budgets(other)} in {side})"
+        for (env, name, side), (first, other) in budgets.items() if first and other and not first & other
+    ]  # fmt: skip
+    return f"Not compared, for their budgets differ: {'; '.join(parts)}." if parts else ""
+
+
+def _budgets(budgets: set[int]) -> str:
+    return f"{' and '.join(steps(budget) for budget in sorted(budgets))} steps"
 
 
 def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:

@@ -1,4 +1,4 @@
-"""Folders side by side, cell by cell."""
+"""Folders side by side, run set by run set."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def test_three_folders_share_one_correction(folders, tmp_path):
     for seed, score in enumerate(BEFORE):
         make_run(tmp_path / "third", "Ant-v5", "td3", seed, [0, score + 1])
     table = differences_table(read_sides([*folders, tmp_path / "third"], pytest.fail), "final")
+    assert [name for name in table.header if name.startswith("Mean")] == ["Mean before", "Mean there"]
+    assert "budgets differ" not in " ".join(table.notes)
     found = {record["folder"]: record["p_holm"] for record in table.records if record["name"] == "td3"}
     first = stats.ttest_ind(AFTER, BEFORE, equal_var=False).pvalue
     assert found["after"] == pytest.approx(2 * first)
