@@ -11,13 +11,22 @@ OTHER = ("source", "crowding", "cores", "spread")  # what is no duration
 
 
 @click.command()
-@click.option("--algo", metavar="NAME", help="Algorithm, as NAME or NAME@PRESET.")
-@click.option("--env", metavar="ID", help="Environment.")
-@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
-@click.option("--from-run", type=click.Path(path_type=Path), help="Take the tasks of this run instead of a new one.")
-@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(min=1),
-              help="Time of each of six short runs: four on one process, two on all cores.")  # fmt: skip
-@click.option("--out", default="costs.toml", show_default=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("--algo", metavar="NAME", help="the algorithm, as NAME or NAME@PRESET")
+@click.option("--env", metavar="ID", help="the environment")
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="a hyper-parameter; repeatable")
+@click.option(
+    "--from-run", metavar="RUN", type=click.Path(path_type=Path), help="take the tasks of this run instead of a new one"
+)
+@click.option("--seconds", default=10.0, show_default=True, metavar="SECONDS", type=click.FloatRange(min=1),
+              help="time of each of six short runs: four on one process, two on all cores")  # fmt: skip
+@click.option(
+    "--out",
+    default="costs.toml",
+    show_default=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="file to write",
+)
 def command(
     algo: str | None, env: str | None, assignments: tuple[str, ...], from_run: Path | None, seconds: float, out: Path
 ) -> None:

@@ -18,23 +18,38 @@ LEGEND = (
 
 
 @click.command()
-@click.option("--algo", required=True, metavar="NAME[,NAME...]", help="Algorithms, as NAME or NAME@PRESET.")
-@click.option("--env", required=True, metavar="ID", help="Environment.")
-@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
-@click.option("--costs", type=click.Path(path_type=Path), help="Measured durations, a file of `erlbench calibrate`.")
-@click.option("--from-run", type=click.Path(path_type=Path), help="Take episode lengths from this run [default: full].")
+@click.option("--algo", required=True, metavar="NAME[,NAME...]", help="algorithms, as NAME or NAME@PRESET")
+@click.option("--env", required=True, metavar="ID", help="the environment")
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="a hyper-parameter; repeatable")
+@click.option(
+    "--costs",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="measured durations, a file of `erlbench calibrate`",
+)
+@click.option(
+    "--from-run",
+    metavar="RUN",
+    type=click.Path(path_type=Path),
+    help="take episode lengths from this run [default: full]",
+)
 @click.option(
     "--processes",
     default="1,2,4,8,16,32,64",
     show_default=True,
     metavar="N[,N...]",
-    help="Numbers of processes to forecast.",
+    help="numbers of processes to forecast",
 )
 @click.option(
-    "--steps", default=100_000, show_default=True, type=click.IntRange(min=1), help="Training steps to simulate."
+    "--steps",
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="training steps to simulate",
 )
 @click.option("--critic", default="shared", show_default=True, type=click.Choice(["own", "shared"]),
-              help="own: the critic has its own processor; shared: it uses one of the others.")  # fmt: skip
+              help="own: the critic has its own processor; shared: it uses one of the others")  # fmt: skip
 def command(
     algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None, processes: str,
     steps: int, critic: str,

@@ -26,9 +26,11 @@ CONFIDENCE = 0.8  # of the upper limit of a pilot's standard deviation
     "--difference", "differences", default="10,20,50", show_default=True, metavar="PCT[,PCT...]",
     help="differences to find, in percent of the baseline's mean",
 )  # fmt: skip
-@click.option("--power", default=0.8, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
+@click.option("--power", default=0.8, show_default=True, metavar="P",
+              type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="probability that the test finds a true difference of this size")  # fmt: skip
-@click.option("--level", default=0.05, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
+@click.option("--level", default=0.05, show_default=True, metavar="P",
+              type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="significance level, shared by all comparisons")  # fmt: skip
 @click.option("--looks", metavar="N[,N...]", help="a sequential plan: test after so many seeds, such as 5,10,15")
 @click.option(

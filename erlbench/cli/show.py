@@ -24,7 +24,9 @@ SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option("-n", "--last", default=5, show_default=True, type=click.IntRange(min=1), help="evaluations to show")
+@click.option(
+    "-n", "--last", default=5, show_default=True, metavar="N", type=click.IntRange(min=1), help="evaluations to show"
+)
 @click.option("-f", "--follow", is_flag=True, help="show it every few seconds until no run is active")
 def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
     """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below RUN...

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -35,6 +36,19 @@ def test_each_command_shows_examples(name):
     assert "Example" in result.output
     assert f"erlbench {name}" in result.output
     assert max(map(len, result.output.splitlines())) <= 80  # a terminal's columns
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_are_told_in_one_form(name):
+    """Values by words, such as N or FILE, not by the parser's types; texts that begin small and end without a stop."""
+    command = cli.get_command(click.Context(cli), name)
+    context = click.Context(command)
+    for option in command.get_params(context):
+        if not isinstance(option, click.Option) or option.hidden or "--help" in option.opts:  # which is click's own
+            continue
+        assert not {"RANGE", "PATH", "TEXT", "INTEGER", "FLOAT"} & set(option.make_metavar(context).split())
+        assert not option.help.removesuffix(", ...").endswith(".")
+        assert not option.help.split()[0].istitle()
 
 
 def test_run_shows_every_option_in_its_section():
