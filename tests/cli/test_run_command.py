@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
-from erlbench.cli import run as run_command
+from erlbench.cli.dry_run import show_plan
 from erlbench.envs import catalogue
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted
@@ -294,7 +294,7 @@ def test_a_dry_run_breaks_no_short_word_on_a_terminal(monkeypatch, capsys, width
     cells = cells_of(study=("aes-rl-table-1",), profile="laptop")
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    run_command._show_plan(cells, RunOptions(processes=2))
+    show_plan(cells, RunOptions(processes=2))
     output = click.unstyle(capsys.readouterr().out)
     lines = [line.rstrip() for line in output.splitlines()]
     assert max(map(len, lines)) <= width

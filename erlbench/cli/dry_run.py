@@ -1,0 +1,124 @@
+"""What `erlbench run --dry-run` prints: settings, time and memory of the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.words import counted
+
+if TYPE_CHECKING:
+    from erlbench.experiment.estimate import Estimate
+
+
+def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Print resolved settings, time and memory, and write nothing."""
+    from erlbench.cli import tell
+    from erlbench.cli.tables import duration, print_table, size
+    from erlbench.running.runner import processes_for
+
+    _print_settings(cells)
+    estimates = estimates_of(cells, options)
+    rows = []
+    for cell, found in zip(cells, estimates, strict=True):
+        given = processes_for(cell, options)
+        processes = "all free" if given is None else given
+        steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
+        rows.append((cell.directory, steps, workers, processes, duration(found.seconds)))
+    print_table(counted(len(cells), "cell"), ("directory", "steps", "workers", "processes", "time"), rows)
+    core_seconds = sum(found.core_seconds for found in estimates)
+    memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
+    disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
+    click.echo()
+    tell(
+        f"Estimates, right within a factor of two or so: {wall(estimates, options)} "
+        f"({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
+        "disk for the replay.",
+        err=False,
+    )
+    click.echo("Nothing was run or written.")
+
+
+def estimates_of(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
+    """Time, memory and disk of each cell."""
+    from erlbench.experiment.estimate import estimates
+    from erlbench.running.runner import processes_for
+
+    return estimates(cells, lambda cell: processes_for(cell, options))
+
+
+def wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
+    """How long all cells take, `--jobs` at once."""
+    from erlbench.cli.tables import duration
+
+    seconds, at_once = [found.seconds for found in estimates], min(options.jobs, len(estimates))
+    wall = duration(max(sum(seconds) / at_once, max(seconds)))
+    return f"{wall} with {counted(options.processes, 'process', 'processes')} and {counted(at_once, 'cell')} at once"
+
+
+def _print_settings(cells: Sequence[Cell]) -> None:
+    """Print the settings: once those of all algorithms, then those of each, then what differs among its cells."""
+    from erlbench.cli.tables import print_table
+
+    columns, groups = ("setting", "value"), _settings_groups(cells)
+    algorithms = list(dict.fromkeys(group.algo for group in groups))
+    general = _shared(groups) if len(algorithms) > 1 else []
+    if general:
+        print_table("Settings of all algorithms", columns, general)
+        click.echo()
+    for algo in algorithms:
+        own = [group for group in groups if group.algo == algo]
+        shared = [item for item in _shared(own) if item not in general]
+        names = ", ".join(dict.fromkeys(group.title for group in own))
+        envs = ", ".join(dict.fromkeys(env for group in own for env in group.envs))
+        further = "Further settings" if general else "Settings"
+        if shared:
+            print_table(f"{further} of {names} on {envs}", columns, shared)
+            click.echo()
+        rows = []
+        for group in own:
+            rest = [item for item in group.settings if item not in shared and item not in general]
+            rows.append(
+                (f"{group.title} on {', '.join(group.envs)}", ", ".join(f"{key}={value}" for key, value in rest))
+            )
+        if len(own) > 1:
+            print_table(f"Settings in which the cells of {algo} differ", ("cells", "settings"), rows)
+            click.echo()
+
+
+@dataclass
+class _SettingsGroup:
+    """The environments on which one algorithm has the same settings."""
+
+    algo: str
+    name: str
+    settings: list[tuple[str, str]]
+    envs: list[str]
+
+    @property
+    def title(self) -> str:
+        """The name, with the algorithm where it does not begin with it."""
+        return self.name if self.name.startswith(self.algo) else f"{self.name} ({self.algo})"
+
+
+def _settings_groups(cells: Sequence[Cell]) -> list[_SettingsGroup]:
+    from erlbench.cli.tables import setting_texts
+    from erlbench.settings import toml_values
+
+    groups: dict[tuple[Any, ...], _SettingsGroup] = {}
+    for cell in cells:
+        of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        settings = setting_texts({**toml_values(cell.settings), **of_env})
+        group = groups.setdefault((cell.name, *settings), _SettingsGroup(cell.algo, cell.name, settings, []))
+        if cell.env not in group.envs:
+            group.envs.append(cell.env)
+    return list(groups.values())
+
+
+def _shared(groups: Sequence[_SettingsGroup]) -> list[tuple[str, str]]:
+    """The settings that all groups have with the same value."""
+    return [item for item in groups[0].settings if all(item in group.settings for group in groups)]
