@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from erlbench.words import counted
 
 Names = str | Sequence[str]
 Folder = str | Path
+EXAMPLES: Mapping[str, str] = MappingProxyType({"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'})
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,9 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     texts = {"set": _settings, "env_set": _keywords}
+    for key in texts.keys() & options.keys():
+        if not isinstance(options[key], dict | str | list | tuple):
+            raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
     options = {key: texts[key](value) if key in texts else value for key, value in options.items()}
     asked = arguments(
         {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
@@ -116,6 +121,8 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), profile:
 
 
 def _tuple(names: Names) -> tuple[str, ...]:
+    if not isinstance(names, str | Sequence):
+        raise UsageError(f"a name or a list of names is needed, not {names!r}")
     return (names,) if isinstance(names, str) else tuple(names)
 
 

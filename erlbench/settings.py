@@ -254,7 +254,9 @@ def setting_rows(settings_type: type) -> list[SettingRow]:
 
 
 def setting_text(value: Any) -> str:
-    """A value as `--set` takes it: (400, 300) is "400-300"."""
+    """A value as `--set` takes it: (400, 300) is "400-300", no hidden layer is "()"."""
+    if value == ():
+        return "()"
     if isinstance(value, tuple):
         return ("-" if all(isinstance(item, int) for item in value) else ",").join(map(str, value))
     if isinstance(value, bool):

@@ -92,6 +92,14 @@ def test_mistakes_are_errors_not_exits(tmp_path):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
     with pytest.raises(UsageError, match="has no option 'total_timestep'; did you mean 'total_timesteps'"):
         erlbench.run("cem", "Pendulum-v1", total_timestep=3)
+    with pytest.raises(UsageError, match=r"^set of erlbench.run\(\) must be a dict such as .*population.*, not 5$"):
+        erlbench.run("cem", "Pendulum-v1", set=5, out=str(tmp_path))
+    with pytest.raises(UsageError, match="env_set of erlbench"):
+        erlbench.run("cem", "Pendulum-v1", env_set=5, out=str(tmp_path))
+    with pytest.raises(UsageError, match="a name or a list of names is needed, not 5"):
+        erlbench.run(5, "Pendulum-v1", out=str(tmp_path))
+    with pytest.raises(UsageError, match=r"^load_policy\(\) takes a file or a run's folder, not 5$"):
+        erlbench.load_policy(5)
     with pytest.raises(UsageError, match="names no seed; leave it out for seed 0"):
         erlbench.run("cem", "Pendulum-v1", seeds=[], out=str(tmp_path))
     with pytest.raises(UsageError, match="there is no run in"):

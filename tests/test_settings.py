@@ -116,6 +116,11 @@ def test_text_is_what_set_takes():
     assert resolve(Settings, "Hopper-v5", {}, texts) == settings
 
 
+def test_the_text_of_no_hidden_layer_is_taken_too():
+    assert setting_text(()) == "()"
+    assert resolved(hidden=setting_text(())).hidden == ()
+
+
 def test_descriptions():
     rows = {row.name: row for row in setting_rows(Settings)}
     assert rows["batch_size"].allowed == "an integer, at least 1"

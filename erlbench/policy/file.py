@@ -30,6 +30,8 @@ def load_policy(path: Path | str) -> NumpyPolicy:
 
     A `UsageError` tells why a file cannot be used.
     """
+    if not isinstance(path, str | Path):
+        raise UsageError(f"load_policy() takes a file or a run's folder, not {path!r}")
     file = Path(path)
     file = file / "policy.safetensors" if file.is_dir() else file
     try:

@@ -39,6 +39,10 @@ class NumpyPolicy:
         self._action = self._act(outputs)
         self.denormalise: Callable[[np.ndarray], Any] = spec.denormaliser()
 
+    def __repr__(self) -> str:
+        sizes = "-".join(map(str, self.spec.sizes))
+        return f"NumpyPolicy(sizes={sizes}, squashing={self.spec.squashing})"
+
     def reset(self, random: np.random.Generator | None = None) -> None:
         """Begin an episode: forget the last one. A stochastic policy draws from `random`; without it acts its mode."""
         self._random = random

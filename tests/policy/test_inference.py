@@ -223,3 +223,8 @@ def test_a_random_action_is_uniform_in_the_environments_units():
 def test_a_vector_of_the_wrong_size_is_refused():
     with pytest.raises(ValueError, match="has 3 parameters"):
         NumpyPolicy(PolicySpec((2, 1), "tanh", (-1.0,), (1.0,)), np.zeros(4, np.float32))
+
+
+def test_a_policy_is_shown_by_its_layers():
+    spec = make((32, 16), squashing="clip")
+    assert repr(NumpyPolicy(spec, np.zeros(spec.size, np.float32))) == "NumpyPolicy(sizes=5-32-16-3, squashing=clip)"
