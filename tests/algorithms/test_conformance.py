@@ -224,7 +224,7 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
     assert run(make_cell(algo, tmp_path, steps=400)) == 0
     assert len(saved) >= 2
     missing = {name: sorted(fields) for name, fields in types.items() if not fields <= set(known().get(name, ()))}
-    assert not missing, "add them to tests/checkpoints.json"
+    assert not missing, f"add them to tests/checkpoints.json: {json.dumps(missing)}"
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)

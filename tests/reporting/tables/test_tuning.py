@@ -16,9 +16,10 @@ def test_every_setting_with_values_by_task_has_a_row(algo):
     rows = [budget for budget in budgets() if budget.algorithm == algo]
     named = {name for budget in rows for name in budget.settings.split(", ") if not budget.settings.startswith("all")}
     known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
-    assert rows
-    assert named <= known.keys()
-    assert {name for name, metadata in known.items() if metadata.get("by_env")} <= named
+    assert rows, f"add a row for {algo} to erlbench/reporting/tuning_budgets.csv"
+    assert named <= known.keys(), f"tuning_budgets.csv names settings that {algo} does not have"
+    by_task = {name for name, metadata in known.items() if metadata.get("by_env")}
+    assert by_task <= named, f"add rows for the settings of {algo} with values by task to tuning_budgets.csv"
 
 
 def test_the_report_prints_the_rows_of_its_algorithms(tmp_path):
