@@ -1,0 +1,151 @@
+"""`erlbench list`: algorithms, environments, studies."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.envs import catalogue
+from erlbench.envs.options import plain_values
+
+
+def invoke(*words: object):
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def test_list_algorithms():
+    result = invoke("list", "algos")
+    assert result.exit_code == 0
+    rows = {line.split()[0]: line for line in result.stdout.splitlines()}
+    assert {"td3", "cem", "cem-rl", "p-cem-rl", "aes-rl"} <= set(rows)
+    one = [" ".join(line.split()) for line in invoke("list", "algos", "aes-rl").stdout.splitlines()]
+    assert "workers 5 (--workers)" in one
+    assert "Presets of aes-rl (--algo aes-rl@PRESET)" in one
+    assert any(line.startswith("batch_size ") for line in one)
+    assert not any("td3 (--set" in line for line in one)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["algos", "cma-es", "cem"], ["cma-es", "cem"]),
+        (["algos", "CEM-RL"], ["cem-rl", "p-cem-rl", "multi-actor-td3"]),
+        (["envs", "hopper"], ["Hopper-v4", "Hopper-v5"]),
+        (["studies", "table", "aes-rl"], ["aes-rl-table-1", "aes-rl-table-2", "aes-rl-table-3"]),
+    ],
+)
+def test_words_filter_a_list(words, names):
+    lines = invoke("list", *words).stdout.splitlines()
+    assert [name for name in names if any(line.startswith(f"{name} ") for line in lines)] == names
+    assert not any(line.startswith(("td3 ", "Ant-v5 ")) for line in lines)
+
+
+def test_a_word_that_nothing_has():
+    result = invoke("list", "envs", "Hoper-v5")
+    assert result.exit_code == 2
+    assert "no environment has Hoper-v5 in its name or description; did you mean 'Hopper-v5'?" in result.stderr
+
+
+def test_list_environments():
+    result = invoke("list", "envs")
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "Walker2d-v5 17 6 1000 @paper" in lines
+    assert "erlbench/CyclicMDP-v0 3 3 2000 discrete" in lines
+    verbose = invoke("list", "envs", "-v").stdout
+    assert "Settings of Hopper-v5 (--env-set)" in verbose
+    assert "healthy_z_range" in verbose
+
+
+def test_defaults_of_an_environment_are_shown_as_they_are_given():
+    lines = [
+        " ".join(line.split())
+        for line in invoke("list", "envs", "Walker2d-v5", "HumanoidStandup-v5").stdout.splitlines()
+    ]
+    assert "healthy_z_range [0.8,2.0]" in lines
+    assert "impact_cost_range [-inf,10.0]" in lines
+    assert "exclude_current_positions_from_observation true" in lines
+    assert "camera_name" in lines  # None is nothing that can be given
+    shown = dict(line.split(" ", 1) for line in lines if line.startswith(("healthy", "impact", "exclude", "xml_file")))
+    assert plain_values(shown)["healthy_z_range"] == [0.8, 2.0]
+    assert plain_values(shown)["impact_cost_range"] == [-math.inf, 10.0]
+    assert plain_values(shown)["exclude_current_positions_from_observation"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "changes"),
+    [
+        ("Hopper-v5@paper", "Hopper-v5@paper 11 3 1000", "paper reward +1 on the step that terminates an episode"),
+        (
+            "Ant-v5@paper",
+            "Ant-v5@paper 111 8 1000",
+            "paper include_cfrc_ext_in_observation=false, contact_cost_weight=0.0, "
+            "reward +1 on the step that terminates an episode, 84 observations added, always 0",
+        ),
+        (
+            "Reacher-v5@paper",
+            "Reacher-v5@paper 11 2 50",
+            "paper a step pays for the state that it starts from, 1 observation added, always 0",
+        ),
+        ("Swimmer-v5@v5", "Swimmer-v5 8 2 1000", "v5 nothing"),
+    ],
+)
+def test_an_environment_with_its_preset_is_listed_with_what_that_changes(name, row, changes):
+    result = invoke("list", "envs", name)
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[1].startswith(row)
+    assert changes in lines
+    assert ("contact_cost_weight 0.0" in lines) == name.startswith("Ant")
+    assert sum(line.startswith("paper ") for line in lines) == 1
+
+
+def test_a_preset_that_an_environment_lacks_is_not_listed():
+    result = invoke("list", "envs", "Hopper-v5@papre")
+    assert result.exit_code == 2
+    assert "environment 'Hopper-v5' has no preset 'papre'; did you mean 'paper'?" in result.stderr
+    assert "did you mean 'Hopper-v5'?" in invoke("list", "envs", "Hoper-v5@paper").stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension", "domain"), [("rastrigin", 10, "-5.12 to 5.12"), ("quadratic", 3, "-2 to 2")]
+)
+def test_a_function_is_listed_with_its_dimension_and_its_domain(name, dimension, domain):
+    lines = [" ".join(line.split()) for line in invoke("list", "envs", f"function:{name}").stdout.splitlines()]
+    assert f"dimension {dimension}" in lines
+    assert f"Domain, where a search starts: {domain} in each dimension" in lines
+
+
+def test_a_missing_extra_does_not_keep_environments_from_being_listed(monkeypatch):
+    monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
+    result = invoke("list", "envs", "-v")
+    assert result.exit_code == 0
+    assert "extra box2d (not installed)" in result.stdout
+    assert "extra dm-control (not installed)" in result.stdout
+    assert "Settings of dm_control" not in result.stdout
+
+
+def test_list_studies():
+    result = invoke("list", "studies", "-v")
+    assert result.exit_code == 0
+    assert "aes-rl-table-3" in result.stdout
+    assert "Profiles of aes-rl-figure-3" in result.stdout
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert any(line.startswith("paper 5 1,000,000; Humanoid-v5@paper-mujoco-1.50: ") for line in lines)
+    assert any(line.startswith("paper 5 300 generations LunarLanderContinuous-v3") for line in lines)
+
+
+def test_a_study_is_listed_with_its_source_not_with_the_table_of_its_published_numbers():
+    lines = invoke("list", "studies").stdout.splitlines()
+    assert re.split(" {2,}", lines[0]) == ["study", "source", "title"]
+    rows = {name: source for name, source, _ in (re.split(" {2,}", line) for line in lines[1:-1])}
+    assert rows["aes-rl-appendix-d"] == "AES-RL paper"
+    assert rows["esac-figure-6-left"] == rows["esac-figure-7"] == "ESAC paper"
+    assert rows["openai-es-figure-1"] == "OpenAI-ES paper"
+
+
+def test_list_nothing_known():
+    assert invoke("list", "algorithms").exit_code == 2

@@ -1,0 +1,184 @@
+"""`erlbench show`: one run, several, and what is no run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli, show
+from erlbench.frames import find_run_folders
+from erlbench.running.results import RunDirectory
+
+CONFIG = """\
+[run]
+env = "Hopper-v5"
+algo = "td3"
+seed = 0
+
+[settings]
+hidden = [400, 300]
+"""
+EVAL = """\
+evaluation,timesteps,return_mean,return_std,train_time_s
+0,0,10.5,1.0,0.1
+1,5000,2000,20.25,50
+2,10000,3000.125,20.25,10
+3,150"""
+
+
+def invoke(*words: object):
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "Hopper-v5" / "td3" / "seed-000"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(CONFIG)
+    status = {
+        "status": "running",
+        "timesteps": 10500,
+        "total_timesteps": 1000000,
+        "train_time_s": 200.0,
+        "return_mean": 3000.125,
+    }
+    (folder / "status.json").write_text(json.dumps(status))
+    (folder / "meta.json").write_text('{"cpu": "a CPU", "cores": 2}')
+    (folder / "eval.csv").write_text(EVAL)
+    return folder
+
+
+def test_show_a_run(run):
+    result = invoke("show", run, "--last", 2)
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "env Hopper-v5" in lines
+    assert "hidden 400-300" in lines
+    assert "status killed" in lines  # it says running, but nobody holds it
+    assert "steps 10,500 of 1,000,000" in lines
+    assert "train time 3 min" in lines
+    assert lines[-2:] == ["5,000 50 2,000 20.25", "10,000 10 3,000.12 20.25"]  # the cut line is left out
+
+
+@pytest.mark.parametrize(
+    ("status", "steps", "shown"),
+    [("done", 900, "900"), ("done", 1100, "1,100 of 1,000"), ("interrupted", 900, "900 of 1,000")],
+)
+def test_show_leaves_out_a_budget_that_generations_have_ended(run, tmp_path, status, steps, shown):
+    (run / "status.json").write_text(json.dumps({"status": status, "timesteps": steps, "total_timesteps": 1000}))
+    assert re.search(rf"{status} +{shown} +-", invoke("show", tmp_path).stdout)
+    assert re.search(rf"steps +{shown} *\n", invoke("show", run).stdout)
+
+
+def test_show_tells_the_updates_per_step(run):
+    (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,1200,25000\n")
+    lines = [" ".join(line.split()) for line in invoke("show", run).stdout.splitlines()]
+    assert "critic updates per step 0.24" in lines
+    assert "actor updates per step 5.00" in lines
+    (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,0,0\n")
+    assert "per step" not in invoke("show", run).stdout
+
+
+def test_show_a_run_that_has_just_begun(run):
+    for name in ("status.json", "meta.json", "eval.csv"):
+        (run / name).unlink()
+    result = invoke("show", run)
+    assert result.exit_code == 0
+    assert "No evaluation yet." in result.stdout
+
+
+def test_show_scores_that_are_no_numbers(run):
+    (run / "eval.csv").write_text(EVAL.replace("2000,20.25", "nan,inf"))
+    result = invoke("show", run)
+    assert result.exit_code == 0
+    assert "5,000 50 nan inf" in [" ".join(line.split()) for line in result.stdout.splitlines()]
+
+
+def test_show_damaged_files(run):
+    (run / "status.json").write_text("{")
+    assert invoke("show", run).exit_code == 0
+    (run / "config.toml").write_text("= 3")
+    result = invoke("show", run)
+    assert result.exit_code == 2
+    assert "config.toml cannot be read" in result.stderr
+
+
+def test_show_all_runs_of_a_folder(run, tmp_path):
+    result = invoke("show", tmp_path)
+    assert result.exit_code == 0
+    assert "Hopper-v5/td3/seed-000  killed  10,500 of 1,000,000  3,000.12" in result.stdout
+
+
+def test_a_run_that_was_moved_aside_is_not_listed(run, tmp_path):
+    RunDirectory(Path(shutil.copytree(run, run.with_name("seed-001")))).move_aside()
+    result = invoke("show", tmp_path)
+    assert "seed-000" in result.stdout
+    assert "seed-001" not in result.stdout
+    assert find_run_folders([tmp_path]) == [run]
+
+
+def test_show_the_runs_of_several_folders(run, tmp_path):
+    other = tmp_path / "other" / "cem" / "seed-001"
+    shutil.copytree(run, other)
+    (other / "status.json").write_text('{"status": "done", "timesteps": 5, "total_timesteps": 5, "return_mean": 7.0}')
+    result = invoke("show", tmp_path / "Hopper-v5", tmp_path / "other")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[:2] for line in lines[1:3]] == [[str(run), "killed"], [str(other), "done"]]
+    assert "1 killed, 1 done" in result.stdout
+    assert "none does not exist" in invoke("show", tmp_path, tmp_path / "none").stderr
+
+
+SQUEUE = """#!/bin/sh
+echo "$@" >> {calls}
+[ $(wc -l < {calls}) -eq 1 ] && printf 'RUNNING\nPENDING\nPENDING\n'
+exit 0
+"""
+
+
+def test_show_follows_while_slurm_has_jobs(run, tmp_path, monkeypatch):
+    """Jobs that wait, or were preempted and wait again, are no reason to stop looking."""
+    (tmp_path / ".jobs").mkdir()
+    for job in ("17_0", "17_1", "17_2"):
+        (tmp_path / ".jobs" / f"{job}_submitted.pkl").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "squeue").write_text(SQUEUE.format(calls=tmp_path / "calls"))
+    (tmp_path / "bin" / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(show, "PAUSE", 0.0)
+    result = invoke("show", tmp_path, "--follow")
+    assert result.exit_code == 0
+    assert "Jobs in Slurm: 1 running, 2 pending" in result.stdout
+    assert result.stdout.count("1 killed") == 2, "it looked again while there were jobs"
+    asked = set(re.search("--jobs=(.*)", (tmp_path / "calls").read_text())[1].split(","))
+    assert asked == {"17_0", "17_1", "17_2"}
+
+
+def test_show_nothing(tmp_path):
+    result = invoke("show", tmp_path / "none")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"erlbench: {tmp_path / 'none'} does not exist; give a folder such as")
+    assert "holds no runs" in invoke("show", tmp_path).stderr
+
+
+@pytest.mark.parametrize("command", ["show", "verify"])
+def test_a_file_is_no_run(command, run):
+    result = invoke(command, run / "config.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"erlbench: {run / 'config.toml'} is a file; name a run's folder")
+
+
+def test_show_follows_until_nothing_runs(run, monkeypatch):
+    looks = []
+    monkeypatch.setattr(show, "_status", lambda path: {"status": "running" if len(looks) < 2 else "done"})
+    monkeypatch.setattr(show.time, "sleep", looks.append)
+    result = invoke("show", run.parents[2], "--follow")
+    assert result.exit_code == 0
+    assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 running", "1 done"]
+    assert looks == [show.PAUSE] * 2
