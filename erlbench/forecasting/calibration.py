@@ -29,8 +29,8 @@ from erlbench.running.run import RunningCell
 from erlbench.running.runner import Runner
 from erlbench.running.signals import NOTHING_KEPT, heeded
 
-# Tasks are short, so that there are some of each kind, and of two sizes, so that what a task costs by itself and what
-# each of its steps and updates costs can be told apart. Costs per step and update are the same in long ones.
+# Tasks are short: each kind must end some of them in the time. They have two sizes: this tells the cost of a task from
+# the cost of its steps and updates, which is the same in long tasks.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
 SHORT, LONG = 5, 100  # steps of an episode, and critic updates of a task, of cells with gradient steps
 CROWDED = 400  # the same on all cores, where a driver with many messages would take cores from the workers
