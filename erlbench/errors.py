@@ -1,9 +1,10 @@
-"""The errors that a user can meet, each with the exit code that the command line gives it."""
+"""The errors that a user can meet, each with the exit code that the command line gives it; warnings."""
 
 from __future__ import annotations
 
 import difflib
 import errno
+import sys
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -66,6 +67,11 @@ class Interrupted(ErlbenchError):
     """Ctrl-C or SIGTERM: everything is saved and the same command continues."""
 
     exit_code = 130
+
+
+def warn(message: str) -> None:
+    """Print a warning to standard error, where no other way to tell it was given."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def explain(error: OSError, place: object = "") -> str:

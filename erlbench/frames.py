@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from erlbench import files
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, warn
 from erlbench.renamed import read_config, read_run_rows
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
@@ -64,12 +63,8 @@ def _rows(path: Path) -> pd.DataFrame | None:
     if not path.exists():
         return None
     with files.readable(path):
-        rows = read_run_rows(path, _warn)
+        rows = read_run_rows(path, warn)
     return pd.DataFrame(rows) if rows else None
-
-
-def _warn(message: str) -> None:
-    print(f"warning: {message}", file=sys.stderr)
 
 
 def _numbers(column: pd.Series) -> pd.Series:

@@ -1,6 +1,8 @@
 """One BLAS thread, as in every run, set before numpy is imported; tests whose programs are missing are left out."""
 
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +11,14 @@ from tests import programs
 
 limit_threads()
 LEFT_OUT = pytest.StashKey[Counter[tuple[str, ...]]]()
+
+
+@pytest.fixture
+def temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where programs that a test kills leave their sockets, whose paths must be short; it is removed afterwards."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -8,12 +8,14 @@ import signal
 from pathlib import Path
 
 import numpy as np
+import pytest
 from safetensors import safe_open
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.running.driver import Driver
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.runner import run_cells
 from erlbench.settings import resolve
@@ -31,6 +33,13 @@ SMALL_OF = {
     },
 }  # fmt: skip
 FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")
+FITNESS_KINDS = ("mean", "validation")  # of episodes that fitness_timesteps counts
+
+
+def synchronous() -> list[str]:
+    """The algorithms that by default take results in the order of their tasks."""
+    found = {name: registry.find(name) for name in registry.ALGORITHMS}
+    return [name for name, algorithm in found.items() if algorithm.is_synchronous(algorithm.settings_type())]
 
 
 def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int = 1000, **changes) -> Cell:
@@ -53,6 +62,28 @@ def run(*cells: Cell, processes: int = 0, **options) -> int:
     return run_cells(
         cells, RunOptions(processes, verbosity=-1, device="cpu", command_line=("erlbench", "run"), **options)
     )
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, results: int) -> None:
+    """Have every driver stop when it has taken `results` results in."""
+    step, seen = Driver._step, [0]
+
+    def counted(driver):
+        seen[0] += 1
+        if seen[0] == results:
+            driver._stop.set()
+        step(driver)
+
+    monkeypatch.setattr(Driver, "_step", counted)
+
+
+def interrupt(cell: Cell, *results: int, **options) -> Cell:
+    """Start a cell once for each number, and interrupt it when it has taken so many results in; the cell."""
+    for number in results:
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_after(patch, number)
+            assert run(cell, **options) == 130
+    return cell
 
 
 def heed_interrupts() -> None:
@@ -92,3 +123,24 @@ def replayed(cell: Cell) -> list[float]:
     env, policy = build(task), NumpyPolicy(spec, parameters)
     seeds = evaluation_seeds(cell.seed, None, cell.final_episodes)
     return [play(env, policy, task.max_episode_steps, seed, mode=True).total for seed in seeds]
+
+
+def check_counts(cell: Cell) -> None:
+    """All files agree on what was counted."""
+    episodes, evaluations = rows(cell.directory, "episodes.csv"), rows(cell.directory, "eval.csv")
+    last = evaluations[-1]
+    by_kind: dict[str, int] = {}
+    for row in episodes:
+        by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + int(row["l"])
+    fitness = sum(by_kind.pop(kind, 0) for kind in FITNESS_KINDS)
+    assert int(last["timesteps"]) == sum(by_kind.values()) >= 1000
+    assert int(last["fitness_timesteps"]) == fitness
+    assert int(last["episodes"]) == sum(row["kind"] not in FITNESS_KINDS for row in episodes)
+    played = sum(int(length) for row in evaluations for length in row["lengths"].split())
+    assert int(last["evaluation_timesteps"]) == played
+    assert [int(row["evaluation"]) for row in evaluations] == list(range(len(evaluations)))
+    assert int(evaluations[0]["timesteps"]) == 0
+    tasks = rows(cell.directory, "tasks.csv")
+    assert sum(int(row["timesteps"]) for row in tasks) == sum(by_kind.values()) + fitness + played
+    assert sum(int(row["critic_updates"]) for row in tasks) == int(last["critic_updates"])
+    assert sum(int(row["actor_updates"]) for row in tasks) == int(last["actor_updates"])

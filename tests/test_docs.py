@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.parts import PARTS
+
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 REFERENCE = ROOT / "results" / "reference"
@@ -37,20 +39,20 @@ def test_each_folder_of_reference_results_is_explained_and_each_heading_exists()
         assert anchor in slugs, target
 
 
+def test_each_promise_of_the_suite_names_tests_that_are_there():
+    section = (ROOT / "docs" / "reliability.md").read_text().split("\n## Promises\n")[1].split("\n## ")[0]
+    _, _, *rows = (line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|"))
+    assert len(rows) > 10
+    for promise, how in rows:
+        named = re.findall("`([^`]+)`", how)
+        assert named, promise
+        wrong = [name for name in named if not ((ROOT / name).exists() if "/" in name else name in PARTS)]
+        assert wrong == [], promise
+
+
 def build(folder: Path, config: Path) -> subprocess.CompletedProcess[str]:
-    words = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--quiet",
-        "--site-dir",
-        str(folder),
-        "-f",
-        str(config),
-    ]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    words = ["mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder), "-f", str(config)]
+    return subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def test_hashes_are_of_all_cells():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CELLS)
-def test_bits(name, known, tmp_path):
+def test_runs_have_the_bits_that_were_kept(name, known, tmp_path):
     expected = known.get(name) or bits(name, tmp_path / "first")
     assert bits(name, tmp_path / "here") == expected
 

@@ -1,6 +1,7 @@
-"""Classes and functions have names of their own, and no class is deeper than two below the first of ours."""
+"""Classes, functions and tests have names of their own, and no class is deeper than two below the first of ours."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -58,3 +59,13 @@ def test_no_inheritance_is_deeper_than_two():
 
     assert depth("PCEMRL") == 2
     assert {key: depth(key) for key in bases if depth(key) > 2} == {}
+
+
+def test_a_test_has_a_name_of_its_own():
+    """So that it can be run by `-k` alone, and a line of a log says which one it was."""
+    places = defaultdict(list)
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE):
+            places[name].append(str(path.relative_to(ROOT)))
+    assert len(places) > 1000
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

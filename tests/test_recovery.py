@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from erlbench.work.held import PREFIX
+from tests.processes import alive, command, lines, processes_below, stores_of, wait_for
 from tests.runs import FILES, all_rows, heed_interrupts
 
 ARGUMENTS = (
@@ -29,39 +28,9 @@ def folder(out: Path) -> Path:
     return out / "InvertedPendulum-v5" / "cem-rl" / "seed-000"
 
 
-def children(pid: int) -> list[int]:
-    """All descendants of a process (Linux)."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            found += [child, *children(child)]
-    return found
-
-
 def workers(pid: int) -> list[int]:
     """The descendants that use processor time: the workers, not their helpers."""
-    return [p for p in children(pid) if "forkserver" in Path(f"/proc/{p}/cmdline").read_text()][1:]
-
-
-def store_of(pid: int) -> Path:
-    """The shared memory of a driver, which holds the lock in it."""
-    opened = (Path(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir())
-    return next(path.parent for path in opened if path.parent.name.startswith(PREFIX))
-
-
-def wait_for(condition, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
-
-
-def lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def alive(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    return [below for below in processes_below(pid) if "forkserver" in command(below)][1:]
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +44,7 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("temporary_folder")
 def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
     process = start(tmp_path)
     episodes = folder(tmp_path) / "episodes.csv"
@@ -82,10 +52,11 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
         wait_for(lambda count=count: lines(episodes) > count)
         os.kill(workers(process.pid)[0], signal.SIGKILL)
     wait_for(lambda: lines(episodes) > 120)
-    family, store = children(process.pid), store_of(process.pid)
+    family, stores = processes_below(process.pid), stores_of(process.pid)
+    assert stores
     process.kill()
     process.wait()
-    wait_for(lambda: not alive(family), 5)
+    wait_for(lambda: not alive(family))
     assert lines(episodes) < len(whole["episodes.csv"])
     again = start(tmp_path)
     _, errors = again.communicate(timeout=120)
@@ -94,7 +65,7 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
     events = (folder(tmp_path) / "events.csv").read_text()
     assert events.count("worker died") >= 2
     assert "resumed" in events
-    assert not store.exists()
+    assert not any(store.exists() for store in stores)
 
 
 @pytest.mark.slow
@@ -102,13 +73,13 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
 def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     process = start(tmp_path)
     wait_for(lambda: lines(folder(tmp_path) / "episodes.csv") > 70)
-    family = children(process.pid)
+    family = processes_below(process.pid)
     process.send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "To go on: " in errors
     assert "Traceback" not in errors
-    wait_for(lambda: not alive(family), 5)
+    wait_for(lambda: not alive(family))
     assert '"interrupted"' in (folder(tmp_path) / "status.json").read_text()
     again = start(tmp_path)
     again.communicate(timeout=120)

@@ -78,7 +78,7 @@ def test_an_integer_is_a_float_and_stays_one():
         ({"limit": 200}, "settings of td3: limit (200) cannot exceed batch_size (100)"),
     ],
 )
-def test_what_does_not_fit_is_named(overrides, message):
+def test_a_value_that_does_not_fit_a_setting_is_named(overrides, message):
     with pytest.raises(UsageError) as caught:
         resolved(**overrides)
     assert str(caught.value) == message
@@ -121,7 +121,7 @@ def test_the_text_of_no_hidden_layer_is_taken_too():
     assert resolved(hidden=setting_text(())).hidden == ()
 
 
-def test_descriptions():
+def test_settings_describe_themselves():
     rows = {row.name: row for row in setting_rows(Settings)}
     assert rows["batch_size"].allowed == "an integer, at least 1"
     assert rows["batch_size"].source == "paper"

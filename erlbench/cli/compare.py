@@ -20,7 +20,7 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     """Compare folders of results: two commits, two machines, two people.
 
     Runs with the same environment, name and budget are a run set. Each run set of the folder A stands beside that of B
-    (and C ...), with the difference, its interval and its test. All runs are kept, also those that both folders have.
+    (and C ...), with the difference, its interval and its test. A run that two folders hold counts in both.
 
     \b
     Examples:

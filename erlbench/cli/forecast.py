@@ -56,8 +56,8 @@ def command(
 ) -> None:  # fmt: skip
     """Predict minutes per million steps and the staleness of individuals for several numbers of processes.
 
-    The algorithm itself runs, with made-up results and as many workers as processes. The last table shows the errors of
-    such forecasts against measured runs.
+    The algorithm itself runs, with made-up results and as many workers as processes: an evolution strategy, cem-rl,
+    p-cem-rl or aes-rl. The last table shows the errors of such forecasts against measured runs.
 
     \b
     Examples:

@@ -31,6 +31,12 @@ class _Report(click.Command):
     help="folder of the report",
 )
 @click.option("--study", multiple=True, metavar="NAME[,NAME...]", help="only these studies [default: all]")
+@click.option(
+    "--at",
+    metavar="STEPS|MINUTESmin",
+    help="compare all runs after so many training steps or minutes, whatever their budgets are, by the nearest "
+    "evaluation",
+)
 @click.option("--studies", multiple=True, metavar="FILE", help="a file with studies of your own")
 @click.option(
     "--profile",
@@ -105,6 +111,7 @@ def command(
     results: tuple[Path, ...],
     out: Path,
     study: tuple[str, ...],
+    at: str | None,
     studies: tuple[str, ...],
     profile: str | None,
     columns: str,
@@ -132,12 +139,19 @@ def command(
       erlbench report results/swimmer --reach
       erlbench report results/hopper --baseline td3 --metric area
       erlbench report results/hopper --reach=1000,2000
+      erlbench report results/hopper --at 300000
+      erlbench report results/hopper --at 30min
     """
     from erlbench.experiment.studies import find_study
+    from erlbench.reporting.data.cut import parse_moment
     from erlbench.reporting.options import ReportOptions, parse_panels, parse_scores
 
-    scores = None if reach is None else parse_scores(reach)
-    options = ReportOptions(parse_panels(columns), scores, x, smooth, band, baseline, metric, holm, failed)
+    if at is not None and (study or profile is not None):
+        raise UsageError(
+            "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
+        )
+    scores, moment = None if reach is None else parse_scores(reach), None if at is None else parse_moment(at)
+    options = ReportOptions(parse_panels(columns), scores, x, smooth, band, baseline, metric, holm, failed, moment)
     folders = results or (Path("results"),)
     for folder in folders:
         if not folder.is_dir():

@@ -153,6 +153,8 @@ def run(**given: Any) -> None:
             return  # this part is empty
     if not asked.quiet:
         _compare_with_plan(cells)
+        if asked.save_replay:
+            _name_useless_replays(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.dry_run:
         show_plan(cells, options)
@@ -213,6 +215,14 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
             continue
         if written and (found := departures(written, [cell for cell in cells if cell.out == out])):
             _tell(f"warning: {out / FILE} is not followed: there are runs with {', and with '.join(found)}")
+
+
+def _name_useless_replays(cells: Sequence[Cell]) -> None:
+    """Say which runs --save-replay does nothing for."""
+    from erlbench.running.extension import useless_replays
+
+    for name, reason in useless_replays(cells).items():
+        _tell(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
 
 
 def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) -> list[Cell]:

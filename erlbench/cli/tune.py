@@ -33,9 +33,9 @@ def command(
 ) -> None:  # fmt: skip
     """Search settings of an algorithm with Optuna (pip install 'erlbench[tune]').
 
-    A trial trains the same settings with several seeds, none of which is among the first thousand. Its value is the
-    mean final score. After Ctrl-C the same command goes on. best.toml holds the cost
-    of the search: report it with any result of these settings.
+    A trial trains the same settings with several seeds, from 1000 on. Its value is the mean final score. Bad trials are
+    stopped early. After Ctrl-C the same command goes on. best.toml holds the cost of the search: report it with any
+    result of these settings.
 
     \b
     Example:

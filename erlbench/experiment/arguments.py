@@ -67,7 +67,10 @@ class RunArguments:
     )  # fmt: skip
     costs: str | None = setting(None, "task durations for --simulated-time, a file of `erlbench calibrate`")
     eval_freq: int | None = setting(
-        None, "training steps between two evaluations [default: 5000]", minimum=1, maximum=MOST
+        None,
+        "training steps between two evaluations, which wait for a generation's end [default: 5000]",
+        minimum=1,
+        maximum=MOST,
     )
     eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1, maximum=MOST_EPISODES)
     final_episodes: int | None = setting(
@@ -120,7 +123,10 @@ class RunArguments:
     shard: Shard | None = setting(None, "run only part I of N parts of the cells; other machines run the others")
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
-    save_replay: bool = setting(False, "keep the replay of a finished run, which gradient algorithms need to extend it")
+    save_replay: bool = setting(
+        False,
+        "keep the replay of a finished run; cem-rl, p-cem-rl, multi-actor-td3, erl and esac need it to be extended",
+    )
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")

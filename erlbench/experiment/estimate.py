@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -54,15 +55,14 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     """What `cell` takes with `processes` processes; evaluation included."""
     listed = registry.entry(cell.algo)
     step = STEP_SECONDS.get(environment_name(cell.env), OTHER_STEP_SECONDS)
-    due = cell.total_timesteps // cell.eval_freq
-    if cell.total_generations is not None:
-        due = min(due, cell.total_generations)  # they wait for a generation's end
-    evaluations = due * cell.eval_episodes + cell.final_episodes
+    algorithm = registry.find(cell.algo)
     planned = _training_steps(cell, problem)
+    generations = math.ceil(planned / algorithm.generation_steps(cell.settings, problem))
+    due = min(cell.total_timesteps // cell.eval_freq, generations)  # they wait for a generation's end
+    evaluations = due * cell.eval_episodes + cell.final_episodes
     steps = planned * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
     critic_time, actor_time = _update_seconds(cell, problem)
-    algorithm = registry.find(cell.algo)
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
     critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time

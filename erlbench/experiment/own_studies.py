@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, warn
 from erlbench.experiment.studies import Study, load_studies
 
 HERE = Path("studies.toml")
 
 
-def _print(message: str) -> None:
-    print(f"erlbench: {message}", file=sys.stderr)
-
-
-def known_studies(files: Iterable[str] = (), warn: Callable[[str], None] = _print) -> dict[str, Study]:
+def known_studies(files: Iterable[str] = (), warn: Callable[[str], None] = warn) -> dict[str, Study]:
     """All studies by name: the suite's, those of `HERE`, those of `files`, which win in this order.
 
     Nothing in one file makes another one unusable: `HERE`, which nobody has asked for, is left out with a warning when

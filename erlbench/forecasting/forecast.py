@@ -32,6 +32,8 @@ from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import generator
 
+LEARNING = ("aes-rl", "p-cem-rl", "cem-rl")  # whose gradient tasks `ImaginedPool` knows; others may begin theirs late
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -58,6 +60,11 @@ class CountingReplay(Replay):
 
 def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], critic: str = SHARED) -> Forecast:
     """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`."""
+    if registry.entry(cell.algo).critic_updates and cell.algo not in LEARNING:
+        raise UsageError(
+            f"there is no forecast for {cell.algo}; there is one for evolution strategies, {', '.join(LEARNING[:-1])} "
+            f"and {LEARNING[-1]}"
+        )
     stop, temporary = threading.Event(), tempfile.TemporaryDirectory(prefix="erlbench-forecast-")
     with heeded(stop), temporary as name, ImaginedPool(lengths) as inner:
         task, folder = problem(cell.env, cell.env_settings), Path(name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.experiment.plan import FILE
 from erlbench.files import printable
@@ -22,6 +22,7 @@ from erlbench.reporting.data.comparison import (
     with_nominal_steps,
     without_judgement,
 )
+from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
@@ -46,8 +47,8 @@ def build_report(
 
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. A study has a
     page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
-    the runs. All runs together stand on the page `all-runs`. `options` add to what is shown. The runs below
-    `reference` come first, on a page of their own.
+    the runs. All runs together stand on the page `all-runs`. `options` add to what is shown; their `at` cuts the runs,
+    and then no study has a page. The runs below `reference` come first, on a page of their own.
 
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
@@ -56,6 +57,9 @@ def build_report(
     check_profile(studies, profile)
     runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
+    if at := report.options.at:
+        runs = cut_runs(runs, at, report.collect)
+        return report.write([everything(runs, f"All runs after {at}", at)], runs, reference=reference)
     comparisons = [page for study in studies.values() for page in report.pages_of(study, runs, profile, named)]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
@@ -84,7 +88,7 @@ class _Report:
 
     def __init__(self, out: Path, warn: Callable[[str], None] | None, options: ReportOptions) -> None:
         self.out, self.options = out, options
-        self._warn = warn or _print
+        self._warn = warn or errors.warn
         self._warnings: dict[str, None] = {}  # in their order
 
     def collect(self, message: str) -> None:
@@ -152,7 +156,3 @@ def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
 
 def _ignore(message: str) -> None:
     pass
-
-
-def _print(message: str) -> None:
-    print(f"warning: {message}", file=sys.stderr)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from erlbench.errors import UsageError, nearest
+from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.statistics.curves import BANDS
@@ -29,6 +30,7 @@ class ReportOptions:
     metric: str = "final"  # of `METRICS`, what a run's score is
     holm: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
+    at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
 
     def __post_init__(self) -> None:
         for option, value, allowed in (
@@ -43,6 +45,8 @@ class ReportOptions:
                 raise UsageError(f"--{option} {value}: no such choice{hint}")
         if self.smooth < 1:
             raise UsageError(f"--smooth {self.smooth}: a moving average takes one point or more; 1 leaves curves as is")
+        if self.at and self.panels:
+            raise UsageError("--columns draws whole runs; leave --at out")
         if self.panels and self.x and AXES[self.x].train_column is None:
             raise UsageError(
                 f"--columns cannot be drawn over {self.x}: train.csv does not count them; choose --x generation, "

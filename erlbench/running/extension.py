@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from erlbench.algorithms import registry
@@ -29,6 +29,11 @@ def pending(status: Mapping[str, Any], cell: Cell) -> bool:
 def keeps_end(cell: Cell, directory: RunDirectory, save_replay: bool) -> bool:
     """Whether the run keeps a checkpoint of its training's end: what was extended once can be extended again."""
     return not _dependence(cell) and (save_replay or directory.has_training_end() or not _learns_from_replay(cell))
+
+
+def useless_replays(cells: Iterable[Cell]) -> dict[str, str]:
+    """The names of runs that would not keep their replay although asked to, each with the reason."""
+    return {cell.name: reason for cell in cells if _learns_from_replay(cell) and (reason := _dependence(cell))}
 
 
 def check(cell: Cell, directory: RunDirectory) -> None:

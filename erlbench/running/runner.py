@@ -121,9 +121,6 @@ class Runner:
     """Runs cells, several at once from different threads; each thread keeps one pool of workers."""
 
     def __init__(self, options: RunOptions, display: Display, stop: threading.Event) -> None:
-        self.options = options
-        self.display = display
-        self.stop = stop
         self.command = Command(options, display, stop)
         self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
@@ -132,23 +129,23 @@ class Runner:
 
     def run_all(self, cells: Sequence[Cell]) -> list[str]:
         """Run the cells, `jobs` at once, each in a thread, so that this one hears `stop`; how each of them ended."""
-        executor = ThreadPoolExecutor(self.options.jobs, thread_name_prefix=JOB)
+        executor = ThreadPoolExecutor(self.command.options.jobs, thread_name_prefix=JOB)
         futures = [executor.submit(self.run, cell) for cell in cells]
         while (waiting := wait(futures, timeout=0.2).not_done) and not self.abandoned():  # wakes up for signals
-            if self.stop.is_set():
+            if self.command.stop.is_set():
                 self.interrupt()
         executor.shutdown(wait=not waiting, cancel_futures=True)
         return [INTERRUPTED if future in waiting else future.result() for future in futures]
 
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
-        if self.stop.is_set():
+        if self.command.stop.is_set():
             return INTERRUPTED
         directory = RunDirectory(cell.directory)
         try:
             directory.hold()
         except UsageError as error:
-            self.display.failed(cell.label, str(error))
+            self.command.display.failed(cell.label, str(error))
             return FAILED
         thread = threading.get_ident()
         self._runs[thread] = None
@@ -192,13 +189,13 @@ class Runner:
                 return FAILED
             directory.discard_checkpoints()  # its last start may have been killed before that
             if not extension.pending(status, cell):
-                self.display.finished(cell.label, f"already done in {directory.path}")
+                self.command.display.finished(cell.label, f"already done in {directory.path}")
                 return DONE
-            if self.options.verbosity >= 0:
-                self.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
+            if self.command.options.verbosity >= 0:
+                self.command.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
         begun = directory.has_checkpoint() or (status and directory.has_training_end())
         if directory.has_rows() and not begun:
-            self.display.failed(
+            self.command.display.failed(
                 cell.label,
                 f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
                 "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)",
@@ -215,7 +212,7 @@ class Runner:
         except Abandoned:
             return INTERRUPTED  # `interrupt` has saved it
         except LostLease as error:
-            self.display.failed(cell.label, str(error))
+            self.command.display.failed(cell.label, str(error))
             return FAILED
         except Exception as error:
             message = self._explain(error, directory)
@@ -226,12 +223,14 @@ class Runner:
             else:
                 with contextlib.suppress(OSError, CellError):
                     directory.write_status(status=FAILED, message=message)
-            self.display.failed(cell.label, message)
+            self.command.display.failed(cell.label, message)
             return FAILED
         else:
             directory.discard_checkpoints()
             score = run.driver.last_return
-            self.display.finished(cell.label, f"done, final score {score:,.1f}" if score is not None else "done")
+            self.command.display.finished(
+                cell.label, f"done, final score {score:,.1f}" if score is not None else "done"
+            )
             return DONE
         finally:
             if run is not None:
@@ -242,7 +241,7 @@ class Runner:
         sums = status.get("files")
         damaged = directory.damaged(sums if isinstance(sums, dict) else {})
         if damaged:
-            self.display.failed(
+            self.command.display.failed(
                 cell.label,
                 f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
                 "--force (the old run is moved aside)",
@@ -269,7 +268,7 @@ class Runner:
 
     def pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another one."""
-        options = self.options
+        options = self.command.options
         processes, one_core = processes_for(cell, options), options.one_core or cell.one_core
         wanted = PoolOptions(
             processes, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory

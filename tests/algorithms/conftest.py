@@ -7,13 +7,39 @@ from erlbench.envs.registry import problem
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 
+from .fake import Fake
+
 
 @pytest.fixture
-def context(tmp_path):
+def new_context(tmp_path):
+    """Makes the surroundings of an algorithm, with a store and a replay that are closed at the end."""
+    opened = []
+
+    def make(task, seed, total, workers=1):
+        replay = Replay(tmp_path / f"replay{len(opened)}", task.observation_size, task.action_size)
+        opened.extend([replay, store := Store.create()])
+        return Context(task, seed, total, workers, store, replay)
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def context(new_context):
     """650 timesteps of a pendulum, whose episodes have 200."""
-    pendulum = problem("Pendulum-v1")
-    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
-    store = Store.create()
-    yield Context(pendulum, 3, 650, 1, store, replay)
-    store.close()
-    replay.close()
+    return new_context(problem("Pendulum-v1"), 3, 650)
+
+
+@pytest.fixture
+def new_fake(tmp_path):
+    """Makes a `Fake` of an algorithm with settings; all are closed at the end."""
+    made = []
+
+    def make(algorithm_type, settings, **more):
+        made.append(Fake(tmp_path / str(len(made)), algorithm_type, settings, **more))
+        return made[-1]
+
+    yield make
+    for fake in made:
+        fake.close()

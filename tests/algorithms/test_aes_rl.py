@@ -13,23 +13,13 @@ from erlbench.settings import resolve
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
 from tests.runs import make_cell, rows, run
 
-from .fake import Fake
-
 SMALL = AESRLSettings(hidden=(), batch_size=4, start_timesteps=30, critic_block=7, baseline=100.0, range=100.0)
 COLD = dataclasses.replace(SMALL, start_timesteps=0, batch_size=10**6)  # own policies, never any gradients
 
 
 @pytest.fixture
-def make(tmp_path):
-    made = []
-
-    def factory(settings=SMALL, **more):
-        made.append(Fake(tmp_path / str(len(made)), AESRL, settings, workers=3, **more))
-        return made[-1]
-
-    yield factory
-    for fake in made:
-        fake.close()
+def make(new_fake):
+    return lambda settings=SMALL, **more: new_fake(AESRL, settings, workers=3, **more)
 
 
 def only_es(**more):
@@ -293,14 +283,8 @@ def test_a_ratio_holds_whatever_the_number_of_workers(tmp_path):
     """In simulated time, where nine workers leave the critic behind."""
     found = {}
     for ratio in (None, 1.0):
-        cell = make_cell(
-            "aes-rl",
-            tmp_path / str(ratio),
-            steps=2000,
-            simulated_time=True,
-            workers=9,
-            settings={"critic_ratio": ratio},
-        )
+        modelled = {"simulated_time": True, "workers": 9, "settings": {"critic_ratio": ratio}}
+        cell = make_cell("aes-rl", tmp_path / str(ratio), steps=2000, **modelled)
         assert run(cell) == 0
         last = rows(cell.directory, "eval.csv")[-1]
         found[ratio] = int(last["critic_updates"]) / int(last["timesteps"])

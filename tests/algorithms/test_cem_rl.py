@@ -14,23 +14,8 @@ from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Output, Priority
 
-from .fake import Fake
-
 SMALL = {"population": 4, "elites": 2, "hidden": ()}
 SMALL_RL = {**SMALL, "n_grad": 2, "start_timesteps": 30, "batch_size": 4}
-
-
-@pytest.fixture
-def make(tmp_path):
-    made = []
-
-    def factory(algorithm_type, settings, **more):
-        made.append(Fake(tmp_path / str(len(made)), algorithm_type, settings, **more))
-        return made[-1]
-
-    yield factory
-    for fake in made:
-        fake.close()
 
 
 def generation(fake, fitness=lambda individual: float(individual), length=10):
@@ -44,8 +29,8 @@ def generation(fake, fitness=lambda individual: float(individual), length=10):
             fake.ask()
 
 
-def test_cem_refits_the_distribution_to_the_elites(make):
-    fake = make(CEM, CEMSettings(**SMALL))
+def test_cem_refits_the_distribution_to_the_elites(new_fake):
+    fake = new_fake(CEM, CEMSettings(**SMALL))
     state = fake.algorithm.state
     mean = state.distribution.mean
     tasks = fake.ask()
@@ -71,9 +56,9 @@ def test_cem_refits_the_distribution_to_the_elites(make):
 
 
 @pytest.mark.parametrize("recombination", ["equal", "ranks"])
-def test_other_updates_of_the_mean(recombination, make):
+def test_other_updates_of_the_mean(recombination, new_fake):
     """Equal weights; centred ranks 1, 1/3, -1/3, -1 whose positive part sums to one; of trained individuals, too."""
-    fake = make(CEMRL, CEMRLSettings(**SMALL_RL, recombination=recombination), total=1000)
+    fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL, recombination=recombination), total=1000)
     generation(fake)
     state = fake.algorithm.state
     mean, tasks = state.distribution.mean, fake.ask()
@@ -95,16 +80,16 @@ def test_other_updates_of_the_mean(recombination, make):
     np.testing.assert_allclose(state.distribution.variance, spread / 2 + epsilon)
 
 
-def test_cem_stops_after_the_generation_that_uses_up_the_budget(make):
-    fake = make(CEM, CEMSettings(**SMALL), total=50)
+def test_cem_stops_after_the_generation_that_uses_up_the_budget(new_fake):
+    fake = new_fake(CEM, CEMSettings(**SMALL), total=50)
     generation(fake)
     generation(fake)
     assert fake.ask() == []
     assert fake.algorithm.counters.timesteps == 80
 
 
-def test_cem_variance_without_the_extra_division(make):
-    fake = make(CEM, CEMSettings(**SMALL, extra_ke_division=False))
+def test_cem_variance_without_the_extra_division(new_fake):
+    fake = new_fake(CEM, CEMSettings(**SMALL, extra_ke_division=False))
     mean = fake.algorithm.state.distribution.mean
     tasks = fake.ask()
     z = [fake.input(task, "parameters").astype(float) for task in tasks]
@@ -115,26 +100,26 @@ def test_cem_variance_without_the_extra_division(make):
     np.testing.assert_allclose(fake.algorithm.state.distribution.variance, spread + 0.95 * 1e-3 + 0.05 * 1e-5)
 
 
-def test_cem_rl_warms_up_with_its_own_policies(make):
-    fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
+def test_cem_rl_warms_up_with_its_own_policies(new_fake):
+    fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL))
     tasks = fake.ask()
     assert [task.kind for task in tasks] == ["es"] * 4
     assert all(task.settings.record and not task.settings.random_actions for task in tasks)
-    fake = make(CEMRL, CEMRLSettings(**SMALL_RL, random_warmup=True))
+    fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL, random_warmup=True))
     assert all(task.kind == "random" and task.settings.random_actions for task in fake.ask())
 
 
-def test_cem_rl_trains_only_after_more_than_the_warm_up(make):
-    fake = make(CEMRL, CEMRLSettings(**{**SMALL_RL, "start_timesteps": 40}))
+def test_cem_rl_trains_only_after_more_than_the_warm_up(new_fake):
+    fake = new_fake(CEMRL, CEMRLSettings(**{**SMALL_RL, "start_timesteps": 40}))
     generation(fake)  # 40 steps
     assert {task.kind for task in fake.ask()} == {"es"}
 
 
-def test_p_cem_rl_of_the_code_trains_after_at_least_the_warm_up(make):
+def test_p_cem_rl_of_the_code_trains_after_at_least_the_warm_up(new_fake):
     """On HalfCheetah: ten random episodes of 1,000 steps, then a trained generation."""
     settings = resolve(PCEMRLSettings, "HalfCheetah-v5", p_cem_rl.PRESETS["code"], {"hidden": (4,)})
     assert (settings.start_timesteps, settings.batch_size, settings.tau_cem) == (10_000, 256, 0.9)
-    fake = make(PCEMRL, settings, workers=5, total=100_000)
+    fake = new_fake(PCEMRL, settings, workers=5, total=100_000)
     assert [task.kind for task in fake.ask()] == ["random"] * 10
     for task in list(fake.open.values()):
         fake.finish(task, length=1000)
@@ -143,13 +128,13 @@ def test_p_cem_rl_of_the_code_trains_after_at_least_the_warm_up(make):
         PCEMRLSettings(warmup_gate="individual")
 
 
-def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(make):
+def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(new_fake):
     """On HalfCheetah: eleven random episodes; then the second individual of the second generation is trained.
 
     Each critic block follows the episode of the individual before it.
     """
     settings = resolve(CEMRLSettings, "HalfCheetah-v5", cem_rl.PRESETS["aes-rl-code"], {"hidden": (4,)})
-    fake = make(CEMRL, settings, total=100_000)
+    fake = new_fake(CEMRL, settings, total=100_000)
     asked = []
     while fake.algorithm.counters.generation < 2:
         tasks = fake.ask()
@@ -167,8 +152,8 @@ def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(make
     assert fake.algorithm.metrics()["n_rl"] == 4
 
 
-def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(make):
-    fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
+def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(new_fake):
+    fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL))
     generation(fake)
     critic = fake.algorithm.state.critic.parameters
     block0, actor0, block1, actor1, *rollouts = fake.ask()
@@ -191,8 +176,8 @@ def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(make):
     ]  # fmt: skip
 
 
-def test_cem_rl_elites_are_the_trained_vectors(make):
-    fake = make(CEMRL, CEMRLSettings(**SMALL_RL))
+def test_cem_rl_elites_are_the_trained_vectors(new_fake):
+    fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL))
     generation(fake)
     fake.ask()
     z = [fake.store.perturbed(value) for value in fake.algorithm.state.individuals]
@@ -208,9 +193,9 @@ def test_cem_rl_elites_are_the_trained_vectors(make):
     np.testing.assert_array_equal(fake.store.get(fake.algorithm.state.critic.parameters)[2], np.full(8, 2.0))
 
 
-def test_cem_rl_without_gradients_is_cem(make):
-    fake = make(CEMRL, CEMRLSettings(**{**SMALL_RL, "n_grad": 0}))
-    cem = make(CEM, CEMSettings(**SMALL))
+def test_cem_rl_without_gradients_is_cem(new_fake):
+    fake = new_fake(CEMRL, CEMRLSettings(**{**SMALL_RL, "n_grad": 0}))
+    cem = new_fake(CEM, CEMSettings(**SMALL))
     for each in (fake, cem):
         for _ in range(3):
             generation(each, lambda individual: float(individual % 3))
@@ -219,8 +204,8 @@ def test_cem_rl_without_gradients_is_cem(make):
     np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, cem.algorithm.state.distribution.mean)
 
 
-def test_p_cem_rl_actors_all_train_on_the_final_critic(make):
-    fake = make(PCEMRL, PCEMRLSettings(**SMALL_RL))
+def test_p_cem_rl_actors_all_train_on_the_final_critic(new_fake):
+    fake = new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL))
     assert fake.algorithm.is_synchronous(fake.algorithm.settings)
     generation(fake)
     block0, block1, actor0, actor1, *rollouts = fake.ask()
@@ -231,9 +216,9 @@ def test_p_cem_rl_actors_all_train_on_the_final_critic(make):
     ]  # fmt: skip
 
 
-def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(make):
-    plain = make(PCEMRL, PCEMRLSettings(**SMALL_RL))
-    barriers = make(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True))
+def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(new_fake):
+    plain = new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL))
+    barriers = new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True))
     generation(barriers)
     tasks = barriers.ask()
     assert [task.kind for task in tasks] == ["critic", "critic", "actor", "actor", "rl", "rl", "es", "es"]
@@ -251,11 +236,11 @@ def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(make):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_p_cem_rl_parallel_critic_learns_all_the_time(make):
+def test_p_cem_rl_parallel_critic_learns_all_the_time(new_fake):
     settings = resolve(
         PCEMRLSettings, "Hopper-v5", p_cem_rl.PRESETS["parallel-critic"], {**SMALL_RL, "critic_block": 6}
     )
-    fake = make(PCEMRL, settings, total=100, workers=5)
+    fake = new_fake(PCEMRL, settings, total=100, workers=5)
     assert not fake.algorithm.is_synchronous(fake.algorithm.settings)
     generation(fake)
     tasks = fake.ask()
@@ -273,8 +258,8 @@ def test_p_cem_rl_parallel_critic_learns_all_the_time(make):
     assert fake.algorithm.counters.critic_updates == 12
 
 
-def test_a_checkpoint_within_a_generation_goes_on_alike(make):
-    fake, twin = (make(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True)) for _ in range(2))
+def test_a_checkpoint_within_a_generation_goes_on_alike(new_fake):
+    fake, twin = (new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True)) for _ in range(2))
     for each in (fake, twin):
         generation(each)
         each.ask()

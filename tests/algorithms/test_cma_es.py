@@ -25,7 +25,7 @@ from erlbench.work.rollout import RolloutSettings, rollout
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
 
-from .fake import ACTION, OBSERVATION, Fake
+from .fake import ACTION, OBSERVATION
 
 SEED = 5
 HIDDEN = (9,)  # 37 parameters
@@ -33,18 +33,8 @@ WIDE = (80,)  # 321 parameters: pycma takes two-point step-size adaptation from 
 
 
 @pytest.fixture
-def fake(tmp_path):
-    made = []
-
-    def make(**settings):
-        folder = tmp_path / str(len(made))
-        folder.mkdir()
-        made.append(Fake(folder, CMAES, CMAESSettings(**settings), seed=SEED, total=10**9))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+def fake(new_fake):
+    return lambda **settings: new_fake(CMAES, CMAESSettings(**settings), seed=SEED, total=10**9)
 
 
 def sphere(x):

@@ -19,28 +19,24 @@ from erlbench.running.runner import Runner
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from tests.checkpoints import known, types_in
-from tests.runs import all_rows, make_cell, replayed, returns, rows, run
+from tests.runs import (
+    all_rows,
+    check_counts,
+    interrupt,
+    interrupt_after,
+    make_cell,
+    replayed,
+    returns,
+    rows,
+    run,
+    synchronous,
+)
 
 ALGORITHMS = list(registry.ALGORITHMS)
-SETTINGS = {name: registry.find(name).settings_type() for name in ALGORITHMS}
-SYNCHRONOUS = [name for name in ALGORITHMS if registry.find(name).is_synchronous(SETTINGS[name])]
-FITNESS_KINDS = ("mean", "validation")  # of episodes that fitness_timesteps counts
+SYNCHRONOUS = synchronous()
 ASYNCHRONOUS = [(name, {}) for name in ALGORITHMS if name not in SYNCHRONOUS] + [
     ("p-cem-rl", {"parallel_critic": True})
 ]
-
-
-def interrupt_after(monkeypatch, results):
-    """Have every driver stop when it has taken `results` results in."""
-    step, seen = Driver._step, [0]
-
-    def counted(driver):
-        seen[0] += 1
-        if seen[0] == results:
-            driver._stop.set()
-        step(driver)
-
-    monkeypatch.setattr(Driver, "_step", counted)
 
 
 @pytest.fixture(scope="module")
@@ -73,27 +69,6 @@ def test_it_learns_to_the_end_of_its_budget_and_counts_every_step_once(algo, who
     check_counts(whole(algo))
 
 
-def check_counts(cell):
-    """All files agree on what was counted."""
-    episodes, evaluations = rows(cell.directory, "episodes.csv"), rows(cell.directory, "eval.csv")
-    last = evaluations[-1]
-    by_kind = {}
-    for row in episodes:
-        by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + int(row["l"])
-    fitness = sum(by_kind.pop(kind, 0) for kind in FITNESS_KINDS)
-    assert int(last["timesteps"]) == sum(by_kind.values()) >= 1000
-    assert int(last["fitness_timesteps"]) == fitness
-    assert int(last["episodes"]) == sum(row["kind"] not in FITNESS_KINDS for row in episodes)
-    played = sum(int(length) for row in evaluations for length in row["lengths"].split())
-    assert int(last["evaluation_timesteps"]) == played
-    assert [int(row["evaluation"]) for row in evaluations] == list(range(len(evaluations)))
-    assert int(evaluations[0]["timesteps"]) == 0
-    tasks = rows(cell.directory, "tasks.csv")
-    assert sum(int(row["timesteps"]) for row in tasks) == sum(by_kind.values()) + fitness + played
-    assert sum(int(row["critic_updates"]) for row in tasks) == int(last["critic_updates"])
-    assert sum(int(row["actor_updates"]) for row in tasks) == int(last["actor_updates"])
-
-
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_the_reported_score_is_that_of_the_saved_policy(algo, whole):
     *others, last = rows(whole(algo).directory, "eval.csv")
@@ -117,17 +92,14 @@ def test_a_resumed_run_equals_an_uninterrupted_one(algo, whole, tmp_path, monkey
     assert all_rows(parts.directory) == expected
 
 
-@pytest.mark.parametrize("processes", [0, 2])
-def test_barriers_change_no_row_and_can_be_interrupted(processes, whole, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("processes", "stops"), [(0, (13, 38, 45, 51)), (2, (38,))])  # a start with processes is long
+def test_barriers_change_no_row_and_can_be_interrupted(processes, stops, whole, tmp_path):
     """All columns but those of time and the critic's lag; a resumed run waits for no task that was finished before."""
     cell, uninterrupted = (make_cell("p-cem-rl", tmp_path / name, settings={"barriers": True}) for name in "ab")
     assert run(uninterrupted, processes=processes) == 0
     expected = all_rows(uninterrupted.directory)
     assert without_lag(expected) == without_lag(all_rows(whole("p-cem-rl").directory))
-    for results in (13, 38, 45, 51):
-        with monkeypatch.context() as patch:
-            interrupt_after(patch, results)
-            assert run(cell, processes=processes) == 130
+    interrupt(cell, *stops, processes=processes)
     assert run(cell, processes=processes) == 0
     assert all_rows(cell.directory) == expected
     lag = {row["critic_lag"] for row in expected["tasks.csv"] if row["kind"] in ("actor", "rl", "es")}
@@ -144,13 +116,10 @@ def without_lag(found):
 
 @pytest.mark.parametrize(("algo", "settings"), ASYNCHRONOUS)
 @pytest.mark.parametrize("simulated", [False, True])
-def test_an_interrupted_asynchronous_run_goes_on(algo, settings, simulated, tmp_path, monkeypatch):
+def test_an_interrupted_asynchronous_run_goes_on(algo, settings, simulated, tmp_path):
     parts = make_cell(algo, tmp_path / "parts", simulated_time=simulated, settings=settings)
     assert not registry.find(algo).is_synchronous(parts.settings)
-    for results in (5, 30, 60):
-        with monkeypatch.context() as patch:
-            interrupt_after(patch, results)
-            assert run(parts) == 130
+    interrupt(parts, 5, 30, 60)
     assert run(parts) == 0
     check_counts(parts)
     if simulated:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import stable_baselines3
 import torch
+from stable_baselines3.common.logger import Logger
 
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
 from erlbench.algorithms.gradients.episode_loop import Memory
@@ -23,10 +23,10 @@ from erlbench.policy import PolicySpec, layer_slices
 from erlbench.settings import resolve
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.seeding import Purpose, generator
-from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
 
 from . import oracle
+from .batches import Recorded, TheirBuffer, filled_memory
 from .cores import with_and_without
 from .episodes import run
 
@@ -34,16 +34,13 @@ SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, star
 
 
 @pytest.mark.parametrize(("decay", "clip"), [(0.0, None), (1e-2, None), (1e-2, 0.4)])
-def test_updates_equal_stable_baselines3(decay, clip, context):
+def test_updates_of_ddpg_equal_stable_baselines3(decay, clip, context):
     """Twenty updates of critic, actor and targets, from the same weights on the same batches; PyTorch clips theirs."""
-    stable_baselines3 = pytest.importorskip("stable_baselines3")
-    from stable_baselines3.common.type_aliases import ReplayBufferSamples
-
     updates, batch = 20, 32
     model = stable_baselines3.DDPG(
         "MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [24, 16]}, seed=0, device="cpu"
     )
-    model.set_logger(stable_baselines3.common.logger.Logger(None, []))
+    model.set_logger(Logger(None, []))
     for optimiser, rate in ((model.actor.optimizer, 1e-4), (model.critic.optimizer, 1e-3)):
         optimiser.param_groups[0]["lr"] = rate
     model._update_learning_rate = lambda optimisers: None
@@ -60,32 +57,12 @@ def test_updates_equal_stable_baselines3(decay, clip, context):
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
     random = np.random.default_rng(0)
-    memory = Memory(ReplayView("", 3, 1, 0, 0), Workspace(context.store), 100, 1000)
-    memory.observations[:] = random.standard_normal((101, 3))
-    memory._transitions[:] = np.c_[random.uniform(-1, 1, 100), random.standard_normal(100), np.arange(100) % 7 > 0]
-    memory.stop = 100
-    losses, theirs, drawn = torch.zeros(updates), [], {}
-
-    class Recorded:
-        """Draws what the generator draws, and keeps it for the other side."""
-
-        def integers(self, *arguments):
-            drawn["indices"] = random.integers(*arguments)
-            return drawn["indices"]
-
-    class Buffer:
-        def sample(self, *arguments, **more):
-            rows, transitions = drawn["indices"], torch.from_numpy(memory._transitions)
-            observations = torch.from_numpy(memory.observations)
-            part = transitions[rows]
-            return ReplayBufferSamples(
-                observations[rows], part[:, :1], observations[rows + 1], 1 - part[:, 2:], part[:, 1:2]
-            )
-
-    model.replay_buffer = Buffer()
+    drawn = Recorded(random, filled_memory(context, random, 1))
+    losses, theirs = torch.zeros(updates), []
+    model.replay_buffer = TheirBuffer(drawn)
     model.logger.record = lambda name, value, **more: theirs.append(value) if "critic" in name else None
     for update in range(updates):
-        losses[update] = make_updates(mine, memory, Recorded(), InTurn(), range(1))
+        losses[update] = make_updates(mine, drawn.memory, drawn, InTurn(), range(1))
         model.train(1, batch)
     assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
     assert clip is None or min(norms) < clip < max(norms)  # both cases are met
@@ -96,7 +73,7 @@ def test_updates_equal_stable_baselines3(decay, clip, context):
         assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
 
 
-def test_run_keeps_the_schedule_and_ends_on_budget(context):
+def test_ddpg_keeps_its_schedule_and_ends_on_budget(context):
     algorithm = DDPG(SMALL, context)
     first = context.store.get(algorithm.policy()).copy()
     done = run(algorithm, Workspace(context.store))
@@ -179,7 +156,7 @@ def test_a_block_is_so_many_updates_from_the_replay(context):
         update_ddpg(settings, {**given, "replay": replace(view, start=0, stop=0)}, (1, 2), workspace)
 
 
-def test_not_a_number_is_an_error(context):
+def test_not_a_number_is_an_error_of_ddpg(context):
     algorithm = DDPG(replace(SMALL, start_timesteps=0), context)
     (task,) = algorithm.ask()
     inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
@@ -190,7 +167,7 @@ def test_not_a_number_is_an_error(context):
 
 
 @pytest.mark.parametrize("final_init", [None, 3e-3])
-def test_initial_learner(final_init):
+def test_where_ddpg_starts(final_init):
     policy = PolicySpec((3, 8, 2), "relu", (-1.0,) * 2, (1.0,) * 2)
     critic = critic_spec(policy, (8,), "relu", 1)
     learner = initial_learner(policy, critic, final_init, (1, 2))
@@ -207,18 +184,13 @@ def test_initial_learner(final_init):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_resolve(name):
+def test_presets_of_ddpg_resolve(name):
     settings = resolve(DDPGSettings, "Hopper-v5", PRESETS[name])
     assert settings.hidden == settings.critic_hidden == (400, 300)
     assert (settings.final_init is None) == (name != "paper")
 
 
-def test_driver_side_knows_no_torch():
-    code = "import sys, erlbench.algorithms.ddpg; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_two_cores_change_no_bit(context):
+def test_two_cores_change_no_bit_of_ddpg(context):
     """One critic has no other beside it, but its actor is cut."""
     (task,) = DDPG(
         replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0), context

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.ddpg import DDPG, DDPGSettings
 from erlbench.algorithms.registry import ALGORITHMS, find
 from erlbench.envs.registry import problem
-from erlbench.work.replay import Replay
-from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
@@ -19,7 +16,7 @@ GRADIENTS = [name for name, listed in ALGORITHMS.items() if listed.critic_update
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_runs(name, tmp_path):
+def test_gradients_are_learnt_on_discrete_actions(name, tmp_path):
     """Long enough for the second generation, in which individuals are trained."""
     known = find(name).settings_type.__dataclass_fields__
     soon = {"start_timesteps": 60, "gradient_interval": 1, "sac_episodes": 40}
@@ -34,23 +31,20 @@ def test_runs(name, tmp_path):
     assert int(last["critic_updates"]) > 0
 
 
-def test_the_replay_has_the_vector_and_the_environment_its_argmax(tmp_path):
+def test_the_replay_has_the_vector_and_the_environment_its_argmax(new_context):
     """Random and learnt actions; DDPG solves the cycle."""
-    cycle = problem(CYCLE)
-    store, replay = Store.create(), Replay(tmp_path / "replay", 3, 3)
+    context = new_context(problem(CYCLE), 1, 900)
     settings = DDPGSettings(
         hidden=(16,), critic_hidden=(16,), batch_size=32, start_timesteps=200, critic_weight_decay=0.0,
         actor_learning_rate=1e-2, critic_learning_rate=1e-2, tau=0.01, noise="gaussian", final_init=None,
     )  # fmt: skip
-    algorithm, workspace = DDPG(settings, Context(cycle, 1, 900, 1, store, replay)), Workspace(store)
+    algorithm, workspace = DDPG(settings, context), Workspace(context.store)
     assert algorithm.policy_spec.actions == "discrete"
     while tasks := algorithm.ask():
         algorithm.tell(tasks[0], workspace.run(tasks[0]))
-    transitions = workspace.replay(replay.view()).transitions
+    transitions = workspace.replay(context.replay.view()).transitions
     actions, rewards = transitions[:, :3], transitions[:, 3]
     assert np.abs(actions).max() <= 1
     assert np.array_equal(rewards == 1, actions.argmax(axis=1) == CLOCKWISE)
     assert 0.2 < (rewards[:200] == 1).mean() < 0.47, "random actions are uniform"
     assert (rewards[-200:] == 1).all()
-    store.close()
-    replay.close()

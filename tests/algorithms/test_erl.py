@@ -5,14 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.envs.registry import problem
 from erlbench.policy import layer_slices
 from erlbench.settings import resolve
 from erlbench.work.exploration import ExplorationNoise
-from erlbench.work.replay import Replay
-from erlbench.work.store import Store
 from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
 
@@ -20,13 +17,9 @@ SMALL = {"population": 4, "hidden": (8,), "critic_hidden": (8,), "batch_size": 4
 
 
 @pytest.fixture
-def algorithm(tmp_path):
-    task, store = problem("InvertedPendulum-v5"), Store.create()
-    replay = Replay(tmp_path, task.observation_size, task.action_size)
+def algorithm(new_context):
     settings = resolve(ERLSettings, "InvertedPendulum-v5", {}, SMALL)
-    yield ERL(settings, Context(task, 0, 10_000, 4, store, replay))
-    replay.close()
-    store.close()
+    return ERL(settings, new_context(problem("InvertedPendulum-v5"), 0, 10_000, workers=4))
 
 
 def generation(algorithm, workspace):

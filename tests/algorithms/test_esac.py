@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.esac import ESAC
 from erlbench.algorithms.parts.esac_settings import PRESETS, ESACSettings
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.settings import resolve
-from erlbench.work.replay import Replay
-from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Priority
 from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
@@ -27,21 +24,14 @@ SMALL = {
 
 
 @pytest.fixture
-def make(tmp_path):
-    """ESAC on a pendulum that has 200 steps an episode; its store and a workspace to run tasks in."""
-    opened = []
+def make(new_context):
+    """Makes ESAC on a pendulum that has 200 steps an episode."""
 
     def built(**changes):
-        pendulum = problem("Pendulum-v1")
-        replay = Replay(tmp_path / f"replay{len(opened)}", pendulum.observation_size, pendulum.action_size)
-        store = Store.create()
-        opened.extend([replay, store])
         settings = resolve(ESACSettings, "Pendulum-v1", {}, {**SMALL, **changes})
-        return ESAC(settings, Context(pendulum, 7, 100_000, 1, store, replay))
+        return ESAC(settings, new_context(problem("Pendulum-v1"), 7, 100_000))
 
-    yield built
-    for each in opened:
-        each.close()
+    return built
 
 
 def step(algorithm, workspace):
@@ -280,7 +270,7 @@ def test_presets_run(preset, tmp_path):
 
 
 @pytest.mark.slow
-def test_it_learns_to_balance(tmp_path):
+def test_esac_learns_to_balance(tmp_path):
     """A pole that falls after about ten steps at first stands for hundreds."""
     settings = {"population": 20, "sigma_init": 0.05, "es_learning_rate": 0.02, "gradient_interval": 5}
     cell = make_cell("esac", tmp_path, steps=100_000, eval_freq=50_000, eval_episodes=10, settings=settings)

@@ -2,10 +2,14 @@
 
 import ast
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from erlbench.algorithms import registry
 
 ROOT = Path(__file__).parents[2] / "erlbench"
 TASK_FUNCTION = re.compile(r"(erlbench(?:\.\w+)+):[a-z{]")  # of a function; `registry.py` names classes
@@ -43,6 +47,15 @@ def closure(module):
 def test_no_task_function_imports_the_module_that_names_it(path):
     for named in set(TASK_FUNCTION.findall(path.read_text())) - {module_of(path)}:
         assert module_of(path) not in closure(named), f"{path.name} names {named}, which imports it"
+
+
+def test_no_algorithm_imports_torch_on_the_drivers_side():
+    code = (
+        "import sys; from erlbench.algorithms import registry; found = [*map(registry.find, registry.ALGORITHMS)]; "
+        "print(len(found), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(len(registry.ALGORITHMS)), "False"]
 
 
 def test_the_task_functions_are_found():

@@ -10,8 +10,6 @@ from erlbench.algorithms.cma_es import CMAESSettings
 from erlbench.algorithms.individuals import start_states
 from erlbench.settings import resolve
 
-from .fake import Fake
-
 ROLLOUT = "erlbench.work.rollout:rollout"
 
 
@@ -29,19 +27,14 @@ def test_start_states_are_shared_as_the_settings_say():
 
 
 @pytest.fixture
-def fake(tmp_path):
-    made = []
-
+def fake(new_fake):
     def make(algo, **settings):
         algorithm = registry.find(algo)
         small = {"hidden": (4,), "population": 4, "elites": 2, "n_grad": 2, "start_timesteps": 0, "batch_size": 4}
         settings = {k: v for k, v in small.items() if k in algorithm.settings_type.__dataclass_fields__} | settings
-        made.append(Fake(tmp_path, algorithm, resolve(algorithm.settings_type, "Fake-v0", overrides=settings)))
-        return made[-1]
+        return new_fake(algorithm, resolve(algorithm.settings_type, "Fake-v0", overrides=settings))
 
-    yield make
-    for one in made:
-        one.close()
+    return make
 
 
 @pytest.mark.parametrize("algo", ["cem", "cem-rl", "p-cem-rl", "cma-es"])

@@ -6,35 +6,26 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.catalogue import LISTED, installed
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.settings import resolve
-from erlbench.work.replay import Replay
-from erlbench.work.store import Store
-from tests.runs import all_rows, make_cell, run
-
-from .test_conformance import check_counts, interrupt_after
+from tests.runs import all_rows, check_counts, interrupt, make_cell, run
 
 POPULATION = ("cem-rl", "p-cem-rl", "aes-rl")
 
 
 @pytest.fixture
-def algorithm(tmp_path):
+def algorithm(new_context):
     """Makes an algorithm on Pendulum with settings."""
-    pendulum, store = problem("Pendulum-v1"), Store.create()
-    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
 
     def make(name, **settings):
         kind = registry.find(name)
         values = resolve(kind.settings_type, "Pendulum-v1", {}, {"hidden": "16-12", **settings})
-        return kind(values, Context(pendulum, 0, 1000, 5, store, replay))
+        return kind(values, new_context(problem("Pendulum-v1"), 0, 1000, workers=5))
 
-    yield make
-    replay.close()
-    store.close()
+    return make
 
 
 @pytest.mark.parametrize("name", POPULATION)
@@ -72,7 +63,7 @@ def test_settings_that_do_not_fit(name, algorithm):
 
 
 @pytest.mark.parametrize(("name", "learner"), [("cem-rl", "sac"), ("cem-rl", "ddpg"), ("p-cem-rl", "sac")])
-def test_synchronous_runs_repeat(name, learner, tmp_path, monkeypatch):
+def test_synchronous_runs_repeat(name, learner, tmp_path):
     """Resumed, and with three processes: the same numbers; both kinds of updates are made."""
     settings = {"learner": learner, "stochastic": learner == "sac" and name == "cem-rl"}
     whole, parts, three = (make_cell(name, tmp_path / folder, settings=settings) for folder in ("0", "parts", "3"))
@@ -81,17 +72,14 @@ def test_synchronous_runs_repeat(name, learner, tmp_path, monkeypatch):
     found = all_rows(whole.directory)
     assert int(found["eval.csv"][-1]["critic_updates"]) > 100
     assert int(found["eval.csv"][-1]["actor_updates"]) > 100
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 40)
-        assert run(parts) == 130
-    assert run(parts) == 0
+    assert run(interrupt(parts, 40)) == 0
     assert all_rows(parts.directory) == found
     assert run(three, processes=3) == 0
     assert all_rows(three.directory) == found
 
 
 @pytest.mark.parametrize("learner", ["ddpg", "sac"])
-def test_asynchronous_runs_go_on(learner, tmp_path, monkeypatch):
+def test_asynchronous_runs_go_on(learner, tmp_path):
     """Interrupted in simulated time and resumed: the same numbers."""
     cells = [
         make_cell("aes-rl", tmp_path / folder, simulated_time=True, settings={"learner": learner})
@@ -99,10 +87,7 @@ def test_asynchronous_runs_go_on(learner, tmp_path, monkeypatch):
     ]
     assert run(cells[0]) == 0
     check_counts(cells[0])
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 60)
-        assert run(cells[1]) == 130
-    assert run(cells[1]) == 0
+    assert run(interrupt(cells[1], 60)) == 0
     assert all_rows(cells[1].directory) == all_rows(cells[0].directory)
 
 

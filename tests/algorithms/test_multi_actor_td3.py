@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
@@ -18,9 +15,7 @@ from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiAct
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, UsageError
 from erlbench.settings import resolve
-from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, generator
-from erlbench.work.store import Store
 from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
@@ -29,13 +24,8 @@ SMALL = MultiActorTD3Settings(actors=3, hidden=(16, 16), batch_size=8, start_tim
 
 
 @pytest.fixture
-def context(tmp_path):
-    pendulum = problem("Pendulum-v1")
-    replay = Replay(tmp_path / "replay", pendulum.observation_size, pendulum.action_size)
-    store = Store.create()
-    yield Context(pendulum, 3, 1800, 1, store, replay)
-    store.close()
-    replay.close()
+def context(new_context):
+    return new_context(problem("Pendulum-v1"), 3, 1800)
 
 
 def finish(algorithm, workspace, tasks):
@@ -52,7 +42,7 @@ def finish(algorithm, workspace, tasks):
     return results
 
 
-def test_rounds(context):
+def test_a_round_plays_then_trains_and_only_then_is_over(context):
     """A round plays, then trains, and only then is over: a chain of blocks of as many updates as there were steps times
     the ratio. The reported actor is that with the best episode, as it is after its block."""
     algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
@@ -138,14 +128,9 @@ def test_blocks_are_td3s_updates_on_a_shared_critic(context):
         update_td3(task.settings, {**given, "critic": wrong}, task.key, workspace)
 
 
-def test_settings():
+def test_presets_of_multi_actor_td3_are_those_of_its_paper():
     settings = resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["paper"])
     assert (settings.actors, settings.update_ratio, settings.batch_size) == (5, 1.0, 100)
     assert resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["one-update"]).update_ratio == 0.2
     with pytest.raises(UsageError, match="setting 'actors' must be at least 1"):
         resolve(MultiActorTD3Settings, "Hopper-v5", {}, {"actors": "0"})
-
-
-def test_driver_side_knows_no_torch():
-    code = "import sys, erlbench.algorithms.multi_actor_td3; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -20,24 +20,15 @@ from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose, generator
 
-from .fake import Fake
-
 SEED = 5
 
 
 @pytest.fixture
-def fake(tmp_path):
-    made = []
-
+def fake(new_fake):
     def make(**settings):
-        folder = tmp_path / str(len(made))
-        folder.mkdir()
-        made.append(Fake(folder, Nevergrad, NevergradSettings(**{"hidden": (9,)} | settings), seed=SEED, total=10**9))
-        return made[-1]
+        return new_fake(Nevergrad, NevergradSettings(**{"hidden": (9,)} | settings), seed=SEED, total=10**9)
 
-    yield make
-    for one in made:
-        one.close()
+    return make
 
 
 def sphere(x):

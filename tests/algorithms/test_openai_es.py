@@ -20,22 +20,16 @@ from erlbench.work.noise import NoiseTable
 from erlbench.work.tasks import Counts, Result
 from erlbench.work.workspace import Workspace
 from tests.algorithms.fake import OBSERVATION, Fake
-from tests.algorithms.test_conformance import check_counts, interrupt_after
-from tests.runs import all_rows, make_cell, rows, run
+from tests.runs import all_rows, check_counts, interrupt, make_cell, rows, run
 
 
 @pytest.fixture
-def make(tmp_path):
-    made = []
-
-    def create(workers=4, total=10**6, **changes):
+def make(new_fake):
+    def create(workers=4, **changes):
         settings = {"hidden": (), "population": 4, "noise_table": 0} | changes
-        made.append(Fake(tmp_path / str(len(made)), OpenAIES, OpenAIESSettings(**settings), workers=workers))
-        return made[-1]
+        return new_fake(OpenAIES, OpenAIESSettings(**settings), workers=workers)
 
-    yield create
-    for fake in made:
-        fake.close()
+    return create
 
 
 def finish(fake, task, fitness=0.0, length=10, observed=None):
@@ -281,13 +275,9 @@ def test_the_public_codes_way_counts_every_step_once_and_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize("simulated", [False, True])
-def test_an_interrupted_run_that_discards_goes_on(tmp_path, monkeypatch, simulated):
+def test_an_interrupted_run_that_discards_goes_on(tmp_path, simulated):
     cell = make_cell("openai-es", tmp_path / "parts", preset="code", settings=CODE, simulated_time=simulated)
-    for results in (5, 30):
-        with monkeypatch.context() as patch:
-            interrupt_after(patch, results)
-            assert run(cell) == 130
-    assert run(cell) == 0
+    assert run(interrupt(cell, 5, 30)) == 0
     check_counts(cell)
     if simulated:
         whole = make_cell("openai-es", tmp_path / "whole", preset="code", settings=CODE, simulated_time=True)
@@ -316,17 +306,8 @@ def test_it_balances_the_pendulum(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_it_solves_the_cyclic_process_within_100_generations(tmp_path, seed):
-    cell = make_cell(
-        "openai-es",
-        tmp_path,
-        env="erlbench/CyclicMDP-v0",
-        preset="cyclic-mdp",
-        settings={"hidden": (64, 64)},
-        steps=300_000,
-        seed=seed,
-        eval_freq=20_000,
-        eval_episodes=1,
-    )
+    task = {"env": "erlbench/CyclicMDP-v0", "preset": "cyclic-mdp", "settings": {"hidden": (64, 64)}}
+    cell = make_cell("openai-es", tmp_path, steps=300_000, seed=seed, eval_freq=20_000, eval_episodes=1, **task)
     assert run(cell) == 0
     solved = [row for row in rows(cell.directory, "eval.csv") if float(row["return_mean"]) == 2000]
     assert int(solved[0]["generation"]) <= 100

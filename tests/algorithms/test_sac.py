@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import stable_baselines3
 import torch
+from stable_baselines3.common.logger import Logger
 
-from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_sac
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.learners.sac import SACLearner
@@ -25,8 +24,8 @@ from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, 
 from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
 from erlbench.settings import resolve
-from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
+from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
 from tests.algorithms.cores import with_and_without
 
 from . import oracle, sac_oracle
@@ -42,35 +41,6 @@ VARIANTS = {
 variants = pytest.mark.parametrize("variant", VARIANTS)
 POLICY = PolicySpec((3, 24, 16, 2), "relu", (-2.0, -1.0), (2.0, 1.0))
 CRITIC = critic_spec(POLICY, (20, 12), "relu")
-
-
-def filled_memory(context, random, action_size):
-    """A hundred random transitions, every seventh of them terminal."""
-    memory = Memory(ReplayView("", 3, action_size, 0, 0), Workspace(context.store), 100, 1000)
-    memory.observations[:] = random.standard_normal((101, 3))
-    actions = random.uniform(-1, 1, (100, action_size))
-    memory._transitions[:] = np.c_[actions, random.standard_normal(100), np.arange(100) % 7 > 0]
-    memory.stop = 100
-    return memory
-
-
-class Recorded:
-    """Draws what a generator draws, and keeps it for the other side."""
-
-    def __init__(self, random, memory):
-        self.random, self.memory = random, memory
-
-    def integers(self, *arguments):
-        self.indices = self.random.integers(*arguments)
-        return self.indices
-
-    def standard_normal(self, out, dtype):
-        self.noise = torch.from_numpy(self.random.standard_normal(out=out, dtype=dtype).copy())
-
-    def batch(self):
-        """Observations, transitions, next observations."""
-        rows, observations = self.indices, torch.from_numpy(self.memory.observations)
-        return observations[rows], torch.from_numpy(self.memory._transitions)[rows], observations[rows + 1]
 
 
 def update_of(policy, critic, batch, **changes):
@@ -175,18 +145,15 @@ def test_updates_equal_autograd(variant, context):
     )
 
 
-def test_updates_equal_stable_baselines3(context):
+def test_updates_of_sac_equal_stable_baselines3(context):
     """Twenty updates of critics, actor, temperature and targets from the same weights, batches and noise.
 
     Its correction for tanh is the same formula with the same epsilon. It steps the temperature first, but uses the
     old one in the losses.
     """
-    stable_baselines3 = pytest.importorskip("stable_baselines3")
-    from stable_baselines3.common.type_aliases import ReplayBufferSamples
-
     updates, batch = 20, 32
     model = stable_baselines3.SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [24, 16]}, device="cpu")
-    model.set_logger(stable_baselines3.common.logger.Logger(None, []))
+    model.set_logger(Logger(None, []))
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
     array = initial_learner(policy, critic, False, (1,))
@@ -201,14 +168,7 @@ def test_updates_equal_stable_baselines3(context):
     drawn = Recorded(random, filled_memory(context, random, 1))
     noises, theirs = [], {}
 
-    class Buffer:
-        def sample(self, *arguments, **more):
-            observations, transitions, following = drawn.batch()
-            return ReplayBufferSamples(
-                observations, transitions[:, :1], following, 1 - transitions[:, 2:], transitions[:, 1:2]
-            )
-
-    model.replay_buffer = Buffer()
+    model.replay_buffer = TheirBuffer(drawn)
     model.logger.record = lambda name, value, **more: theirs.__setitem__(name, value)
     rows = torch.zeros(updates, 2)
     with pytest.MonkeyPatch.context() as patch:
@@ -229,7 +189,7 @@ def test_updates_equal_stable_baselines3(context):
     assert abs(math.log(mine.alpha.item())) == pytest.approx(20 * 3e-4, rel=0.05)
 
 
-def test_run_keeps_the_schedule_and_ends_on_budget(context):
+def test_sac_keeps_its_schedule_and_ends_on_budget(context):
     algorithm = SAC(SMALL, context)
     first = context.store.get(algorithm.policy()).copy()
     done = run(algorithm, Workspace(context.store))
@@ -254,7 +214,7 @@ def test_run_keeps_the_schedule_and_ends_on_budget(context):
 
 
 @variants
-def test_episodes_are_pure(variant, context):
+def test_episodes_of_sac_are_pure(variant, context):
     """The same task gives the same bits, in a fresh process's workspace and in a used one; it goes on from anywhere."""
     settings = replace(SMALL, **VARIANTS[variant])
     algorithm, workspace = SAC(settings, context), Workspace(context.store)
@@ -287,7 +247,7 @@ def test_episodes_are_pure(variant, context):
 
 
 @variants
-def test_two_cores_change_no_bit(variant, context):
+def test_two_cores_change_no_bit_of_sac(variant, context):
     """An episode of 200 updates on one core and on two."""
     more = {"start_timesteps": 0, "batch_size": 64, "hidden": (64, 48), "critic_hidden": (48, 64)}
     (task,) = SAC(replace(SMALL, **{**VARIANTS[variant], **more}), context).ask()
@@ -324,7 +284,7 @@ def test_reported_policy_is_the_mean_and_samples_spread_around_it():
 
 
 @pytest.mark.parametrize("wrong", ["critic", "actor"])
-def test_not_a_number_is_an_error(wrong, context):
+def test_not_a_number_is_an_error_of_sac(wrong, context):
     algorithm = SAC(replace(SMALL, start_timesteps=0), context)
     (task,) = algorithm.ask()
     inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
@@ -340,7 +300,7 @@ def test_not_a_number_is_an_error(wrong, context):
 
 
 @pytest.mark.parametrize("value_network", [False, True])
-def test_initial_learner(value_network):
+def test_where_sac_starts(value_network):
     learner = initial_learner(POLICY, CRITIC, value_network, (1, 2))
     shapes = learner_parts(POLICY, CRITIC, value_network)
     parts = dict(zip(shapes, np.split(learner, np.cumsum([a * b for a, b in shapes.values()])[:-1])))
@@ -361,7 +321,7 @@ def test_initial_learner(value_network):
         assert not parts["value"][2:].any()
 
 
-def test_presets_resolve():
+def test_presets_of_sac_resolve():
     assert {name: resolve(SACSettings, "Hopper-v5", preset).temperature for name, preset in PRESETS.items()} == {
         "paper": None,
         "v1": 1.0,
@@ -379,8 +339,3 @@ def test_target_entropy(context):
     for given, expected in ((None, -1.0), (-0.5, -0.5)):
         (task,) = SAC(replace(SMALL, target_entropy=given), context).ask()
         assert task.settings.update.target_entropy == expected
-
-
-def test_driver_side_knows_no_torch():
-    code = "import sys, erlbench.algorithms.sac; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

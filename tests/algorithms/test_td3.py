@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import stable_baselines3
 import torch
+from stable_baselines3.common.logger import Logger
 
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_td3
@@ -23,8 +23,8 @@ from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.settings import resolve
 from erlbench.work.rollout import Episode
-from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
+from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
 from tests.algorithms.cores import with_and_without
 
 from . import oracle
@@ -33,7 +33,7 @@ from .episodes import run
 SMALL = TD3Settings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
 
 
-def test_run_keeps_the_schedule_and_ends_on_budget(context):
+def test_td3_keeps_its_schedule_and_ends_on_budget(context):
     algorithm = TD3(SMALL, context)
     first = context.store.get(algorithm.policy()).copy()
     done = run(algorithm, Workspace(context.store))
@@ -54,7 +54,7 @@ def test_run_keeps_the_schedule_and_ends_on_budget(context):
     assert random_actions.std() == pytest.approx(3**-0.5, abs=0.05)
 
 
-def test_episodes_are_pure(context):
+def test_episodes_of_td3_are_pure(context):
     """The same task gives the same bits, in a fresh process's workspace and in a used one."""
     done = run(TD3(SMALL, context), Workspace(context.store))
     for task, result in done[1:3]:
@@ -69,7 +69,7 @@ def test_episodes_are_pure(context):
                 assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
 
 
-def test_two_cores_change_no_bit(context):
+def test_two_cores_change_no_bit_of_td3(context):
     """An episode of 200 updates on one core and on two."""
     settings = replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0)
     (task,) = TD3(settings, context).ask()
@@ -96,14 +96,11 @@ def test_restored_run_ends_the_same(context):
     assert context.store.get(other.state.learner).tobytes() == expected
 
 
-def test_updates_equal_stable_baselines3(context):
+def test_updates_of_td3_equal_stable_baselines3(context):
     """Twenty updates of critics, actor and targets, from the same weights on the same batches and noise."""
-    stable_baselines3 = pytest.importorskip("stable_baselines3")
-    from stable_baselines3.common.type_aliases import ReplayBufferSamples
-
     updates, batch = 20, 32
     model = stable_baselines3.TD3("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [24, 16]}, device="cpu")
-    model.set_logger(stable_baselines3.common.logger.Logger(None, []))
+    model.set_logger(Logger(None, []))
     model.batch_size = batch
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
@@ -113,39 +110,18 @@ def test_updates_equal_stable_baselines3(context):
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
     random = np.random.default_rng(0)
-    memory = Memory(ReplayView("", 3, 1, 0, 0), Workspace(context.store), 100, 1000)
-    memory.observations[:] = random.standard_normal((101, 3))
-    memory._transitions[:] = np.c_[random.uniform(-1, 1, 100), random.standard_normal(100), np.arange(100) % 7 > 0]
-    memory.stop = 100
-    losses, theirs, drawn = torch.zeros(updates), [], {}
-
-    class Recorded:
-        """Draws what the generator draws, and keeps it for the other side."""
-
-        def integers(self, *arguments):
-            drawn["indices"] = random.integers(*arguments)
-            return drawn["indices"]
-
-        def standard_normal(self, out, dtype):
-            (drawn["noise"],) = random.standard_normal(out=out, dtype=dtype).copy()
-
-    class Buffer:
-        def sample(self, *arguments, **more):
-            rows, transitions = drawn["indices"], torch.from_numpy(memory._transitions)
-            observations = torch.from_numpy(memory.observations)
-            part = transitions[rows]
-            state, following = observations[rows], observations[rows + 1]
-            return ReplayBufferSamples(state, part[:, :1], following, 1 - part[:, 2:], part[:, 1:2])
+    drawn = Recorded(random, filled_memory(context, random, 1))
+    losses, theirs = torch.zeros(updates), []
 
     def noise(tensor, mean, std):
-        return tensor.copy_(std * torch.from_numpy(drawn["noise"]))
+        return tensor.copy_(std * drawn.noise[0])
 
-    model.replay_buffer = Buffer()
+    model.replay_buffer = TheirBuffer(drawn)
     model.logger.record = lambda name, value, **more: theirs.append(value) if "critic" in name else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.Tensor, "normal_", noise)
         for update in range(updates):
-            losses[update] = make_updates(mine, memory, Recorded(), InTurn(), range(update + 1, update + 2))
+            losses[update] = make_updates(mine, drawn.memory, drawn, InTurn(), range(update + 1, update + 2))
             model.train(1, batch)
     assert losses.numpy() == pytest.approx(np.array(theirs), rel=1e-5)
     expected = [model.actor, model.actor_target, model.critic, model.critic_target]
@@ -179,7 +155,7 @@ def test_memory_joins_past_and_present(context, tmp_path):
     assert arrays[2][:, 0].tolist() == [12, 3, 109, 103]
 
 
-def test_not_a_number_is_an_error(context):
+def test_not_a_number_is_an_error_of_td3(context):
     algorithm = TD3(replace(SMALL, start_timesteps=0), context)
     (task,) = algorithm.ask()
     inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
@@ -189,7 +165,7 @@ def test_not_a_number_is_an_error(context):
         train_td3(task.settings, inputs, task.key, Workspace(context.store))
 
 
-def test_initial_learner():
+def test_where_td3_starts():
     policy = PolicySpec((3, 8, 1), "relu", (-1.0,), (1.0,))
     critic = critic_spec(policy, (8,), "relu")
     learner = initial_learner(policy, critic, (1, 2))
@@ -203,13 +179,8 @@ def test_initial_learner():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_resolve(name):
+def test_presets_of_td3_resolve(name):
     settings = resolve(TD3Settings, "Hopper-v5", PRESETS[name])
     assert settings.policy_delay == 2
     assert settings.hidden == settings.critic_hidden
     assert settings.hidden == {"paper": (256, 256), "esac": (512, 512)}.get(name, (400, 300))
-
-
-def test_driver_side_knows_no_torch():
-    code = "import sys, erlbench.algorithms.td3, erlbench.algorithms.training.critic; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

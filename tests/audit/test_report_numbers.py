@@ -82,7 +82,7 @@ def make_synthetic(raw):
                 make_run(raw, env, name, seed, list(curve), seconds_per_step=0.01 + 0.001 * seed, warmup=2000)
 
 
-def test_scores(report):
+def test_scores_are_those_of_pandas_and_scipy(report):
     final, table = report.final, report.read("scores").set_index(["env", "name"])
     assert set(table.index) == set(final)
     others = [key for key in table.index if key[1] != report.baseline]
@@ -106,7 +106,7 @@ def test_scores(report):
             assert pd.isna(row["p_holm"])
 
 
-def test_pairs(report):
+def test_pairs_are_those_of_statsmodels(report):
     table = report.read("tests")
     assert len(table) == sum(name != report.baseline for _, name in report.final)
     for _, row in table.iterrows():
@@ -147,7 +147,7 @@ def test_aggregate_beside_rliable(report):
             assert row["probability_low"] <= expected <= row["probability_high"]
 
 
-def test_metrics(report):
+def test_metrics_are_those_of_the_raw_files(report):
     for key, row in report.rows("metrics"):
         frames, x = report.evaluations[key], report.final[key]
         areas = [
@@ -176,7 +176,7 @@ def test_metrics(report):
         assert (row["tolerance_high"] - x.mean()) / x.std(ddof=1) == pytest.approx(factor)
 
 
-def test_minutes(report):
+def test_minutes_are_those_of_the_raw_files(report):
     for key, row in report.rows("times"):
         states = [json.loads((path / "status.json").read_text()) for path in report.runs[key]]
         last = [run.iloc[-1] for run in report.evaluations[key]]  # where status.json does not say

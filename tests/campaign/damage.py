@@ -10,30 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell
 from erlbench.running.results import ROWS
-from tests.algorithms.test_conformance import interrupt_after
 from tests.campaign.trials import Trial, check, check_message, invoke, once
-from tests.runs import all_rows, make_cell, run
+from tests.runs import all_rows, interrupt, make_cell, run
 
 TEXTS = (
-    b"",
-    b"{",
-    b"[]",
-    b"null",
-    b"\xff\xfe\0",
-    b"[" * 5000,
-    b'{"status": ' + b"[" * 2000,
-    b"9" * 400,
-    b"a = " + b"9" * 400,
-    b'{"status": "done"}',
-    b"=1+1\n",
-    b"\x1b[2J",
-    b"x" * 200_000,
-)
+    b"", b"{", b"[]", b"null", b"\xff\xfe\0", b"[" * 5000, b'{"status": ' + b"[" * 2000, b"9" * 400,
+    b"a = " + b"9" * 400, b'{"status": "done"}', b"=1+1\n", b"\x1b[2J", b"x" * 200_000,
+)  # fmt: skip
 
 
 READERS = (
@@ -98,10 +84,7 @@ def _cells(folder: Path) -> dict[bool, Cell]:
 def _make_templates(folder: Path) -> None:
     cells = _cells(folder)
     assert run(cells[True]) == 0
-    for results in (30, 10):
-        with pytest.MonkeyPatch.context() as patch:
-            interrupt_after(patch, results)
-            assert run(cells[False]) == 130
+    interrupt(cells[False], 30, 10)
 
 
 def _bytes(path: Path) -> bytes | None:

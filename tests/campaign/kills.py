@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -11,22 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from erlbench.algorithms import registry
-from erlbench.work.held import PREFIX
-from tests.campaign.trials import (
-    Running,
-    Trial,
-    alive,
-    check,
-    children,
-    finish,
-    kill,
-    once,
-    processes_below,
-    start,
-    wait_for,
-    write_config,
-)
+from tests.campaign.trials import Running, Trial, check, finish, once, start, write_config
 from tests.campaign.warm import WarmRun
+from tests.processes import alive, children, command, kill, processes_below, stores_of, wait_for
 from tests.runs import all_rows, make_cell
 
 ALGORITHMS = tuple(registry.ALGORITHMS)
@@ -51,7 +37,7 @@ def trial(trial: Trial) -> None:
     hits = trial.counts["kills"]
     for attack in range(draw.randint(1, KILLS)):
         known = {path.name for path in cell.directory.glob("lease-*")}  # one that was killed leaves its own
-        process = start(*words) if cold else WarmRun(words, trial.folder / f"{attack}.txt")
+        process = _start(words, trial.folder / f"{attack}.txt", cold)
         _wait_for(process, lambda known=known: {path.name for path in cell.directory.glob("lease-*")} - known)
         known = {path.name for path in cell.directory.glob("checkpoint/*")}
         if victim == SECOND:
@@ -62,7 +48,7 @@ def trial(trial: Trial) -> None:
             time.sleep(draw.uniform(0.0, 0.02))
         else:
             time.sleep(draw.uniform(0.0, 1.1 * seconds))
-        stores += _stores(process.pid)
+        stores += stores_of(process.pid)
         family = _attack(process, victim, cell.directory, trial)
         output = finish(process)
         check("Traceback" not in output, f"{algo}, {victim}: {output[-1500:]}")
@@ -73,7 +59,7 @@ def trial(trial: Trial) -> None:
         if process.returncode == 0:
             break
     trial.counts["trials with a kill"] += trial.counts["kills"] > hits
-    process = start(*words) if cold else WarmRun(words, trial.folder / "last.txt")
+    process = _start(words, trial.folder / "last.txt", cold)
     output = finish(process)
     trial.counts["starts"] += 1
     trial.counts["cold trials"] += cold
@@ -84,6 +70,11 @@ def trial(trial: Trial) -> None:
     check(not (cell.directory / "replay").exists(), f"{algo}, {victim}: a replay is left behind")
     left = ", ".join(map(str, stores))  # another driver may be removing them
     wait_for(lambda: not any(map(Path.exists, stores)), 10, f"{algo}, {victim}: shared memory is left behind: {left}")
+
+
+def _start(words: tuple[object, ...], output: Path, cold: bool) -> Running:
+    """A run whose temporary folder is that of its output: one that is killed leaves its sockets there."""
+    return start(*words, temporary=output.parent) if cold else WarmRun(words, output)
 
 
 def _wait_for(process: Running, condition: Callable[[], object], pause: float = 0.005) -> None:
@@ -111,7 +102,7 @@ def _attack(process: Running, victim: str, directory: Path, trial: Trial) -> lis
 
 def _roles(driver: int) -> dict[str, list[int]]:
     """The processes below a driver by what they are."""
-    servers = [pid for pid in children(driver) if "forkserver" in _command(pid)]
+    servers = [pid for pid in children(driver) if "forkserver" in command(pid)]
     workers = [pid for server in servers for pid in children(server)]
     second = [pid for worker in workers for pid in children(worker)]
     return {"family": processes_below(driver), "fork server": servers, "workers": workers, SECOND: second}
@@ -161,22 +152,3 @@ def _words(algo: str, folder: Path) -> tuple[object, ...]:
 
 def _steps(algo: str) -> int:
     return 600 if registry.entry(algo).critic_updates else 1500
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""
-
-
-def _stores(pid: int) -> list[Path]:
-    """The folders in shared memory whose lock a driver holds."""
-    found = []
-    try:
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            path = Path(os.readlink(link))
-            found += [path.parent] if path.parent.name.startswith(PREFIX) else []
-    except OSError:
-        pass
-    return found

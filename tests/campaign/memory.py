@@ -6,7 +6,8 @@ import os
 import time
 from pathlib import Path
 
-from tests.campaign.trials import Trial, check, finish, processes_below, start, write_config
+from tests.campaign.trials import Trial, check, finish, start, write_config
+from tests.processes import processes_below
 from tests.runs import make_cell
 
 GENERATIONS = 10_000

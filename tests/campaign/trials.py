@@ -10,10 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -95,7 +94,9 @@ def write_config(cell, path: Path) -> Path:
     return path
 
 
-def start(*words: object, limit: Callable[[], None] = lambda: None) -> subprocess.Popen[str]:
+def start(
+    *words: object, limit: Callable[[], None] = lambda: None, temporary: Path | None = None
+) -> subprocess.Popen[str]:
     """`erlbench run` with `words` in a process of its own; `limit` is called in it before."""
 
     def prepare() -> None:
@@ -104,7 +105,8 @@ def start(*words: object, limit: Callable[[], None] = lambda: None) -> subproces
 
     command = [sys.executable, "-m", "erlbench", "run", "--device", "cpu", *map(str, words)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, preexec_fn=prepare, **pipes)
+    environment = os.environ | ({"TMPDIR": str(temporary)} if temporary else {})
+    return subprocess.Popen(command, text=True, preexec_fn=prepare, env=environment, **pipes)
 
 
 class Running(Protocol):
@@ -156,46 +158,3 @@ def check_message(code: int, output: str, what: str) -> None:
     check(code in (0, 1, 2), f"{what}: exit code {code}: {output[-800:]}")
     found = [word for word in UNEXPECTED if word in output]
     check(not found, f"{what}: {found[0] if found else ''} in {output[-800:]}")
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started, those that end meanwhile left out."""
-    found: list[int] = []
-    with suppress(OSError, ValueError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            found += map(int, (task / "children").read_text().split())
-    return found
-
-
-def processes_below(pid: int) -> list[int]:
-    """All descendants of a process."""
-    return [other for child in children(pid) for other in (child, *processes_below(child))]
-
-
-def alive(pids: list[int]) -> list[int]:
-    """Those that still run; a zombie does not."""
-    living = []
-    for pid in pids:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
-                living.append(pid)
-        except OSError:
-            pass
-    return living
-
-
-def wait_for(condition: Callable[[], object], seconds: float, message: str) -> None:
-    """Wait until the condition holds, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        check(time.monotonic() < end, message)
-        time.sleep(0.02)
-
-
-def kill(pid: int, number: int = signal.SIGKILL) -> bool:
-    """Send a signal to a process that may be gone."""
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return False
-    return True

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -66,6 +67,7 @@ def _run(words: list[str], output: str) -> None:
         os.dup2(descriptor, stream)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
     sys.argv = words
+    tempfile.tempdir = os.environ["TMPDIR"] = os.path.dirname(output)
     heed_interrupts()
     _fork_the_next_server()
     handle.start_context()

@@ -9,37 +9,9 @@ from tests.campaign.trials import Trial, check, check_message, invoke
 
 NUMBERS = ("0", "-1", "1e12", "1e400", "nan", "inf", "9" * 400, "1.5", "0x10", "١٢", "1_0", " 7 ", "", "none", "true")
 TEXTS = (
-    "",
-    " ",
-    "-",
-    "--",
-    "=",
-    "=x",
-    "x=",
-    "a=b=c",
-    "../..",
-    "/dev/full",
-    "/",
-    "\x01",
-    "\x1b[31m",
-    "é" * 300,
-    "a" * 5000,
-    "$HOME",
-    "'",
-    '"',
-    "a$b_{c$",
-    "[",
-    "{}",
-    "@",
-    "@@",
-    "a@b@c",
-    ":",
-    "m:",
-    ":m",
-    "no.such:Env-v0",
-    "%s",
-    "\n",
-)
+    "", " ", "-", "--", "=", "=x", "x=", "a=b=c", "../..", "/dev/full", "/", "\x01", "\x1b[31m", "é" * 300, "a" * 5000,
+    "$HOME", "'", '"', "a$b_{c$", "[", "{}", "@", "@@", "a@b@c", ":", "m:", ":m", "no.such:Env-v0", "%s", "\n",
+)  # fmt: skip
 GOOD = (
     ["run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--total-timesteps", "1000", "--seeds", "0-2"],
     ["run", "--algo", "td3,cem-rl", "--env", "InvertedPendulum-v5", "--set", "hidden=16-16", "--jobs", "2"],
@@ -51,32 +23,11 @@ GOOD = (
     ["list", "studies", "-v"],
 )
 OPTIONS = (
-    "--algo",
-    "--env",
-    "--preset",
-    "--study",
-    "--profile",
-    "--seed",
-    "--seeds",
-    "--total-timesteps",
-    "--workers",
-    "--set",
-    "--env-set",
-    "--config",
-    "--eval-freq",
-    "--eval-episodes",
-    "--processes",
-    "--jobs",
-    "--device",
-    "--task-timeout",
-    "--out",
-    "--name",
-    "--checkpoint-every",
-    "--worker-memory",
-    "--shard",
-    "--final-episodes",
+    "--algo", "--env", "--preset", "--study", "--profile", "--seed", "--seeds", "--total-timesteps", "--workers",
+    "--set", "--env-set", "--config", "--eval-freq", "--eval-episodes", "--processes", "--jobs", "--device",
+    "--task-timeout", "--out", "--name", "--checkpoint-every", "--worker-memory", "--shard", "--final-episodes",
     "--total-generations",
-)
+)  # fmt: skip
 TOML = """\
 total_timesteps = 1000
 eval_freq = 500
@@ -94,27 +45,9 @@ initial_variance = 0.1
 max_episode_steps = 20
 """
 VALUES = (
-    "",
-    "-1",
-    "0",
-    "1e400",
-    "nan",
-    "[]",
-    "[[[[]]]]",
-    "{}",
-    '"x"',
-    '""',
-    "true",
-    "1979-05-27",
-    "9" * 400,
-    '"""',
-    "'",
-    "[" * 500,
-    "[" * 500 + "]" * 500,
-    '"' + "a" * 5000 + '"',
-    '"\\u001b[31m"',
-    '"a$b_{c$"',
-)
+    "", "-1", "0", "1e400", "nan", "[]", "[[[[]]]]", "{}", '"x"', '""', "true", "1979-05-27", "9" * 400, '"""', "'",
+    "[" * 500, "[" * 500 + "]" * 500, '"' + "a" * 5000 + '"', '"\\u001b[31m"', '"a$b_{c$"',
+)  # fmt: skip
 
 
 def command(trial: Trial) -> None:

@@ -32,7 +32,7 @@ def ask(shell: str, *words: str) -> list[str]:
         (("dem",), "demo"),
     ],
 )
-def test_values(words, offered):
+def test_values_are_completed(words, offered):
     assert f"plain,{offered}" in ask("bash", "erlbench", *words)
 
 

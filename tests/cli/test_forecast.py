@@ -49,6 +49,14 @@ def test_an_algorithm_whose_tasks_are_all_random():
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.parametrize("algo", ["esac", "erl"])
+def test_an_algorithm_without_a_forecast_is_refused_before_its_gradient_steps_begin(algo):
+    """ESAC's first ones come in its fifth generation, after more steps than are simulated by default."""
+    result = invoke("--algo", algo, "--env", "HalfCheetah-v5", "--steps", "3000", "--processes", "2")
+    assert result.exit_code == 2
+    assert f"there is no forecast for {algo}; " in result.stderr
+
+
 def test_episodes_that_nobody_can_have_played(tmp_path):
     (tmp_path / "episodes.csv").write_text("l\n" + "9" * 400 + "\n")
     result = invoke(*CEM, "--from-run", str(tmp_path), "--processes", "2")
@@ -64,6 +72,6 @@ def test_many_generations_of_openai_es():
     assert result.exit_code == 0, result.output
 
 
-def test_one_environment_at_a_time():
+def test_one_environment_is_forecast_at_a_time():
     result = CliRunner().invoke(cli, ["forecast", "--algo", "cem-rl", "--env", "HalfCheetah-v5,Hopper-v5"])
     assert (result.exit_code, "one environment is forecast at a time" in result.stderr) == (2, True)

@@ -148,4 +148,6 @@ def test_a_study_is_listed_with_its_source_not_with_the_table_of_its_published_n
 
 
 def test_list_nothing_known():
-    assert invoke("list", "algorithms").exit_code == 2
+    result = invoke("list", "algorithms")
+    assert result.exit_code == 2
+    assert "'algorithms' is not one of 'algos', 'envs', 'studies'" in result.stderr

@@ -119,18 +119,8 @@ def test_too_many_seeds_are_told_by_their_number(pilot):
 )
 def test_a_run_that_does_not_follow_its_plan_is_told_before_it_starts(pilot, tmp_path, words, told):
     write(pilot, tmp_path / "study")
-    start = [
-        "run",
-        "--algo",
-        "td3",
-        "--env",
-        "Hopper-v5",
-        "--dry-run",
-        "--out",
-        str(tmp_path / "study"),
-        *words.split(),
-    ]
-    done = CliRunner().invoke(cli, start)
+    start = ["run", "--algo", "td3", "--env", "Hopper-v5", "--dry-run", "--out", str(tmp_path / "study")]
+    done = CliRunner().invoke(cli, [*start, *words.split()])
     assert done.exit_code == 0, done.output
     path = tmp_path / "study" / "plan.toml"
     assert done.stderr == (f"warning: {path} is not followed: there are runs with {told}\n" if told else "")
@@ -197,6 +187,17 @@ def test_a_plan_that_was_changed_or_came_later_is_told(pilot, tmp_path):
     make_run(folder, "Hopper-v5", "new", 11, [0, 1])
     assert "1 of 11 runs were not started" in table(folder)[1]
     assert "1 run with a seed or a budget" in table(folder)[1]
+
+
+def test_a_run_that_failed_is_told(pilot, tmp_path):
+    folder = tmp_path / "study"
+    write(pilot, folder)
+    study(folder, range(5), plan_hash(folder))
+    path = folder / "Hopper-v5" / "new" / "seed-004" / "status.json"
+    path.write_text(path.read_text().replace('"done"', '"failed"'))
+    decisions, followed = table(folder)
+    assert decisions[0] == "runs are missing"
+    assert followed == "The study does not follow its plan: 1 run failed."
 
 
 @pytest.mark.parametrize(

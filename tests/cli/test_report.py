@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from erlbench import reporting
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
+from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.options import ReportOptions
 
 
@@ -58,6 +59,8 @@ def test_report_without_a_profile(built, tmp_path):
         (["--reach", "--out", "elsewhere"], ReportOptions(reach=())),
         (["--reach", "20,3.5"], ReportOptions(reach=(3.5, 20.0))),
         (["--reach=-150"], ReportOptions(reach=(-150.0,))),
+        (["--at", "3e5"], ReportOptions(at=Moment(300_000))),
+        (["--at", "2.5min"], ReportOptions(at=Moment(2.5, minutes=True))),
         (
             ["--columns", "a,b+c", "--x", "generation", "--smooth", 20, "--band", "range"],
             ReportOptions((("a",), ("b", "c")), x="generation", smooth=20, band="range"),
@@ -77,6 +80,10 @@ def test_report_options(built, tmp_path, words, options):
         (["{tmp}", "--x", "generations"], "did you mean 'generation'?"),
         (["{tmp}", "--band", "interval"], "there are auto, range"),
         (["{tmp}", "--smooth", "0"], "1 leaves curves as is"),
+        (["{tmp}", "--at", "inf"], "--at inf: no training steps or minutes; give 300000, 3e5 or 30min"),
+        (["{tmp}", "--at", "1.5"], "--at 1.5: no training steps or minutes"),
+        (["{tmp}", "--at", "3e5", "--study", "aes-rl-table-1"], "leave --study and --profile out"),
+        (["{tmp}", "--at", "3e5", "--columns", "sigma"], "--columns draws whole runs; leave --at out"),
         (["{tmp}", "--study", "aes-rl-tabel-1"], "did you mean 'aes-rl-table-1'?"),
         (
             ["{tmp}", "--study", "aes-rl-table-1", "--profile", "lapton"],

@@ -1,34 +1,20 @@
-"""`erlbench run`: from the command line to the cells, dry runs, and exit codes."""
+"""`erlbench run`: bad input, what reaches the runner, and exit codes."""
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 
-import click
 import pytest
-import tomli_w
 from click.testing import CliRunner
 
-from erlbench.algorithms import registry
 from erlbench.cli import cli
-from erlbench.cli.dry_run import show_plan
-from erlbench.envs import catalogue
-from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted
-from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.planning import plan
 from erlbench.running import runner
 
 
 def invoke(*words: str):
     return CliRunner().invoke(cli, ["run", *words])
-
-
-def cells_of(**given) -> list[Cell]:
-    return plan(arguments(given))
 
 
 @pytest.mark.parametrize(
@@ -91,17 +77,18 @@ def test_settings_are_checked_for_every_environment(monkeypatch):
     assert "CartPole-v1 has discrete ones" in result.stderr
 
 
-def test_an_unexpected_error_leaves_its_traceback_in_a_file(monkeypatch):
+def test_an_unexpected_error_leaves_its_traceback_in_a_file(tmp_path, monkeypatch):
     def broken(cells, options):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(runner, "run_cells", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = invoke("--algo", "cem", "--env", "Hopper-v5")
     assert result.exit_code == 1
     assert result.stderr.startswith("erlbench: unexpected RuntimeError: broken (traceback in ")
-    path = Path(result.stderr.rpartition("traceback in ")[2].strip().rstrip(")"))
+    (path,) = tmp_path.iterdir()
+    assert result.stderr.endswith(f"(traceback in {path})\n")
     assert "in broken" in path.read_text()
-    path.unlink()
     result = invoke("--algo", "cem", "--env", "Hopper-v5", "-v")
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
@@ -139,13 +126,8 @@ def test_cells_and_options_reach_the_runner(monkeypatch):
     assert (first.total_timesteps, first.eval_freq, first.eval_episodes, first.evaluate) == (20_000, 100, 2, "after")
     assert first.settings.hidden == (400, 300)
     assert cells[4].settings.hidden == (256, 256)  # the paper's for Humanoid
-    assert (options.processes, options.jobs, options.device, options.force, options.verbosity) == (
-        4,
-        2,
-        "cpu",
-        True,
-        -1,
-    )
+    assert (options.processes, options.jobs, options.device) == (4, 2, "cpu")
+    assert (options.force, options.verbosity) == (True, -1)
     assert (options.checkpoint_every, options.task_timeout, options.one_core) == (5.0, 60.0, True)
 
 
@@ -157,178 +139,21 @@ def test_the_runner_knows_the_studies_of_the_command(monkeypatch):
     assert [options.studies for options in seen] == [("aes-rl-table-1", "aes-rl-figure-3"), ()]
 
 
-def test_a_preset_holds_for_the_algorithms_without_their_own():
-    names = [cell.name for cell in cells_of(algo=("cem", "cem@paper"), env=("Hopper-v5",), preset="no-extra-division")]
-    assert names == ["cem@no-extra-division", "cem"]
-
-
-def test_overrides_win_over_the_preset_even_when_equal_to_the_default():
-    [cell] = cells_of(algo=("p-cem-rl@code",), env=("Hopper-v5",), set=("tau_cem=0.95",))
-    assert (cell.settings.tau_cem, cell.settings.batch_size) == (0.95, 256)
-
-
-def test_the_same_cell_asked_for_twice_is_one():
-    assert len(cells_of(algo=("td3", "td3@paper"), env=("Hopper-v5",))) == 1
-
-
-def test_a_study_with_filters():
-    cells = cells_of(study=("aes-rl-table-1,aes-rl-figure-3",), profile="paper", env=("Hopper-v5@paper",))
-    names = {cell.name for cell in cells}
-    assert names == {"cem-rl", "p-cem-rl-b256@barriers", "p-cem-rl-b256", "aes-rl", "aes-rl@fixed-ratio", "aes-rl@w9"}
-    assert len(cells) == 60  # ten seeds; figure 3 has three of them
-    assert {cell.out for cell in cells} == {Path("results/paper")}
-    assert {cell.workers for cell in cells if cell.name == "aes-rl@w9"} == {9}
-    assert {cell.processes for cell in cells if cell.name == "cem-rl"} == {1}
-    assert {cell.evaluate for cell in cells} == {"after"}
-    [cell] = cells_of(
-        study=("aes-rl-table-1",), env=("Hopper-v5@paper",), algo=("aes-rl",), out="here", set=("tau=0.1",)
-    )
-    assert cell.directory == Path("here/Hopper-v5@paper/aes-rl/seed-000")
-    assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
-
-
-def test_cells_of_studies_that_compare_times_use_no_second_core():
-    """Also where another study has the same cells; those of no such study may."""
-    assert {cell.one_core for cell in cells_of(study=("aes-rl-table-1",), profile="smoke")} == {True}
-    found = {cell.name: cell.one_core for cell in cells_of(study=("aes-rl-table-3",), profile="smoke")}
-    assert (found["cem-rl"], found["aes-rl"], found["td3"]) == (True, True, False)
-    assert not any(cell.one_core for cell in cells_of(algo=("td3",), env=("Hopper-v5",)))
-
-
-def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
-    envs = ("HalfCheetah-v5", "Reacher-v5@paper", "dm_control/humanoid-run-v0")
-    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seed="0")
-    budgets = {(cell.env, cell.name): (cell.total_generations, cell.total_timesteps) for cell in cells}
-    assert len(budgets) == 15
-    assert budgets["HalfCheetah-v5", "esac"] == (1000, 60_000_000)
-    assert budgets["HalfCheetah-v5", "openai-es@esac"] == (1000, 50_000_000)
-    assert budgets["HalfCheetah-v5", "sac@esac"] == (None, 1_000_000)
-    assert budgets["Reacher-v5@paper", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
-    assert budgets["dm_control/humanoid-run-v0", "esac"] == (10_000, 600_000_000)
-    assert budgets["dm_control/humanoid-run-v0", "ppo@esac"] == (None, 10_000_000)
-    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seed="0", total_timesteps="5000")
-    assert {cell.name: (cell.total_generations, cell.total_timesteps) for cell in cells}["esac"] == (5, 300_000)
-
-
-def test_the_most_steps_of_a_generation_are_within_the_budget():
-    """So it is the generations that end the run: all members, and SAC's turn, for episodes of full length."""
-    cells = cells_of(study=("esac-table-1",), profile="paper", seed="0")
-    for cell in (cell for cell in cells if cell.total_generations is not None):
-        episodes = cell.settings.population + getattr(cell.settings, "sac_episodes", 0)
-        longest = problem(cell.env).env.max_episode_steps
-        assert episodes * longest * cell.total_generations <= cell.total_timesteps
-
-
-def test_a_study_that_ends_by_generations():
-    cells = cells_of(study=("goodai-lander",), profile="paper", seed="1")
-    assert {cell.total_generations for cell in cells} == {300}
-    assert {cell.settings.population for cell in cells} == {20, 200}
-    assert {cell.settings.episodes for cell in cells if cell.name.endswith("5ep")} == {5}
-
-
-def test_all_extras_that_a_study_needs_are_named_before_anything_starts(tmp_path, monkeypatch):
-    absent = {"stable_baselines3", "dm_control", "Box2D"}
-    known = registry.importlib.util.find_spec
-    for where in (registry.importlib.util, catalogue):
-        monkeypatch.setattr(where, "find_spec", lambda name: None if name in absent else known(name))
-    words = ["--study", "esac-table-1", "--profile", "paper", "--dry-run", "--out", str(tmp_path)]
-    result = invoke(*words)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "erlbench: packages are missing for ppo, LunarLanderContinuous-v3, dm_control/humanoid-stand-v0; install them "
-        "by: pip install 'erlbench[ppo,box2d,dm-control]'\n"
-    )
-    result = invoke(*words, "--env", "Hopper-v5@paper")
-    assert result.exit_code == 2
-    assert result.stderr == "erlbench: packages are missing for ppo; install them by: pip install 'erlbench[ppo]'\n"
-    assert invoke(*words, "--env", "Hopper-v5@paper", "--algo", "esac").exit_code == 0
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_written_configuration_asks_for_the_same_cell(tmp_path):
-    [cell] = cells_of(algo=("cem",), env=("Hopper-v5",), seed="3", total_timesteps="500", set=("hidden=8-8",))
-    path = tmp_path / "config.toml"
-    path.write_text(tomli_w.dumps(cell.config()))
-    assert cells_of(config=str(path)) == [cell]
-    assert cells_of(config=str(path), seed="4")[0].directory.name == "seed-004"
-
-
-def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = invoke("--algo", "aes-rl", "--env", "Hopper-v5,Walker2d-v5", "--total-timesteps", "20000", "--dry-run")
-    assert result.exit_code == 0
-    assert "Settings of aes-rl on Hopper-v5, Walker2d-v5\n" in result.stdout
-    assert "aes-rl on Hopper-v5    range=600.0, baseline=600.0\n" in result.stdout  # the paper's range differs
-    assert "aes-rl on Walker2d-v5  range=800.0, baseline=800.0\n" in result.stdout
-    assert "results/Walker2d-v5/aes-rl/seed-000" in result.stdout
-    for word in ("memory", "disk", "processes", "Nothing was run or written."):
-        assert word in result.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_dry_run_prints_each_setting_once_where_cells_agree():
-    result = invoke("--algo", "cem,openai-es,cem@no-extra-division", "--env", "Swimmer-v5,Hopper-v5", "--dry-run")
-    assert result.exit_code == 0, result.stderr
-    names = [line.split()[0] for line in result.stdout.splitlines() if line and not line.startswith("results/")]
-    assert [names.count(name) for name in ("episodes", "population", "sigma", "elites")] == [1, 2, 1, 1]
-    assert "cem@no-extra-division on Swimmer-v5, Hopper-v5  extra_ke_division=false\n" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "heading", "wall"),
-    [
-        ("--seeds 1 --processes 1 --jobs 8", "1 cell", "with 1 process and 1 cell at once"),
-        ("--seeds 3 --processes 2 --jobs 8", "3 cells", "with 2 processes and 3 cells at once"),
-        ("--seeds 3 --processes 2", "3 cells", "with 2 processes and 1 cell at once"),
-    ],
-)
-def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall):
-    result = invoke("--algo", "cem", "--env", "Swimmer-v5", "--dry-run", *words.split())
-    assert result.exit_code == 0, result.stderr
-    assert heading in result.stdout.splitlines()
-    assert wall in result.stdout
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_dry_run_breaks_no_short_word_on_a_terminal(monkeypatch, capsys, width):
-    cells = cells_of(study=("aes-rl-table-1",), profile="laptop")
-    monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    show_plan(cells, RunOptions(processes=2))
-    output = click.unstyle(capsys.readouterr().out)
-    lines = [line.rstrip() for line in output.splitlines()]
-    assert max(map(len, lines)) <= width
-    rows = [line for line in lines if line.startswith("results/")]
-    assert len(rows) == len(cells)
-    assert all(re.search(r" 22,000  [-59] +[12] +[0-9.]+ (s|min|h)$", row) for row in rows)
-    folded = {"results/laptop/Hopper-v5@paper/                22,000", "aes-rl@fixed-ratio/seed-000"}
-    whole = {"results/laptop/Hopper-v5@paper/aes-rl@fixed-ratio/seed-000"}
-    assert all(any(line.startswith(part) for line in lines) for part in (folded if width == 80 else whole))
-
-
-def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
-    given = {"algo": ("cem",), "env": ("Hopper-v5@v5,Hopper-v5,Hopper-v5@paper",), "out": str(tmp_path)}
-    plain, paper = cells_of(**given, env_set=("frame_skip=2", "healthy_z_range=[0.6, 2]"))
-    assert (plain.env, paper.env) == ("Hopper-v5", "Hopper-v5@paper")
-    assert paper.directory == tmp_path / "Hopper-v5@paper" / "cem" / "seed-000"
-    assert paper.config()["env_settings"] == {"frame_skip": 2, "healthy_z_range": [0.6, 2]}
-    assert paper.config()["run"]["env"] == "Hopper-v5@paper"
+def test_a_replay_that_no_extension_could_use_is_named(monkeypatch):
+    monkeypatch.setattr(runner, "run_cells", lambda cells, options: 0)
+    words = ("--algo", "cem,cem-rl,td3", "--env", "Hopper-v5", "--seeds", "2", "--save-replay")
+    warnings = [line for line in invoke(*words).stderr.splitlines() if line.startswith("warning: ")]
+    assert warnings == [
+        "warning: td3: --save-replay has no effect, as such a run cannot be extended: the last episode ends with the "
+        "budget"
+    ]
+    assert "warning: " not in invoke(*words, "-q").stderr
 
 
 def test_a_run_is_continued_with_the_same_environment_settings_only(tmp_path):
-    words = [
-        "--algo",
-        "cem",
-        "--env",
-        "Pendulum-v1",
-        "--processes",
-        "0",
-        "--eval-episodes",
-        "1",
-        "--out",
-        str(tmp_path),
-    ]
-    words += ["--total-timesteps", "100", "--set", "hidden=8", "--quiet", "--env-set", "max_episode_steps=20"]
+    words = ["--algo", "cem", "--env", "Pendulum-v1", "--processes", "0", "--eval-episodes", "1", "--quiet"]
+    words += ["--out", str(tmp_path), "--total-timesteps", "100", "--set", "hidden=8"]
+    words += ["--env-set", "max_episode_steps=20"]
     assert invoke(*words).exit_code == 0
     assert invoke(*words).exit_code == 0
     other = invoke(*words[:-1], "max_episode_steps=10")
@@ -358,9 +183,3 @@ def test_an_empty_part_is_done_at_once(tmp_path):
         result = invoke(*given)
         assert result.exit_code == 0, result.output
         assert "shard 2/2: 0 of 1 cell\n" in result.stderr
-
-
-def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):
-    given = {"study": ("esac-figure-2-center",), "profile": "smoke", "jobs": "2", "processes": "2"}
-    pinned = {cell.processes: runner.processes_for(cell, RunOptions(2, jobs=2)) for cell in cells_of(**given)}
-    assert pinned == {1: 1, 4: 4, 8: 8}

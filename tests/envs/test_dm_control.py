@@ -54,7 +54,7 @@ def test_an_episode_is_cut_after_1000_steps_and_never_terminates():
     assert play(build(skipping.env), policy, 250, 0).length == 250
 
 
-def test_limits():
+def test_a_time_limit_is_the_tasks_own_or_must_be_given():
     assert problem("dm_control/walker-run-v0", {"max_episode_steps": 100}).env.max_episode_steps == 100
     with pytest.raises(UsageError, match="ends by itself after 1000 frames; max_episode_steps cannot be 1001"):
         problem("dm_control/walker-run-v0", {"max_episode_steps": 1001})

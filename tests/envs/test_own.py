@@ -107,12 +107,15 @@ def test_lengths_of_the_latency_environment():
 
 
 def test_an_episode_lasts_its_length():
-    env = make("erlbench/Latency-v0", mean_length=100, seconds_per_step=1e-3)[0]
-    env.reset(seed=0)
-    start = time.perf_counter()
-    for step in range(100):
-        assert env.step(env.action_space.low)[2] == (step == 99)
-    assert 0.099 < time.perf_counter() - start < 0.2  # late only by what the machine is late
+    """Late only by what the machine is late: the best of some is near it, and none is early."""
+    env, took = make("erlbench/Latency-v0", mean_length=100, seconds_per_step=1e-3)[0], []
+    for seed in range(5):
+        env.reset(seed=seed)
+        start = time.perf_counter()
+        for step in range(100):
+            assert env.step(env.action_space.low)[2] == (step == 99)
+        took.append(time.perf_counter() - start)
+    assert 0.099 < min(took) < 0.2
 
 
 def test_sizes_are_settings_and_bad_ones_are_named():

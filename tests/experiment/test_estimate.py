@@ -14,13 +14,14 @@ from tests.runs import make_cell
 
 
 def test_evaluations_are_no_more_than_the_generations(tmp_path):
-    """With an evaluation due at each step; 1,000 steps are estimated at 0.1 s."""
-    cell = make_cell("openai-es", tmp_path, steps=1000, eval_freq=1, eval_episodes=1, final_episodes=1)
+    """With an evaluation due at each step; a generation is 4 episodes of 500 steps, and a step takes 0.1 ms."""
+    few = {"population": 4, "elites": 2}
+    cell = make_cell("cem", tmp_path, steps=20_000, eval_freq=1, eval_episodes=1, final_episodes=1, settings=few)
     limited = dataclasses.replace(cell, total_generations=9)
     task = problem(cell.env)
     half = task.env.max_episode_steps / 2
-    assert abs(estimate(cell, task, 1).core_seconds - START_SECONDS - (1000 + 1001 * half) * 1e-4) < 1e-9
-    assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (1000 + 10 * half) * 1e-4) < 1e-9
+    assert abs(estimate(cell, task, 1).core_seconds - START_SECONDS - (20_000 + 11 * half) * 1e-4) < 1e-9
+    assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (18_000 + 10 * half) * 1e-4) < 1e-9
 
 
 @pytest.mark.parametrize(

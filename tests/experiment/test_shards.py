@@ -48,7 +48,7 @@ def test_more_shards_than_cells_leave_some_empty():
 
 
 @pytest.mark.parametrize(("text", "shard"), [("1/4", Shard(1, 4)), (" 4 / 4 ", Shard(4, 4)), ("1/1", Shard(1, 1))])
-def test_parse(text, shard):
+def test_a_shard_is_read(text, shard):
     assert parse(text) == shard
 
 

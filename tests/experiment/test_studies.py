@@ -259,10 +259,17 @@ def test_lines_of_keys():
     assert lines.find(("nothing",)) is None
 
 
-@pytest.mark.parametrize("like", ['"a"', '["a"]', "3"])
-def test_a_study_like_one_that_is_wrong(tmp_path, like):
+@pytest.mark.parametrize(
+    ("like", "message"),
+    [
+        ('"a"', "line 5: 'profiles' must be a table"),
+        ('["a"]', "is no study to be like"),
+        ("3", "'3' is no study to be"),
+    ],
+)
+def test_a_study_like_one_that_is_wrong(tmp_path, like, message):
     path = tmp_path / "studies.toml"
     entry = 'title = "t"\nkind = "scores"\nentries = [{ algo = "cem" }]\n'
     path.write_text(f"[studies.a]\n{entry}profiles = 3\n\n[studies.b]\n{entry}like = {like}\n")
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=message):
         load_studies(path)

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.exporting import TARGETS, parquet, rliable, sb3, tensorboard
+from erlbench.exporting import TARGETS, monitor, parquet, rliable, sb3, tensorboard
 from erlbench.exporting import export as export_to
 from tests.reporting.make_runs import make_run
 
@@ -53,7 +53,7 @@ def first(results, frame):
 FOLDER = Path("Pendulum-v1") / "cem" / "seed-000"
 
 
-def test_tensorboard(results, export):
+def test_tensorboard_reads_the_scores(results, export):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     read = EventAccumulator(str(export("tensorboard") / FOLDER))
@@ -105,7 +105,15 @@ def wandb_records(log: Path):
             yield record
 
 
-def test_wandb(results, export):
+@pytest.fixture
+def _wandb_folders(tmp_path_factory, monkeypatch):
+    """Where W&B writes what it writes beside its runs."""
+    for name in ("TMPDIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path_factory.mktemp(name)))
+
+
+@pytest.mark.usefixtures("_wandb_folders")
+def test_wandb_finds_the_runs_and_their_scores(results, export):
     """`wandb sync` finds all runs, and their logs hold the scores."""
     folder = export("wandb")
     words = [sys.executable, "-m", "wandb", "sync", "--dry-run", str(folder / "wandb")]
@@ -124,6 +132,7 @@ def test_wandb(results, export):
     assert found["cem on Pendulum-v1, seed 0"] == list(zip(rows["timesteps"], rows["return_mean"]))
 
 
+@pytest.mark.usefixtures("_wandb_folders")
 def test_wandb_knows_each_run_by_an_id_of_its_own(results, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_RUN_ID", "mine")  # once all runs became parts of this one
     words = ["export", *map(str, results.runs[:2]), "--to", "wandb", "--out"]
@@ -138,7 +147,7 @@ def test_wandb_knows_each_run_by_an_id_of_its_own(results, tmp_path, monkeypatch
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_rliable(results, export):
+def test_rliable_reads_a_full_matrix_of_scores(results, export):
     from rliable import metrics
 
     file = np.load(export("rliable") / "scores.npz")
@@ -193,7 +202,7 @@ def test_stable_baselines_evaluations(results, export):
     assert file["results"][:-1].mean(axis=1) == pytest.approx(rows["return_mean"].to_numpy()[:-1])
 
 
-def test_monitor(results, export):
+def test_stable_baselines_reads_the_episodes(results, export):
     from stable_baselines3.common.monitor import load_results
     from stable_baselines3.common.results_plotter import ts2xy
 
@@ -205,7 +214,7 @@ def test_monitor(results, export):
     assert len(returns) == len(episodes)
 
 
-def test_parquet(results, export):
+def test_pandas_reads_the_frames(results, export):
     import pandas as pd
 
     folder = export("parquet")
@@ -257,6 +266,43 @@ def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
         erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
     with pytest.raises(UsageError, match="are both cem on function:sphere, seed 0"):
         sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
+
+
+def made(folder: Path, score: float, *seeds: int) -> Path:
+    """Runs of one cell after another, each with an episode."""
+    for seed in seeds:
+        run = make_run(folder, "Foo-v5", "cem", seed, [0, score])
+        with open(run / "episodes.csv", "a") as file:
+            file.write(f"{score},20,0.1,es,0,1,20\n")
+    return folder
+
+
+@pytest.mark.parametrize("target", ["rliable", "sb3", "parquet", "monitor"])
+def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
+    first, second = (erlbench.load_results(made(tmp_path / name, score, 0)) for name, score in (("a", 10), ("b", 20)))
+    for results, out in ((first, "out"), (second, "out"), (second, "expected")):
+        assert export_to(results, target, tmp_path / out)
+    found, expected = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "out", tmp_path / "expected")
+    )
+    assert found == expected
+
+
+def test_parquet_has_the_rows_of_two_runs_of_one_cell(tmp_path):
+    import pandas as pd
+
+    for name, score in (("a", 10), ("b", 20)):
+        made(tmp_path / "runs" / name, score, 0)
+    parquet.export(erlbench.load_results(tmp_path / "runs"), tmp_path)
+    assert sorted(pd.read_parquet(tmp_path / "cells.parquet")["score"]) == [10, 20]
+    assert sorted(pd.read_parquet(tmp_path / "episodes.parquet")["r"]) == [10, 20]
+
+
+def test_monitor_leaves_out_runs_without_episodes(tmp_path):
+    make_run(made(tmp_path / "runs", 10, 1), "Foo-v5", "cem", 0, [0, 10])
+    written = monitor.export(erlbench.load_results(tmp_path / "runs"), tmp_path / "out")
+    assert written == [tmp_path / "out" / "Foo-v5" / "cem" / "seed-001" / "monitor.csv"]
 
 
 @pytest.mark.parametrize("place", ["", "Pendulum-v1"])

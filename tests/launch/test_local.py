@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.processes import lines, processes_below, wait_for
 from tests.runs import all_rows, heed_interrupts
 
 pytestmark = pytest.mark.slow
@@ -50,19 +50,6 @@ def runners(out: Path) -> list[int]:
     return found
 
 
-def descendants(pid: int) -> list[int]:
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for path in lists for child in path.read_text().split()]
-    return [*children, *(found for child in children for found in descendants(child))]
-
-
-def wait_for(condition, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.05)
-
-
 def test_jobs_give_the_rows_of_one_command(tmp_path):
     words = ("--algo", "cem,openai-es", "--seeds", "2", "--total-timesteps", "1500")
     finish(start(tmp_path / "one", *words))
@@ -78,9 +65,9 @@ def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
     finish(start(tmp_path / "one", *words))
     process = start(tmp_path / "jobs", *words, "--launcher", "local")
     tasks = folder(tmp_path / "jobs", "cem-rl") / "tasks.csv"
-    wait_for(lambda: tasks.exists() and tasks.read_bytes().count(b"\n") > 30)
+    wait_for(lambda: lines(tasks) > 30, 120)
     (runner,) = runners(tmp_path / "jobs")
-    for pid in (*descendants(runner), runner):
+    for pid in (*processes_below(runner), runner):
         os.kill(pid, signal.SIGUSR2)  # Slurm sends it to all processes of a job
     finish(process)
     events = (tasks.parent / "events.csv").read_text()
@@ -91,7 +78,7 @@ def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
 def test_ctrl_c_saves_all_jobs_and_says_how_to_go_on(tmp_path):
     words = ("--algo", "cem", "--seeds", "2", "--total-timesteps", "400000", "--launcher", "local", "--jobs", "2")
     process = start(tmp_path, *words)
-    wait_for(lambda: all((folder(tmp_path, "cem", seed) / "tasks.csv").exists() for seed in (0, 1)))
+    wait_for(lambda: all((folder(tmp_path, "cem", seed) / "tasks.csv").exists() for seed in (0, 1)), 120)
     process.send_signal(signal.SIGINT)
     assert "To go on: erlbench run --env" in finish(process, 130)
     assert runners(tmp_path) == []

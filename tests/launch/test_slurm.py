@@ -89,7 +89,7 @@ def test_a_slurm_that_refuses(tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"), [("90", 90), ("1:30:00", 90), ("1:30", 90), ("2-12:00:00", 3600), ("0:00:30", 1)]
 )
-def test_minutes(text, expected):
+def test_slurms_times_are_minutes(text, expected):
     assert minutes(text) == expected
 
 
@@ -160,6 +160,15 @@ def test_what_is_done_is_not_submitted_again(tmp_path, capsys):
     how = LaunchOptions("slurm", tmp_path / ".jobs")
     assert launch([cell], RunOptions(0, command_line=("erlbench", "run")), how, lambda cell: 1.0) == 0
     assert "all cells are done" in capsys.readouterr().err
+
+
+def test_only_what_is_not_done_is_submitted(tmp_path):
+    record, words = tmp_path / "submitted", ["--out", str(tmp_path / "out"), "--total-timesteps", "50"]
+    subprocess.run([*RUN[:-2], *words, "--seed", "1", "-q"], check=True, timeout=120)
+    path = fake_slurm(tmp_path, SBATCH.format(record=record))
+    done = run(tmp_path / "out", *words, "--seeds", "3", path=path)
+    assert "2 jobs in array 4711 of Slurm" in done.stdout, done.stderr
+    assert "#SBATCH --array=0-1%" in record.read_text()
 
 
 def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):

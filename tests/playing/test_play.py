@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import resource
 import stat
@@ -41,8 +40,7 @@ def robot(tmp_path_factory):
 
 
 def last_returns(folder):
-    with open(folder / "eval.csv") as file:
-        return [float(value) for value in list(csv.DictReader(file))[-1]["returns"].split()]
+    return [float(value) for value in files.read_rows(folder / "eval.csv")[-1]["returns"].split()]
 
 
 def test_the_returns_are_those_of_the_last_evaluation(pendulum):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-import psutil
-
 from erlbench.work.tasks import Task
+from tests.processes import alive
 
 FUNCTIONS = "tests.pool.functions:"
 
@@ -30,15 +29,8 @@ def one(pool, task):
 
 
 def gone(pids, seconds):
-    """Whether all processes end within some seconds; a zombie that nobody reaps has ended."""
+    """Whether all processes end within some seconds."""
     end = time.monotonic() + seconds
-    while True:
-        alive = [pid for pid in pids if psutil.pid_exists(pid)]
-        try:
-            if all(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in alive):
-                return True
-        except psutil.NoSuchProcess:
-            continue
-        if time.monotonic() > end:
-            return False
+    while alive(pids) and time.monotonic() < end:
         time.sleep(0.02)
+    return not alive(pids)

@@ -1,11 +1,15 @@
-"""Comparisons and tables in a form that tests can ask."""
+"""Comparisons, tables and charts in a form that tests can ask."""
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
-from erlbench.reporting.data.comparison import comparisons_of
+from erlbench.reporting.data.comparison import comparisons_of, everything, judged
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_studies import make_study
 
 
@@ -14,6 +18,16 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
     return found
 
 
+def page_of(folder, warn=pytest.fail, **options):
+    """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
+    return judged(everything(find_runs([folder], warn)), ReportOptions(**options))
+
+
 def rows_of(table):
     printed = [[cell.text for cell in row] for row in table.cells]
     return {(row[0], row[1]): dict(zip(table.header, row, strict=True)) for row in printed}
+
+
+def charts_of(index):
+    """The data of a page's charts."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])["charts"]

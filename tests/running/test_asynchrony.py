@@ -1,18 +1,17 @@
 """What train.csv says of asynchrony, by hand and beside tasks.csv of a run."""
 
-import csv
-
 import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
+from erlbench.files import read_rows
 from erlbench.running.asynchrony import Asynchrony
 from tests.runs import make_cell, run
 
 SPREADS = ("staleness", "critic_lag")
 
 
-def test_a_row_by_hand():
+def test_asynchrony_by_hand_of_five_tasks():
     seen = Asynchrony()
     for number in range(5):
         seen.worked(2.0, 0.5)
@@ -32,7 +31,7 @@ def test_rows_are_those_of_the_tasks(tmp_path):
     """All algorithms write them by the same code; AES-RL's individuals are late, and some of its tasks play nothing."""
     cell = make_cell("aes-rl", tmp_path, steps=700, settings={"start_timesteps": 200}, workers=3)
     assert run(cell, processes=2) == 0
-    tasks, train = (read(cell.directory / name) for name in ("tasks.csv", "train.csv"))
+    tasks, train = (read_rows(cell.directory / name) for name in ("tasks.csv", "train.csv"))
     training = [task for task in tasks if task["kind"] != "evaluation"]
     played = [task for task in training if int(task["timesteps"])]
     assert max(int(task["staleness"]) for task in played) > 1
@@ -45,8 +44,3 @@ def test_rows_are_those_of_the_tasks(tmp_path):
         most = max(float(row[f"{name}_90"]) for row in train if row[f"{name}_90"])
         values = [int(task[name]) for task in played]
         assert np.median(values) <= most <= max(values)
-
-
-def read(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))

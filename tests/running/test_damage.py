@@ -11,8 +11,7 @@ from erlbench.errors import UsageError
 from erlbench.running.checkpoint import checkpoints
 from erlbench.running.driver import Driver
 from erlbench.running.results import RunDirectory
-from tests.algorithms.test_conformance import interrupt_after
-from tests.runs import all_rows, make_cell, run
+from tests.runs import all_rows, interrupt, make_cell, run
 
 
 def at_result(monkeypatch, number, act):
@@ -28,14 +27,6 @@ def at_result(monkeypatch, number, act):
     monkeypatch.setattr(Driver, "_step", counted)
 
 
-def half_done(tmp_path, monkeypatch, algo="cem", results=20, **changes):
-    cell = make_cell(algo, tmp_path, **changes)
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, results)
-        assert run(cell) == 130
-    return cell
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A finished CEM cell, to be copied."""
@@ -47,10 +38,7 @@ def finished(tmp_path_factory):
 @pytest.fixture(scope="module")
 def learning(tmp_path_factory):
     """A TD3 cell that was interrupted twice, to be copied: both of its checkpoints have a replay."""
-    out = tmp_path_factory.mktemp("learning")
-    with pytest.MonkeyPatch.context() as patch:
-        half_done(out, patch, "td3", results=30, steps=800)
-        return half_done(out, patch, "td3", results=10, steps=800)
+    return interrupt(make_cell("td3", tmp_path_factory.mktemp("learning"), steps=800), 30, 10)
 
 
 def copied(cell, out):
@@ -146,8 +134,8 @@ def test_a_finished_run_without_a_readable_status_is_not_computed_over(tmp_path,
     assert f"{cell.directory} holds rows but no checkpoint" in capsys.readouterr().err
 
 
-def test_a_half_done_run_without_checkpoints_is_not_begun_anew(tmp_path, monkeypatch, capsys):
-    cell = half_done(tmp_path, monkeypatch)
+def test_a_half_done_run_without_checkpoints_is_not_begun_anew(tmp_path, capsys):
+    cell = interrupt(make_cell("cem", tmp_path), 20)
     shutil.rmtree(cell.directory / "checkpoint")
     before = contents(cell.directory)
     assert run(cell) == 1
@@ -176,8 +164,8 @@ def test_a_run_has_a_checkpoint_before_it_has_rows(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("text", "state"), [("", "empty"), ("# nothing\n", "empty"), (None, "missing")])
 @pytest.mark.parametrize("done", [True, False])
-def test_rows_without_a_configuration_are_refused(tmp_path, monkeypatch, finished, text, state, done):
-    cell = copied(finished, tmp_path) if done else half_done(tmp_path, monkeypatch)
+def test_rows_without_a_configuration_are_refused(tmp_path, finished, text, state, done):
+    cell = copied(finished, tmp_path) if done else interrupt(make_cell("cem", tmp_path), 20)
     path = cell.directory / "config.toml"
     path.unlink()
     if text is not None:

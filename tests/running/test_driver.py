@@ -6,18 +6,13 @@ import pytest
 
 from erlbench.running.checkpoint import checkpoints
 from erlbench.running.driver import Driver
-from tests.algorithms.test_conformance import interrupt_after
-from tests.runs import all_rows, make_cell, rows, run
+from tests.runs import all_rows, interrupt, make_cell, rows, run
 
 
 @pytest.fixture
-def interrupted(tmp_path, monkeypatch):
+def interrupted(tmp_path):
     """A CEM-RL cell stopped twice, so that there are two checkpoints."""
-    cell = make_cell("cem-rl", tmp_path / "parts", steps=800)
-    for results in (20, 20):
-        with monkeypatch.context() as patch:
-            interrupt_after(patch, results)
-            assert run(cell) == 130
+    cell = interrupt(make_cell("cem-rl", tmp_path / "parts", steps=800), 20, 20)
     assert len(checkpoints(cell.directory / "checkpoint")) == 2
     return cell
 

@@ -9,8 +9,7 @@ from erlbench.errors import UsageError
 from erlbench.running.driver import Driver
 from erlbench.running.results import TRAINING_END, RunDirectory
 from erlbench.verification import DIFFERS, verify
-from tests.algorithms.test_conformance import ALGORITHMS, interrupt_after
-from tests.runs import all_rows, make_cell, replayed, returns, rows, run
+from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
 EXTENDED = {"cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac"}
 REASONS = {
@@ -23,7 +22,7 @@ REASONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algo", ALGORITHMS)
+@pytest.mark.parametrize("algo", registry.ALGORITHMS)
 def test_a_larger_budget_gives_the_numbers_of_a_longer_run_or_is_refused(algo, tmp_path):
     if algo not in EXTENDED:
         assert run(make_cell(algo, tmp_path, steps=20, final_episodes=1), save_replay=True) == 0
@@ -59,15 +58,12 @@ def test_settings_decide(algo, settings, reason, tmp_path):
 
 @pytest.mark.parametrize("processes", [0, 2])
 @pytest.mark.parametrize("evaluate", ["during", "after"])
-def test_extended_twice_and_interrupted_wherever_that_is(tmp_path, monkeypatch, processes, evaluate):
+def test_extended_twice_and_interrupted_wherever_that_is(tmp_path, processes, evaluate):
     whole = make_cell("cem", tmp_path / "whole", steps=1500, evaluate=evaluate)
     assert run(whole) == 0
     for steps in (400, 900, 1500):
         cell = make_cell("cem", tmp_path / "parts", steps=steps, evaluate=evaluate)
-        for results in (1, 5):
-            with monkeypatch.context() as patch:
-                interrupt_after(patch, results)
-                assert run(cell, processes=processes) == 130
+        interrupt(cell, 1, 5, processes=processes)
         assert run(cell, processes=processes) == 0
         assert len(list((cell.directory / TRAINING_END).iterdir())) == 1
     assert all_rows(cell.directory) == all_rows(whole.directory)
@@ -151,10 +147,7 @@ def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path):
 
 
 def test_a_run_that_goes_on_tells_where_it_is_at_once(tmp_path, monkeypatch):
-    cell = make_cell("cem", tmp_path, steps=2000)
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 20)
-        assert run(cell) == 130
+    cell = interrupt(make_cell("cem", tmp_path, steps=2000), 20)
     known = RunDirectory(cell.directory).status()["timesteps"]
     told = []
     write = RunDirectory.write_status

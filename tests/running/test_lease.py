@@ -16,6 +16,7 @@ from erlbench.errors import UsageError
 from erlbench.running import lease
 from erlbench.running.lease import PATIENCE, Lease, LostLease, holder
 from erlbench.running.results import RunDirectory
+from tests.processes import wait_for
 
 FAR = {"host": "far", "pid": 7, "started": "1", "boot": "b", "namespace": "pid:[1]"}
 
@@ -87,6 +88,24 @@ def test_who_read_the_folder_long_ago_gets_no_lease(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="held by another run"):
         Lease(tmp_path)
     assert list(tmp_path.iterdir()) == [held]
+
+
+def test_a_holder_gives_signs_of_life_until_it_lets_go(tmp_path, monkeypatch):
+    """The time of its file, which is all that a driver on another machine can see of it."""
+    monkeypatch.setattr(lease, "HEARTBEAT", 0.01)
+    mine = Lease(tmp_path)
+    (path,) = tmp_path.iterdir()
+    for _ in range(2):
+        os.utime(path, (0, 0))
+        wait_for(lambda: path.stat().st_mtime > 0)
+    mine.release()
+    os.utime(path, (0, 0))
+    time.sleep(0.1)
+    assert path.stat().st_mtime == 0
+
+
+def test_several_signs_of_life_may_be_lost_before_a_holder_counts_as_dead():
+    assert 4 * lease.HEARTBEAT < PATIENCE
 
 
 def test_a_holder_that_was_replaced_is_told(tmp_path):

@@ -16,7 +16,8 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import PoolOptions
 from erlbench.running.runner import Runner
-from tests.campaign.trials import finish, start, wait_for, write_config
+from tests.campaign.trials import finish, start, write_config
+from tests.processes import wait_for
 from tests.runs import all_rows, heed_interrupts, make_cell, run
 
 ANSWER = 1.0  # seconds from the signal to the end of the command, the end of Python and of the workers included

@@ -4,24 +4,23 @@ import json
 
 import pytest
 
+from erlbench.files import read_rows
 from erlbench.pool.processes import ProcessPool
-from tests.algorithms.test_conformance import interrupt_after
-from tests.runs import FILES, make_cell, rows, run
+from tests.runs import FILES, interrupt, make_cell, rows, run
 
 SECONDS = 0.016  # a step
 STEPS = 50  # an episode
 SMALL_POPULATION = {"population": 4, "elites": 2, "n_grad": 2}
 POPULATION, GENERATIONS = 4, 2
-ATTEMPTS = 4  # on a loaded machine a run may be late; none may ever be early
+ATTEMPTS = 8  # on a loaded machine a run may be late; none may ever be early
 SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS}}
 
 
 def trained(cell):
     """The training time that a finished run reports; eval.csv and status.json agree on it."""
-    with open(cell.directory / "eval.csv") as file:
-        header, *_, last = (line.strip().split(",") for line in file)
+    last = read_rows(cell.directory / "eval.csv")[-1]
     status = json.loads((cell.directory / "status.json").read_text())
-    assert status["train_time_s"] == float(last[header.index("train_time_s")])
+    assert status["train_time_s"] == float(last["train_time_s"])
     assert status["total_time_s"] >= status["train_time_s"]
     return status["train_time_s"]
 
@@ -48,26 +47,19 @@ def test_the_training_time_is_the_physical_one(evaluate, processes, tmp_path):
 @pytest.mark.slow
 def test_asynchronous_training_is_not_reported_faster_than_its_steps(tmp_path):
     """Workers are always busy here, so a slot that evaluated would slow the training down, and be subtracted."""
+    settings = {"mean_episodes": 1}
     cell = make_cell(
-        "aes-rl",
-        tmp_path,
-        steps=600,
-        workers=2,
-        eval_freq=100,
-        eval_episodes=1,
-        settings={"mean_episodes": 1},
-        **SLEEPING,
+        "aes-rl", tmp_path, steps=600, workers=2, eval_freq=100, eval_episodes=1, settings=settings, **SLEEPING
     )
     assert run(cell, processes=2) == 0
     last = rows(cell.directory, "eval.csv")[-1]
     slept = (int(last["timesteps"]) + int(last["fitness_timesteps"])) * SECONDS
     assert trained(cell) >= slept / 2
-    processes = {row["kind"]: row["process"] for row in _tasks(cell) if row["kind"] == "evaluation"}
-    assert processes  # the final one is on a slot of the training, the others on the process beside them
-    training_end = max(float(row["end_s"]) for row in _tasks(cell) if row["kind"] != "evaluation")
-    for row in _tasks(cell):
-        if row["kind"] == "evaluation" and float(row["start_s"]) < training_end:
-            assert row["process"] == "2"
+    tasks = read_rows(cell.directory / "tasks.csv")
+    training_end = max(float(row["end_s"]) for row in tasks if row["kind"] != "evaluation")
+    evaluations = [row for row in tasks if row["kind"] == "evaluation"]
+    assert evaluations  # the final one is on a slot of the training, the others on the process beside them
+    assert {row["process"] for row in evaluations if float(row["start_s"]) < training_end} <= {"2"}
 
 
 @pytest.mark.slow
@@ -78,12 +70,12 @@ def test_start_up_counts_for_no_cell(tmp_path):
     )
     assert run(first, second, processes=2) == 0
     for cell in (first, second):
-        tasks = sorted(_tasks(cell), key=lambda row: float(row["start_s"]))
+        tasks = sorted(read_rows(cell.directory / "tasks.csv"), key=lambda row: float(row["start_s"]))
         ends = [0.0, *(float(row["end_s"]) for row in tasks if row["kind"] != "evaluation")]
         starts = [float(row["start_s"]) for row in tasks if row["kind"] != "evaluation"]
         assert starts[0] >= 0
         assert max(start - end for start, end in zip(starts, ends, strict=False)) < 0.7
-    assert not any(row["kind"] == "preparation" for row in _tasks(first))
+    assert not any(row["kind"] == "preparation" for row in read_rows(first.directory / "tasks.csv"))
 
 
 def test_all_workers_that_train_at_the_same_time_are_there_before_the_clock_starts(tmp_path, monkeypatch):
@@ -106,26 +98,17 @@ def test_all_workers_that_train_at_the_same_time_are_there_before_the_clock_star
     assert asked == {"cem-rl": 3, "td3": 1}
 
 
-def _tasks(cell):
-    with open(cell.directory / "tasks.csv") as file:
-        header, *lines = (line.strip().split(",") for line in file)
-    return [dict(zip(header, line, strict=True)) for line in lines]
-
-
 @pytest.mark.parametrize(
     ("algo", "settings"),
     [("cem", {"population": 8, "elites": 4}), ("cem-rl", {}), ("aes-rl", {}), ("openai-es", {"stale": "discard"})],
 )
 @pytest.mark.parametrize("stops", [(9,), (3, 14)])
-def test_an_interruption_changes_no_simulated_time(tmp_path, monkeypatch, algo, settings, stops):
+def test_an_interruption_changes_no_simulated_time(tmp_path, algo, settings, stops):
     """All columns of all files, the times included; results that waited for their turn are not worked on again."""
     given = {"steps": 700, "settings": settings, "simulated_time": True, "simulated_processes": 4}
     whole, parts = (make_cell(algo, tmp_path / name, **given) for name in ("whole", "parts"))
     assert run(whole) == 0
-    for results in stops:
-        with monkeypatch.context() as patch:
-            interrupt_after(patch, results)
-            assert run(parts) == 130
+    interrupt(parts, *stops)
     assert run(parts) == 0
     for name in FILES:
         lines = [

@@ -18,7 +18,7 @@ from erlbench.errors import UsageError
 from erlbench.files import read_rows
 from erlbench.running.results import RunDirectory
 from erlbench.tuning import Range, parse_space, tuner
-from tests.campaign.trials import wait_for
+from tests.processes import wait_for
 from tests.runs import heed_interrupts, make_cell
 
 CEM = registry.find("cem").settings_type
@@ -173,22 +173,13 @@ def test_a_damaged_database_is_named(tmp_path, damage):
 def test_a_budget_that_is_no_number(tmp_path):
     result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", "abc")
     assert result.exit_code == 2
+    assert result.stderr == "erlbench: --total-timesteps must be an integer, not 'abc'\n"
 
 
 def test_evaluations_are_told_while_a_trial_runs_and_by_their_number(tmp_path):
     """So that trials can be compared and pruned; the steps at which generations end differ between trials."""
-    words = [
-        "--search",
-        "population=10..12",
-        "--seeds",
-        1,
-        "--total-timesteps",
-        4000,
-        "--eval-freq",
-        400,
-        "--trials",
-        1,
-    ]
+    words = ["--search", "population=10..12", "--seeds", 1, "--total-timesteps", 4000, "--eval-freq", 400]
+    words += ["--trials", 1]
     given = ["tune", "--algo", "cem", "--env", "Pendulum-v1", "--processes", "1", "--out", tmp_path, *words]
     result = CliRunner().invoke(cli, [str(word) for word in given])
     assert result.exit_code == 0, result.output
@@ -270,7 +261,7 @@ def test_best_toml_is_what_was_tuned(tmp_path):
     assert best["settings"] | {"initial_variance": ""} == {"population": 4, "elites": 2, "initial_variance": ""}
 
 
-def test_one_environment_at_a_time(tmp_path):
+def test_one_environment_is_tuned_at_a_time(tmp_path):
     words = ["--env", "function:sphere,function:rastrigin", "--search", "population=4..8", "--total-timesteps", 60]
     result = invoke(tmp_path, *words)
     assert (result.exit_code, "one environment is tuned at a time" in result.stderr) == (2, True)

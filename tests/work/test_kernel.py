@@ -10,8 +10,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.reporting.data.machine import mixed_kernels, parse_machine
 from erlbench.work import kernel
-from tests.algorithms.test_conformance import interrupt_after
-from tests.runs import make_cell, run
+from tests.runs import interrupt, make_cell, run
 
 
 def test_the_kernel_is_that_of_the_library():
@@ -80,11 +79,8 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
     assert "products by torch" not in found["cem"]["arithmetic"]
 
 
-def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path, monkeypatch):
-    cell = make_cell("cem", tmp_path, steps=600)
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 10)
-        assert run(cell) == 130
+def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path):
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
     (cell.directory / "meta.json").write_bytes(b"\xff{")
     with pytest.raises(UsageError, match=r"meta\.json cannot be read, so nobody knows with which arithmetic"):
         run(cell)
@@ -92,10 +88,7 @@ def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path, monke
 
 
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
-    cell = make_cell("cem", tmp_path, steps=600)
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 10)
-        assert run(cell) == 130
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
     begun = json.loads((cell.directory / "meta.json").read_text())["arithmetic"]
     assert begun == kernel.in_words(kernel.describe(), learns=False)
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")

@@ -12,6 +12,7 @@ import numpy as np
 
 from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import slug, steps
@@ -102,6 +103,7 @@ class Group:
     env_published: str
     total_timesteps: int
     run_sets: tuple[RunSet, ...]
+    at: Moment | None = None  # where its runs are cut; None: they are whole
 
     @property
     def total_generations(self) -> int:
@@ -117,6 +119,8 @@ class Group:
     @property
     def limit(self) -> str:
         """What ends its runs: `60,000 steps`, `300 generations or 60,000 steps`."""
+        if self.at:
+            return str(self.at)
         limit = f"{self.total_timesteps:,} steps"
         return f"{self.total_generations:,} generations or {limit}" if self.total_generations else limit
 
@@ -145,6 +149,16 @@ class Comparison:
     family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
 
+    @property
+    def at(self) -> Moment | None:
+        """Where the runs of all groups are cut."""
+        return self.groups[0].at if self.groups else None
+
+    @property
+    def by_time(self) -> bool:
+        """Whether its runs are cut after some minutes, so that each has other training steps."""
+        return self.at is not None and self.at.minutes
+
     def group_name(self, group: Group) -> str:
         """The environment, with the budget where the page has several."""
         short = steps(group.total_timesteps)
@@ -156,12 +170,12 @@ class Comparison:
                 one for one in self.groups if (one.env, one.total_generations) == (group.env, group.total_generations)
             ]
             budget = f"{group.total_generations:,} generations" + (f" or {budget}" if len(alike) > 1 else "")
-        several = self.kind == "all" or len({group.total_timesteps for group in self.groups}) > 1
+        several = (self.kind == "all" and not self.at) or len({group.total_timesteps for group in self.groups}) > 1
         return f"{group.env}, {budget}" if several else group.env
 
     def slug(self, group: Group) -> str:
         """The environment as part of a file's name, with the budget where the page has several."""
-        if self.kind != "all":
+        if self.kind != "all" or self.at:
             return slug(group.env)
         twice = sum(one.budget[:2] == group.budget[:2] for one in self.groups) > 1
         return f"{slug(group.env)}-{group.total_timesteps}" + (f"-{group.total_generations}" if twice else "")
@@ -187,6 +201,8 @@ class Comparison:
         if generations != {0} and len(generations) == 1:
             limit = f"{generations.pop():,} generations or {budgets[0]:,} training steps"
             return limit + (f" ({min(reached):,} to {max(reached):,} steps)" if reached else "")
+        if self.at:
+            return f"{self.at} (the nearest evaluations: {self.at.span(self.runs)})"
         over = max(reached, default=0) > 1.01 * budgets[0]
         more = f" (a run finishes what it has begun: {min(reached):,} to {max(reached):,})" if over else ""
         return f"{budgets[0]:,} training steps{more}"
@@ -300,8 +316,8 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(run_sets))
 
 
-def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
-    """All runs, whatever study they belong to, by environment and budget."""
+def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None = None) -> Comparison:
+    """All runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
     groups = []
     for budget in sorted({(run.env, run.total_timesteps, run.total_generations) for run in runs}):
         env, total, _ = budget
@@ -309,7 +325,7 @@ def everything(runs: Sequence[Run], title: str = "All runs") -> Comparison:
         counts = Counter(run.name for run in here)
         groups.append(Group(env, "", total, tuple(
             RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
-        )))  # fmt: skip
+        ), at))  # fmt: skip
     return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups))
 
 

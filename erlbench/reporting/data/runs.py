@@ -169,7 +169,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         message = f"the final evaluation is missing ({last}, the run has {timesteps:,})"
         warn(f"{path}: {message}; the run does not count")
         status = "incomplete"
-    elif status == "done" and (problem := _disagreement(evaluations)):
+    elif status == "done" and (problem := disagreement(evaluations)):
         message = f"the last row of eval.csv is damaged: {problem}"
         warn(f"{path}: {message}; the run does not count")
         status = "incomplete"
@@ -252,7 +252,7 @@ def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
     return len(evaluations) > 0 and evaluations.timesteps[-1] >= timesteps and evaluations.final[-1] != 0
 
 
-def _disagreement(evaluations: Evaluations) -> str:
+def disagreement(evaluations: Evaluations) -> str:
     """How the last row contradicts itself; an empty text where it does not."""
     return_mean = float(evaluations.return_mean[-1])
     try:

@@ -104,7 +104,7 @@ class Maker:
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
         """One run of each run set that has tasks: the first that is done, else the first."""
-        if comparison.kind not in TIMELINES:
+        if comparison.kind not in TIMELINES or comparison.at:
             return [], []
         timelines, labels = [], []
         for run_set in [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]:
@@ -126,13 +126,14 @@ class Maker:
         kind, published, options = comparison.kind, self.published, self.options
         tables: list[Table[Any] | None] = []
         if kind in ("scores", "curves", "all"):
-            tables += [scores_table(comparison, published), references_table(comparison, published.references)]
+            tables.append(scores_table(comparison, published))
+            tables.append(None if comparison.by_time else references_table(comparison, published.references))
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
         if kind in ("scores", "all"):
             tables += [pairs_table(comparison), *aggregate_tables(comparison), metrics_table(comparison)]
             tables.append(tuning_table(comparison))
-        if kind in ("time", "all"):
+        if kind in ("time", "all") and not comparison.at:
             tables.append(times_table(comparison, published, self.warn, self._timeline))
         return [table for table in tables if table is not None]
 

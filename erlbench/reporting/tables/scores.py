@@ -28,6 +28,7 @@ from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, status, updates
+from erlbench.reporting.tables.times import machine_notes
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     compared = against_baseline(comparison)
     rows = [
         Score(group, run_set, compared[group.budget, run_set.name, run_set.exists],
-              next(iter(published.references.pairs(run_set)), None),
+              next(iter(() if comparison.by_time else published.references.pairs(run_set)), None),
               *(_find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")))
         for group in comparison.groups for run_set in group.run_sets
     ]  # fmt: skip
@@ -86,7 +87,7 @@ def _fitness_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[
         def counted(run_set: RunSet, budget: int = budget) -> RunSet:
             return run_set.within(run_set.own_timesteps or budget) if run_set.has_fitness_steps else run_set
 
-        if row.run_set.has_fitness_steps and not row.run_set.nominal:
+        if budget and row.run_set.has_fitness_steps and not row.run_set.nominal:
             yield _again(comparison, row, counted)
 
 
@@ -193,6 +194,8 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
              for run_set in group.run_sets]  # fmt: skip
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
     yield from mixed_settings(cells)
+    if comparison.by_time:
+        yield from machine_notes(comparison.runs)
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
 

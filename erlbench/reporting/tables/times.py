@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -158,7 +158,7 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     )
     if comparison.baseline:
         yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
-    yield from _machine_notes(done)
+    yield from machine_notes(done)
     if comparison.published:
         yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
         yield from environment_notes(comparison.groups)
@@ -184,7 +184,8 @@ def _range(values: list[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _machine_notes(done: list[Run]) -> Iterator[str]:
+def machine_notes(done: Sequence[Run]) -> Iterator[str]:
+    """What of machines and processes makes the times of runs compare, or not."""
     if any(run.simulated_time for run in done):
         yield "Some of the times are modelled (simulated time), not measured."
     hardware = sorted({run.machine.hardware for run in done})

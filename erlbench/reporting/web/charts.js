@@ -8,7 +8,7 @@ const layout = (more) => ({
     font: { color: css("--front"), size: 12 },
     margin: { l: 62, r: 16, t: 14, b: 46 },
     hoverlabel: { namelength: -1, bgcolor: css("--panel"), font: { color: css("--front") } },
-    legend: { orientation: "h", y: -0.18, yanchor: "top" },
+    legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--soft"), activecolor: css("--link") },
     dragmode: matchMedia("(hover: hover)").matches ? "zoom" : false,
     ...more,
@@ -291,7 +291,6 @@ function timeline(chart) {
                 showgrid: false,
                 zeroline: false,
             }),
-            legend: { orientation: "h", y: -60 / (60 + 24 * top), yanchor: "top" },
         }),
     ];
 }
@@ -308,6 +307,7 @@ const drawn = new Set();
 function draw(place) {
     const chart = DATA.charts[place.closest("figure").id],
         [traces, how] = DRAW[chart.kind](chart);
+    place.style.minHeight = "0"; // it kept the place; a timeline may be lower
     Plotly.react(place, traces, how, CONFIG);
     // Plotly measures texts in an element far outside the page, which a screen reader would meet as an image.
     document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true");

@@ -91,7 +91,7 @@ def oracle_of(policy, critic, row, actor):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_critic_updates_equal_autograd(activation, replay, workspace):
+def test_critic_updates_of_sac_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
     theirs, losses = oracle_of(policy, critic, given["critic"], given["target_actor"]), []
@@ -113,7 +113,7 @@ def test_critic_updates_equal_autograd(activation, replay, workspace):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_actor_updates_equal_autograd(activation, replay, workspace):
+def test_actor_updates_of_sac_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
     theirs = oracle_of(policy, critic, given["critic"], given["parameters"])
@@ -129,7 +129,7 @@ def test_actor_updates_equal_autograd(activation, replay, workspace):
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_tasks_are_pure(task, replay, workspace, tmp_path):
+def test_sacs_tasks_are_pure(task, replay, workspace, tmp_path):
     """The same call gives the same bits, whatever ran in the process before; inputs stay as they are."""
     policy, critic = specs()
     given = inputs(policy, critic, replay)
@@ -152,7 +152,7 @@ def test_tasks_are_pure(task, replay, workspace, tmp_path):
         assert np.array_equal(array, given[name])
 
 
-def test_not_a_number_is_an_error(replay, workspace):
+def test_not_a_number_is_an_error_of_sacs_tasks(replay, workspace):
     policy, critic = specs()
     given = inputs(policy, critic, replay)
     given["critic"][0, 3] = np.nan
@@ -167,7 +167,7 @@ def test_not_a_number_is_an_error(replay, workspace):
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_two_cores_change_no_bit(task, replay, workspace):
+def test_two_cores_change_no_bit_of_sacs_tasks(task, replay, workspace):
     policy, critic = specs("relu", (64, 48))
     given = inputs(policy, critic, replay)
 

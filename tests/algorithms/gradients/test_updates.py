@@ -89,7 +89,7 @@ def minibatches(workspace, view, updates, batch, noise):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_critic_updates_equal_autograd(activation, replay, workspace):
+def test_critic_updates_of_td3_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
     online, target = oracle.critics(critic, given["critic"][0]), oracle.critics(critic, given["critic"][1])
@@ -135,7 +135,7 @@ def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_actor_updates_equal_autograd(activation, replay, workspace):
+def test_actor_updates_of_td3_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
     actor, q1 = oracle.actor(policy, given["parameters"]), oracle.critics(critic, given["critic"][0])[0]
@@ -167,7 +167,7 @@ def test_updates_in_two_tasks_continue_adam(replay, workspace):
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_tasks_are_pure(task, replay, workspace, tmp_path):
+def test_td3s_tasks_are_pure(task, replay, workspace, tmp_path):
     """The same call gives the same bits, whatever ran in the process before; inputs stay as they are."""
     policy, critic = specs()
     given = inputs(policy, critic, replay)
@@ -197,7 +197,7 @@ def test_no_updates_change_nothing(replay, workspace):
     assert np.array_equal(outcome.arrays["parameters"], given["parameters"])
 
 
-def test_not_a_number_is_an_error(replay, workspace):
+def test_not_a_number_is_an_error_of_td3s_tasks(replay, workspace):
     policy, critic = specs()
     given = inputs(policy, critic, replay)
     given["critic"][0, 3] = np.nan
@@ -223,7 +223,7 @@ def test_numpy_policy_equals_torch(activation):
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_two_cores_change_no_bit(task, replay, workspace):
+def test_two_cores_change_no_bit_of_td3s_tasks(task, replay, workspace):
     """A cut minibatch, a cut network, and an odd one that cannot be cut."""
     for hidden, batch_size in (((64, 48), 64), ((16, 12), 13)):
         policy, critic = specs("relu", hidden)

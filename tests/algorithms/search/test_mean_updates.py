@@ -91,7 +91,7 @@ def test_dispatch_calls_the_rule_of_that_name():
     assert update_ratio("baseline-relative", 20.0, 20.0, 40.0, (1.0, 0.0)) == 0.5
 
 
-def test_move():
+def test_a_move_goes_its_share_of_the_way():
     mean, z = np.array([0.0, 4.0]), np.array([8.0, 0.0], np.float32)
     np.testing.assert_array_equal(move(mean, z, 0.25), [2.0, 3.0])
     np.testing.assert_array_equal(move(mean, z, -0.25), [-2.0, 5.0])

@@ -33,19 +33,9 @@ def test_mean_is_a_multiple_of_the_mean_length():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "none",
-        "adaptive",
-        "adaptive:1,2,3",
-        "adaptive:0,1,2",
-        "adaptive:inf,0.5,2",
-        "mean:0.5",
-        "mean:a",
-        "mean:inf",
-        "mean",
-    ],
-)
+    ["", "none", "adaptive", "adaptive:1,2,3", "adaptive:0,1,2", "adaptive:inf,0.5,2", "mean:0.5", "mean:a", "mean:inf",
+     "mean"],
+)  # fmt: skip
 def test_anything_else_is_refused(text):
     with pytest.raises(ValueError, match="time_limit must be"):
         TimeLimit.parse(text, 100)

@@ -9,8 +9,7 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import progress
 from erlbench.running.runner import Runner
-from tests.algorithms.test_conformance import SYNCHRONOUS
-from tests.runs import all_rows, make_cell, run
+from tests.runs import all_rows, make_cell, run, synchronous
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +38,7 @@ def runner(nodes):
     made.close()
 
 
-@pytest.mark.parametrize("algo", SYNCHRONOUS)
+@pytest.mark.parametrize("algo", synchronous())
 def test_two_nodes_give_the_rows_of_one_process(algo, serial, runner, tmp_path):
     cell = make_cell(algo, tmp_path)
     assert runner.run(cell) == "done"

@@ -9,7 +9,6 @@ import socketserver
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from erlbench.pool.cluster import connection, ray_pool
 from erlbench.pool.cluster.ray_pool import RayPool
 from erlbench.pool.options import PoolOptions
 from tests.pool.cluster.conftest import Nodes
+from tests.processes import lines, wait_for
 from tests.runs import heed_interrupts
 
 RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5"]
@@ -124,29 +124,15 @@ def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_
 
 @pytest.mark.slow
 def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes: Nodes, tmp_path: Path):
-    command = [
-        *RUN,
-        "--out",
-        str(tmp_path),
-        "--pool",
-        nodes.kind,
-        "--total-timesteps",
-        "300000",
-        "--eval-freq",
-        "100000",
-    ]
+    command = [*RUN, "--out", str(tmp_path), "--pool", nodes.kind]
+    command += ["--total-timesteps", "300000", "--eval-freq", "100000"]
     process = subprocess.Popen(command, text=True, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     folder = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
-    end = time.monotonic() + 90
-    while not ((folder / "tasks.csv").exists() and (folder / "tasks.csv").stat().st_size > 2000):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: lines(folder / "tasks.csv") > 30, 90)
     os.kill(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "To go on: erlbench run" in errors
     assert list((folder / "checkpoint").iterdir())
-    end = time.monotonic() + 30
-    while ray.available_resources().get("CPU", 0) < ray.cluster_resources()["CPU"]:
-        assert time.monotonic() < end, "an actor holds a core"
-        time.sleep(0.1)
+    cores = ray.cluster_resources()["CPU"]
+    wait_for(lambda: ray.available_resources().get("CPU", 0) >= cores, 30, "an actor holds a core")

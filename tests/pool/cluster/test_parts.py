@@ -79,7 +79,8 @@ def test_other_kernels_are_accepted_when_asked_for():
 
 
 def test_kinds_of_pools():
-    assert [check_kind(kind) for kind in ("process", "ray", "ray://host:6379")]
+    kinds = ["process", "ray", "ray://host:6379"]
+    assert [check_kind(kind) for kind in kinds] == kinds
     assert (cluster_address("ray"), cluster_address("ray://host:6379")) == ("auto", "host:6379")
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import threading
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
+from erlbench.files import read_rows
+from tests.processes import lines, wait_for
 from tests.runs import all_rows, make_cell, run
 
 pytestmark = pytest.mark.slow
@@ -34,7 +33,7 @@ def test_a_node_that_dies_and_one_that_joins_change_no_row(nodes, tmp_path):
     cell = make_cell("cem-rl", tmp_path / "nodes", steps=steps)
     thread = threading.Thread(target=lambda: codes.append(run(cell, pool=nodes.kind)))
     thread.start()
-    wait_for_lines(cell.directory / "tasks.csv", 30)
+    wait_for(lambda: lines(cell.directory / "tasks.csv") > 30, 120)
     nodes.kill(victim)
     added = nodes.add()
     thread.join()
@@ -44,13 +43,6 @@ def test_a_node_that_dies_and_one_that_joins_change_no_row(nodes, tmp_path):
     events = [line.split(",")[1] for line in (cell.directory / "events.csv").read_text().splitlines()]
     assert events.count("node joined") >= 3
     assert "node lost" in events
-
-
-def wait_for_lines(path: Path, lines: int) -> None:
-    end = time.monotonic() + 120
-    while not (path.exists() and path.read_bytes().count(b"\n") > lines):
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.01)
 
 
 def test_a_wide_search_waits_on_many_processes_at_once(nodes, tmp_path):
@@ -65,8 +57,7 @@ def test_a_wide_search_waits_on_many_processes_at_once(nodes, tmp_path):
     assert run(cell, pool=nodes.kind) == 0
     for node in wide:
         nodes.kill(node)
-    with open(cell.directory / "tasks.csv") as file:
-        tasks = [row for row in csv.DictReader(file) if row["kind"] == "es"]
+    tasks = [row for row in read_rows(cell.directory / "tasks.csv") if row["kind"] == "es"]
     starts, ends = (np.array([float(row[name]) for row in tasks]) for name in ("start_s", "end_s"))
     assert len(tasks) == 40
     assert (ends - starts).sum() / (ends.max() - starts.min()) > 4, "tasks under way at once, on average"

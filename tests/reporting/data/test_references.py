@@ -5,14 +5,14 @@ import pytest
 from scipy import stats
 
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import everything, without_judgement
+from erlbench.reporting.data.comparison import without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
+from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
 
@@ -76,7 +76,7 @@ def td3(tmp_path):
     steps = [0, 25_000, 50_000]
     for seed in range(5):
         make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 100 * seed, 2000 + 300 * seed], steps=steps)
-    return everything(find_runs([tmp_path], pytest.fail))
+    return page_of(tmp_path)
 
 
 def test_table_of_one_cell_by_hand(td3, references):
@@ -115,7 +115,7 @@ def test_other_algorithms_and_tasks_have_none(tmp_path, references):
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 100], steps=[0, 50_000])
     make_run(tmp_path, "Ant-v5@paper", "td3", 0, [0, 100], steps=[0, 50_000])
     make_run(tmp_path, "HalfCheetah-v5", "td3", 0, [0, 100], steps=[0, 2_000])  # no step that is common
-    page = everything(find_runs([tmp_path], pytest.fail))
+    page = page_of(tmp_path)
     assert references_table(page, references) is None
     caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
     assert "reference runs" not in caption

@@ -77,5 +77,5 @@ def test_a_document_and_its_files(tmp_path):
         (steps(999_999), "1M"), (steps(999_400), "999.4k"), (steps(999.6), "999.6"), (steps(-999_999), "-1M"),
     ],
 )  # fmt: skip
-def test_formats(printed, expected):
+def test_numbers_are_printed_in_their_form(printed, expected):
     assert printed == expected

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,14 +10,14 @@ from erlbench.errors import UsageError
 from erlbench.experiment import studies
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.data.comparison import comparisons_of, everything, with_nominal_steps
+from erlbench.reporting.data.comparison import comparisons_of, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import curves as curve_figure
 from erlbench.reporting.figures.axis import AXES, Axis, moving_average
 from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import band_kind
+from tests.reporting.compare import charts_of, page_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -48,8 +45,10 @@ def test_of_several_values_at_one_point_the_last_counts():
 
 
 @pytest.mark.parametrize(
-    ("name", "end"), [("timesteps", 3000.0), ("time", 30.0), ("generation", 3.0), ("episodes", 8.0)]
-)
+    ("name", "end"),
+    [("timesteps", 3000.0), ("time", 30.0), ("generation", 3.0), ("episodes", 8.0), ("updates", 3000.0),
+     ("all-steps", 3000.0 + 8000.0)],
+)  # fmt: skip
 def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name, end):
     drawn = []
 
@@ -91,7 +90,7 @@ def test_budgets_that_end_after_the_same_generations_have_names_of_their_own(tmp
     """ESAC and ES of the ESAC paper's table 1: 60 and 50 episodes a generation, as many generations."""
     for name, most in (("esac", 60), ("es", 50)):
         make_run(tmp_path / "in", "Ant-v5", name, 0, [0, 1], total=most * 2000, generations=2)
-    page = everything(find_runs([tmp_path / "in"], pytest.fail))
+    page = page_of(tmp_path / "in")
     names = [page.group_name(group) for group in page.groups]
     assert names == ["Ant-v5, 2 generations or 100k steps", "Ant-v5, 2 generations or 120k steps"]
     assert build_report([tmp_path / "in"], tmp_path / "out", {}, None, no_tasks).is_file()
@@ -110,11 +109,6 @@ def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):
     assert AXES["nominal"].train(sac.evaluations) == ("timesteps", 1)
     other = make_study(entries=entries, baseline="sac", profiles={"p": Profile((0,), 3000, ("HalfCheetah-v5",))})
     assert with_nominal_steps(esac, [other]).evaluations is esac.evaluations
-
-
-def charts_of(index):
-    """The data of a page's charts."""
-    return json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])["charts"]
 
 
 def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
@@ -162,12 +156,6 @@ def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, aske
     assert charts_of(index)["study-curves-HalfCheetah-v5"]["x"] == (asked or own)
 
 
-def test_bands():
-    assert [band_kind([5, 5]), band_kind([5, 4]), band_kind([5, 5], "range"), band_kind([])] == [
-        "interval", "range", "range", "range",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -178,6 +166,6 @@ def test_bands():
         ({"x": "episodes", "panels": (("sigma",),)}, "--columns cannot be drawn over episodes"),
     ],
 )
-def test_users_mistakes(values, message):
+def test_choices_that_a_report_does_not_have_are_refused(values, message):
     with pytest.raises(UsageError, match=message):
         ReportOptions(**values)

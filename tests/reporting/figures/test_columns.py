@@ -4,7 +4,9 @@ import pytest
 
 from erlbench.reporting import build_report
 from erlbench.reporting.figures import columns as column_figure
+from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.options import ReportOptions, parse_panels
+from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
 
@@ -19,7 +21,7 @@ def add_column(path, name, values):
 @pytest.mark.parametrize(
     ("text", "panels"), [("", ()), ("a", (("a",),)), ("a, b+c ,", (("a",), ("b", "c"))), ("+,", ())]
 )
-def test_panels(text, panels):
+def test_names_of_columns_make_panels(text, panels):
     assert parse_panels(text) == panels
 
 
@@ -79,3 +81,11 @@ def test_columns_over_generations_smoothed(tmp_path, monkeypatch):
     text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
     assert "columns of train.csv over generations (sigma)" in text
     assert "the moving average over its last 2 rows" in text
+
+
+def test_columns_are_averaged_over_the_finished_runs(tmp_path):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 5, 10], status="failed")
+    make_run(tmp_path, "Foo-v5", "cem", 1, [0, 5, 10])
+    (group,) = page_of(tmp_path).groups
+    read = column_figure._read(group.run_sets[0], ["generation"], AXES["timesteps"], 1, pytest.fail)
+    assert len(read["generation"]) == 1

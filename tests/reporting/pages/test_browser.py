@@ -160,6 +160,7 @@ def test_timelines_and_profiles_are_drawn(page, report):
     page.get(report.as_uri() + "#all-runs")
     timeline = chart(page, "all-runs-timeline-Ant-v5-55000")
     assert {trace["type"] for trace in page.execute_script("return arguments[0].data", timeline)} == {"bar"}
+    assert page.execute_script("return getComputedStyle(arguments[0]).minHeight", timeline) == "0px"  # it may be low
     assert len(find(page, "#all-runs-timeline-Ant-v5-55000-chart .bars path")) > 50
     profile = chart(page, "all-runs-profile")
     (td3,) = [
@@ -222,6 +223,8 @@ def test_dark_and_a_phone(page, report):
     place = chart(page, "all-runs-curves-Ant-v5-55000")
     assert page.execute_script("return document.documentElement.scrollWidth") <= 390
     assert place.size["width"] <= 390
+    title, legend = (find(place, part)[0].rect for part in (".xtitle", ".legend"))
+    assert title["y"] + title["height"] <= legend["y"] + 1  # once they overlapped where a legend has many rows
     page.get(report.as_uri() + "#overview")
     assert page.execute_script("return document.documentElement.scrollWidth") <= 390
     before = page.execute_script("return getComputedStyle(document.body).backgroundColor")

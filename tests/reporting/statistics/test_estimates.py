@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from rliable import metrics
+from scipy import stats as scipy_stats
 
 from erlbench.reporting.statistics import estimates
-
-scipy_stats = pytest.importorskip("scipy.stats")
 
 
 def test_location_and_spread_by_hand():
@@ -69,7 +69,6 @@ def test_relative_iqm_by_hand():
 
 
 def test_equal_to_rliable():
-    metrics = pytest.importorskip("rliable.metrics")
     rng = np.random.default_rng(4)
     x, y = rng.normal(1, 1, size=(10, 3)), rng.normal(0, 1, size=(10, 3))
     assert estimates.iqm(x) == pytest.approx(metrics.aggregate_iqm(x))

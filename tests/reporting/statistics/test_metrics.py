@@ -93,6 +93,7 @@ def test_interval_band_lies_around_the_mean():
 def test_one_band_for_a_figure():
     assert band_kind([5, 9]) == "interval"
     assert band_kind([5, 4]) == "range"
+    assert band_kind([5, 5], "range") == "range"
     assert band_kind([]) == "range"
 
 

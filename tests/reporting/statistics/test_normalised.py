@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from erlbench.envs.catalogue import LISTED
-from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.normalisation import scale_of, scales
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.statistics.normalised import FIXED, RELATIVE, normalised
 from erlbench.reporting.tables.aggregate import aggregate_table
+from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
 
@@ -22,7 +21,7 @@ def page(folder, runs, baseline="base"):
         for name, scores in entries.items():
             for seed, score in enumerate(scores):
                 make_run(folder, env, name, seed, [0, 0, score])
-    return replace(everything(find_runs([folder], pytest.fail)), baseline=baseline)
+    return replace(page_of(folder), baseline=baseline)
 
 
 def test_every_scale_has_a_published_source():

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 from statsmodels.stats import weightstats
 from statsmodels.stats.power import TTestIndPower
 
 from erlbench.reporting.statistics.significance import compare, holm, welch
-
-scipy_stats = pytest.importorskip("scipy.stats")
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 7), (5, 5), (10, 10), (30, 4)])

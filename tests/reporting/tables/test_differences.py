@@ -75,7 +75,7 @@ def test_names_tell_the_folders_apart(tmp_path):
     assert [side.name for side in sides] == ["a/results", "b/results"]
 
 
-def test_users_mistakes(folders):
+def test_folders_that_cannot_be_compared_are_refused(folders):
     with pytest.raises(UsageError, match="takes two folders"):
         read_sides(folders[:1], pytest.fail)
     with pytest.raises(UsageError, match="same folder twice"):

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.data.comparison import everything, judged
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.power import welch_power
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.scores import scores_table
+from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
 SCORES = {
@@ -20,13 +18,13 @@ SCORES = {
 }
 
 
-def page(tmp_path, options=None, **failed):
+def page(tmp_path, status_of=None, **options):
     for env, algorithms in SCORES.items():
         for name, scores in algorithms.items():
             for seed, score in enumerate(scores):
-                status = failed.get(name, {}).get(seed, "done")
+                status = (status_of or {}).get(name, {}).get(seed, "done")
                 make_run(tmp_path, env, name, seed, [10, 20, score], status=status)
-    return judged(everything(find_runs([tmp_path], pytest.fail)), options or ReportOptions())
+    return page_of(tmp_path, **options)
 
 
 def records(table):
@@ -54,7 +52,7 @@ def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
 
 
 def test_a_baseline_and_a_family_by_environment(tmp_path):
-    table = pairs_table(page(tmp_path, ReportOptions(baseline="a", holm="environment")))
+    table = pairs_table(page(tmp_path, baseline="a", holm="environment"))
     found = records(table)
     assert {(one, two) for _, one, two in found} == {("b", "a"), ("c", "a")}
     hopper = [found["Hopper-v5", name, "a"] for name in ("b", "c")]
@@ -68,7 +66,7 @@ def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
     for seed, (one, two) in enumerate([(1, 2), (2, 4), (3, 7)]):
         make_run(tmp_path, "Hopper-v5", "a", seed, [0, one])
         make_run(tmp_path, "Hopper-v5", "b", seed, [0, two])
-    table = pairs_table(everything(find_runs([tmp_path], pytest.fail)))
+    table = pairs_table(page_of(tmp_path))
     (record,) = table.records
     assert record["p_holm"] is None
     assert record["p_welch"] is None
@@ -78,7 +76,7 @@ def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
 
 @pytest.mark.parametrize("how", ["last", "initial"])
 def test_failed_runs_have_a_row_that_counts_them(tmp_path, how):
-    comparison = page(tmp_path, ReportOptions(baseline="b", failed=how), a={0: "failed", 1: "failed"})
+    comparison = page(tmp_path, {"a": {0: "failed", 1: "failed"}}, baseline="b", failed=how)
     table = scores_table(comparison, load_published())
     rows = {record["algorithm"]: record for record in table.records if record["env"] == "HalfCheetah-v5"}
     assert (rows["a"]["n"], rows["a"]["mean"]) == (3, pytest.approx((120 + 110 + 90) / 3))

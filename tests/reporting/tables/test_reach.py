@@ -38,7 +38,7 @@ def swimmers(tmp_path):
     return tmp_path
 
 
-def test_a_row_by_hand(swimmers):
+def test_steps_to_a_score_by_hand(swimmers):
     row = rows_of(table_of(swimmers, (41.97,)))["cem", "41.97"]
     assert row["Reached"] == "3/4"  # the running run does not count
     assert row["Median"] == "2,500"  # of 1000, 2000, 3000, never
@@ -120,12 +120,12 @@ def test_every_threshold_of_the_paper_has_both_algorithms_steps():
 @pytest.mark.parametrize(
     ("text", "scores"), [("published", ()), ("3", (3.0,)), ("5, -1e2,5", (-100.0, 5.0)), ("0", (0.0,))]
 )
-def test_scores(text, scores):
+def test_scores_to_reach_are_read(text, scores):
     assert parse_scores(text) == scores
 
 
 @pytest.mark.parametrize("text", ["", ",", "results", "nan", "1,inf", "published,3"])
-def test_no_scores(text):
+def test_what_is_no_score_to_reach_is_refused(text):
     with pytest.raises(UsageError, match="--reach"):
         parse_scores(text)
 

@@ -10,9 +10,8 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.comparison import judged, without_judgement
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import TableCell
@@ -21,7 +20,7 @@ from erlbench.reporting.statistics.baseline import against_baseline
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.scores import scores_table
-from tests.reporting.compare import comparison_of, rows_of
+from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -183,7 +182,7 @@ def test_another_baseline_and_metric(tmp_path):
     for name, last in (("a", 10), ("b", 20)):
         for seed in range(2):
             make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 4, last])
-    page = judged(everything(find_runs([tmp_path], pytest.fail)), ReportOptions(baseline="a", metric="area"))
+    page = page_of(tmp_path, baseline="a", metric="area")
     rows = rows_of(scores_table(page, load_published()))
     assert rows["HalfCheetah-v5, 2k steps", "b"]["Mean"] == "7.00"  # (2 + 12) / 2
     assert rows["HalfCheetah-v5, 2k steps", "b"]["vs a"] == "+55.6 %"  # against (2 + 7) / 2
@@ -217,7 +216,7 @@ def test_failed_runs_count_on_both_sides(tmp_path):
         make_run(tmp_path, "Foo-v5", name, 0, [0, 10, 0.0], status="failed", total=2000)
         for seed in (1, 2):
             make_run(tmp_path, "Foo-v5", name, seed, [0, 10, 100.0 + seed])
-    page = judged(everything(find_runs([tmp_path], pytest.fail)), ReportOptions(baseline="td3"))
+    page = page_of(tmp_path, baseline="td3")
     found = {row["algorithm"]: row["improvement_pct"] for row in scores_table(page, load_published()).records}
     assert found["cem, failed: last"] == 0
     assert found["td3, failed: last"] is None
@@ -227,15 +226,14 @@ def test_the_note_on_p_names_holms_family(tmp_path):
     for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(5)):
         make_run(tmp_path, env, name, seed, [0, 100.0 * len(name) + 30 * seed])
     for family, words in (("study", "for the tests of the table (2 in all)"), ("environment", "of each environment")):
-        options = ReportOptions(baseline="td3", holm=family)
-        page = judged(everything(find_runs([tmp_path], pytest.fail)), options)
+        page = page_of(tmp_path, baseline="td3", holm=family)
         assert words in " ".join(scores_table(page, load_published()).notes)
 
 
 def test_titles_name_the_metric(tmp_path):
     for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(2)):
         make_run(tmp_path, env, name, seed, [10, 100.0 + seed], total=1000)
-    page = judged(everything(find_runs([tmp_path], pytest.fail)), ReportOptions(baseline="td3", metric="area"))
+    page = page_of(tmp_path, baseline="td3", metric="area")
     table = scores_table(page, load_published())
     assert table.title.endswith("area")
     assert "episodes" not in table.notes[0]

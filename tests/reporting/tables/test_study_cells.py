@@ -18,7 +18,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import Maker
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.scores import scores_table
-from tests.reporting.compare import comparison_of, rows_of
+from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -38,7 +38,7 @@ def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     make_run(tmp_path, "HalfCheetah-v5", "mine", 0, [0, 1, 3])
     make_run(tmp_path, "HalfCheetah-v5", "mine", 1, [0, 1], total=9000, status="running")
-    page = everything(find_runs([tmp_path], pytest.fail))
+    page = page_of(tmp_path)
     assert [(group.total_timesteps, [run_set.name for run_set in group.run_sets]) for group in page.groups] == [
         (2000, ["cem-rl", "mine"]), (9000, ["mine"]),
     ]  # fmt: skip
@@ -203,7 +203,7 @@ def test_generations_are_a_budget_and_other_settings_are_told(tmp_path):
     changed = make_run(tmp_path, "Foo-v5", "cem", 2, [0, 1000], total=90_000, generations=500, workers=9)
     text = (changed / "config.toml").read_text()
     (changed / "config.toml").write_text(text.replace("initial_variance = 0.001", "initial_variance = 77"))
-    page = everything(find_runs([tmp_path], pytest.fail))
+    page = page_of(tmp_path)
     assert [len(group.run_sets[0].runs) for group in page.groups] == [1, 2]
     assert len({page.slug(group) for group in page.groups}) == 2
     notes = " ".join(scores_table(page, load_published()).notes)

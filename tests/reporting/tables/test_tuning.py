@@ -5,9 +5,8 @@ from dataclasses import fields
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.tables.tuning import budgets, tuning_table
+from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
 
@@ -25,7 +24,7 @@ def test_every_setting_with_values_by_task_has_a_row(algo):
 def test_the_report_prints_the_rows_of_its_algorithms(tmp_path):
     for name in ("aes-rl", "td3"):
         make_run(tmp_path, "Hopper-v5", name, 0, [0, 1])
-    table = tuning_table(everything(find_runs([tmp_path], pytest.fail)))
+    table = tuning_table(page_of(tmp_path))
     assert table is not None
     printed = [[cell.text for cell in row] for row in table.cells]
     assert {row[0] for row in printed} == {"aes-rl", "td3"}

@@ -21,19 +21,12 @@ from erlbench.algorithms.td3 import initial_learner
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import PolicySpec
+from tests.processes import alive, wait_for
 
 
 def shared(*shape):
     with SharedMemory():
         return torch.zeros(*shape)
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def shared_stage(first, second):
@@ -162,11 +155,11 @@ def test_the_other_process_has_the_arithmetic_of_this_one():
 def test_it_ends_with_its_object():
     two = TwoProcesses([], arithmetic())
     pid, gone = two.pid, weakref.ref(two)
-    assert alive(pid)
+    assert alive([pid])
     del two
     gc.collect()
     assert gone() is None
-    assert not alive(pid)
+    assert not alive([pid])
 
 
 PROGRAM = """
@@ -186,12 +179,9 @@ def test_it_ends_with_a_process_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", PROGRAM.format(work="None")], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
-        assert alive(pid)
+        assert alive([pid])
         process.kill()
-    deadline = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not alive(pid)
+    wait_for(lambda: not alive([pid]))
 
 
 def test_a_process_ends_whose_other_is_killed():

@@ -1,0 +1,87 @@
+"""Runs as they were at one moment of their training, whatever their budgets are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from erlbench.errors import UsageError
+from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.runs import Array, Evaluations, Key, Run, disagreement
+
+NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it
+MINUTES = "min"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A number of training steps, or of minutes of training."""
+
+    value: float
+    minutes: bool = False
+
+    def __str__(self) -> str:
+        return f"{_exact(self.value)} training {'minute' if self.minutes else 'step'}{'' if self.value == 1 else 's'}"
+
+    def of(self, evaluations: Evaluations) -> Array:
+        """When each evaluation was, in the same unit (evaluations,); infinite where the file does not say."""
+        when = evaluations.train_time_s / 60 if self.minutes else evaluations.timesteps
+        return np.nan_to_num(when, nan=math.inf)
+
+    def span(self, runs: Sequence[Run]) -> str:
+        """The earliest and the latest end of the runs, in the same unit."""
+        ends = [float(self.of(run.evaluations)[-1]) for run in runs]
+        return f"{_exact(min(ends))} to {_exact(max(ends))}"
+
+
+def parse_moment(text: str) -> Moment:
+    """The moment of `300000`, `3e5` or `30min`. Raises `UsageError` for anything else."""
+    minutes = text.endswith(MINUTES)
+    try:
+        value = float(text.removesuffix(MINUTES))
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0 and (minutes or value % 1 == 0)):
+        raise UsageError(f"--at {text}: no training steps or minutes; give 300000, 3e5 or 30min, for example")
+    return Moment(value, minutes)
+
+
+def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
+    """Each run up to its evaluation that is nearest to `moment`, as if this had been its end.
+
+    A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning, and so is
+    the second of two runs with one environment, name and seed. Raises `UsageError` when no run is left.
+    """
+    found: dict[Key, Run] = {}
+    for run in _cut(runs, moment, warn):
+        if (first := found.setdefault(run.key, run)) is not run:
+            warn(f"{run.path}: has the environment, name and seed of {first.path}; left out")
+    if not found:
+        raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
+    return list(found.values())
+
+
+def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
+    for run in runs:
+        distances = np.abs(moment.of(run.evaluations) - moment.value)
+        nearest = int(distances.argmin()) if len(distances) else 0
+        if not len(distances) or distances[nearest] > NEAR * moment.value:
+            warn(f"{run.path}: no evaluation within {NEAR:.0%} of {moment}; left out")
+            continue
+        known = run.evaluations.head(nearest + 1)
+        if len(known) == len(run.evaluations) and (problem := disagreement(known)):
+            warn(f"{run.path}: the last row of eval.csv is damaged: {problem}; left out")
+            continue
+        yield replace(
+            run, total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0, status="done",
+            message="", evaluations=known, timesteps=int(known.timesteps[-1]),
+            train_time_s=float(known.train_time_s[-1]),
+            final_episodes=run.final_episodes if known.final[-1] == 1 else run.eval_episodes,
+        )  # fmt: skip
+
+
+def _exact(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0")

@@ -1,0 +1,94 @@
+"""`erlbench run --dry-run`: what it prints, and what it finds before anything starts."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from erlbench.algorithms import registry
+from erlbench.cli import cli
+from erlbench.cli.dry_run import show_plan
+from erlbench.envs import catalogue
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.cells import RunOptions
+from erlbench.experiment.planning import plan
+
+
+def invoke(*words: str):
+    return CliRunner().invoke(cli, ["run", *words])
+
+
+def test_all_extras_that_a_study_needs_are_named_before_anything_starts(tmp_path, monkeypatch):
+    absent = {"stable_baselines3", "dm_control", "Box2D"}
+    known = registry.importlib.util.find_spec
+    for where in (registry.importlib.util, catalogue):
+        monkeypatch.setattr(where, "find_spec", lambda name: None if name in absent else known(name))
+    words = ["--study", "esac-table-1", "--profile", "paper", "--dry-run", "--out", str(tmp_path)]
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "erlbench: packages are missing for ppo, LunarLanderContinuous-v3, dm_control/humanoid-stand-v0; install them "
+        "by: pip install 'erlbench[ppo,box2d,dm-control]'\n"
+    )
+    result = invoke(*words, "--env", "Hopper-v5@paper")
+    assert result.exit_code == 2
+    assert result.stderr == "erlbench: packages are missing for ppo; install them by: pip install 'erlbench[ppo]'\n"
+    assert invoke(*words, "--env", "Hopper-v5@paper", "--algo", "esac").exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("--algo", "aes-rl", "--env", "Hopper-v5,Walker2d-v5", "--total-timesteps", "20000", "--dry-run")
+    assert result.exit_code == 0
+    assert "Settings of aes-rl on Hopper-v5, Walker2d-v5\n" in result.stdout
+    assert "aes-rl on Hopper-v5    range=600.0, baseline=600.0\n" in result.stdout  # the paper's range differs
+    assert "aes-rl on Walker2d-v5  range=800.0, baseline=800.0\n" in result.stdout
+    assert "results/Walker2d-v5/aes-rl/seed-000" in result.stdout
+    for word in ("memory", "disk", "processes", "Nothing was run or written."):
+        assert word in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_prints_each_setting_once_where_cells_agree():
+    result = invoke("--algo", "cem,openai-es,cem@no-extra-division", "--env", "Swimmer-v5,Hopper-v5", "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    names = [line.split()[0] for line in result.stdout.splitlines() if line and not line.startswith("results/")]
+    assert [names.count(name) for name in ("episodes", "population", "sigma", "elites")] == [1, 2, 1, 1]
+    assert "cem@no-extra-division on Swimmer-v5, Hopper-v5  extra_ke_division=false\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "heading", "wall"),
+    [
+        ("--seeds 1 --processes 1 --jobs 8", "1 cell", "with 1 process and 1 cell at once"),
+        ("--seeds 3 --processes 2 --jobs 8", "3 cells", "with 2 processes and 3 cells at once"),
+        ("--seeds 3 --processes 2", "3 cells", "with 2 processes and 1 cell at once"),
+    ],
+)
+def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall):
+    result = invoke("--algo", "cem", "--env", "Swimmer-v5", "--dry-run", *words.split())
+    assert result.exit_code == 0, result.stderr
+    assert heading in result.stdout.splitlines()
+    assert wall in result.stdout
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_dry_run_breaks_no_short_word_on_a_terminal(monkeypatch, capsys, width):
+    cells = plan(arguments({"study": ("aes-rl-table-1",), "profile": "laptop"}))
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show_plan(cells, RunOptions(processes=2))
+    output = click.unstyle(capsys.readouterr().out)
+    lines = [line.rstrip() for line in output.splitlines()]
+    assert max(map(len, lines)) <= width
+    rows = [line for line in lines if line.startswith("results/")]
+    assert len(rows) == len(cells)
+    assert all(re.search(r" 22,000  [-59] +[12] +[0-9.]+ (s|min|h)$", row) for row in rows)
+    folded = {"results/laptop/Hopper-v5@paper/                22,000", "aes-rl@fixed-ratio/seed-000"}
+    whole = {"results/laptop/Hopper-v5@paper/aes-rl@fixed-ratio/seed-000"}
+    assert all(any(line.startswith(part) for line in lines) for part in (folded if width == 80 else whole))

@@ -1,0 +1,69 @@
+"""The files of a run are those of docs/results.md, with the columns and keys that stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.runs import make_cell, run
+
+PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+
+
+def section(heading: str) -> str:
+    """The text below a heading, to the next one."""
+    return re.split(r"^#+ .*$", PAGE.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def documented(heading: str) -> list[str]:
+    """The names in the first cells of the table below a heading."""
+    return [
+        name
+        for row in re.findall(r"^\| (`.*?) \|", section(heading), re.MULTILINE)
+        for name in re.findall("`([^`]+)`", row)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A finished run of a cell that has all keys of `[run]`."""
+    more = {"simulated_time": True, "total_generations": 3, "env_settings": {"max_episode_steps": 50}}
+    cell = make_cell("cem", tmp_path_factory.mktemp("results"), steps=300, **more)
+    assert run(cell) == 0
+    return cell.directory
+
+
+@pytest.mark.parametrize("name", ["eval.csv", "episodes.csv", "tasks.csv", "events.csv"])
+def test_the_columns_are_those_of_the_page_in_its_order(folder, name):
+    header = next(line for line in (folder / name).read_text().splitlines() if not line.startswith("#"))
+    assert header.split(",") == documented(name)
+
+
+def test_train_csv_has_the_algorithms_own_columns_between_those_of_the_page(folder):
+    header = (folder / "train.csv").read_text().partition("\n")[0].split(",")
+    *first, begin, end = documented("train.csv")
+    assert header[: len(first)] == first
+    assert header.index(begin) < header.index(end) == len(header) - 1
+
+
+def test_the_keys_of_a_configuration_are_those_of_the_page(folder):
+    config = tomllib.loads((folder / "config.toml").read_text())
+    assert set(config["run"]) == set(documented("config.toml"))
+    assert {f"[{table}]" for table in config} <= set(re.findall("`([^`]+)`", section("config.toml")))
+
+
+def test_the_keys_of_a_status_are_those_of_the_page(folder):
+    assert list(json.loads((folder / "status.json").read_text())) == documented("status.json")
+
+
+def test_each_key_of_what_it_was_measured_on_is_explained(folder):
+    assert set(json.loads((folder / "meta.json").read_text())) <= set(re.findall("`([^`]+)`", section("meta.json")))
+
+
+def test_each_file_of_a_run_is_explained(folder):
+    explained = [name.rstrip("/").replace("NNNNNN", "000001") for name in documented("Where")]
+    assert {path.name for path in folder.iterdir()} <= set(explained)
