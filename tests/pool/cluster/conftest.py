@@ -8,6 +8,8 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
+from tests.processes import wait_for
+
 MEMORY = 80 * 2**20  # bytes of each node's object store
 
 
@@ -30,6 +32,11 @@ class Nodes:
     def kill(self, node) -> None:
         """End a node's raylet by SIGKILL; its processes follow."""
         self.cluster.remove_node(node, allow_graceful=False)
+
+    def settle(self) -> None:
+        """Wait until Ray has noticed the deaths of all nodes that were killed, which takes it a while."""
+        there = len(self.cluster.list_all_nodes())
+        wait_for(lambda: sum(node["Alive"] for node in ray.nodes()) == there, 90, "Ray counts a dead node")
 
     def close(self) -> None:
         ray.shutdown()

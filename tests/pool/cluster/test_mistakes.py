@@ -112,6 +112,7 @@ def test_nodes_with_another_version_are_named(nodes, monkeypatch):
 @pytest.mark.slow
 def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    nodes.settle()
     without = nodes.add(env_vars={"PYTHONPATH": str(tmp_path)})
     try:
         with RayPool(PoolOptions()) as pool:
