@@ -221,7 +221,7 @@ def reading_words(reading: Reading, rate: float, left: float | None, compact: bo
     budget = f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps"
     if reading.total_generations:
         budget = f"{count(reading.timesteps)} steps, generation {reading.generation}/{reading.total_generations}"
-    speed = [f"{count(rate)}/s", f"{'-:--:--' if left is None else clock_time(left)} left"]
+    speed = [f"{count(rate) if rate else '-'}/s", f"{'-:--:--' if left is None else clock_time(left)} left"]
     if reading.evaluations:
         speed = [f"evaluation {min(reading.evaluated + 1, reading.evaluations)} of {reading.evaluations}"]
     return [

@@ -42,22 +42,38 @@ class Reading:
 
 
 class Pace:
-    """What is done in a second of one running cell, over the last `WINDOW` seconds."""
+    """What is done in a second of one running cell, over the last `WINDOW` seconds.
+
+    Where whole generations come in less often than that, it is the pace from one to the next.
+    """
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, float]] = deque()
+        self._gains: deque[tuple[float, float]] = deque()  # when more was done than before, and how much then
+        self._now = 0.0
 
     def add(self, now: float, done: float) -> None:
         """The cell had done `done` at the time `now`, in seconds."""
-        self._seen.append((now, done))
-        while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
-            self._seen.popleft()
+        self._now = now
+        if not self._gains or done != self._gains[-1][1]:
+            self._gains.append((now, done))
+        while len(self._gains) > 2 and self._gains[1][0] <= now - WINDOW:
+            self._gains.popleft()
 
     @property
     def rate(self) -> float:
         """What is done in a second; 0 while that is not known."""
-        (start, first), (end, last) = self._seen[0], self._seen[-1]
-        return (last - first) / (end - start) if end > start else 0.0
+        (start, first), (end, last) = self._gains[0], self._gains[-1]
+        seconds = max(end - start, self._waited)
+        return (last - first) / seconds if seconds > 0 else 0.0
+
+    def left(self, work: float) -> float | None:
+        """Seconds until `work` more is done; None while that is not known."""
+        return max(0.0, work / self.rate - self._waited) if self.rate else None
+
+    @property
+    def _waited(self) -> float:
+        """Seconds since the last gain."""
+        return self._now - self._gains[-1][0]
 
 
 class Remaining:
@@ -93,7 +109,7 @@ class Remaining:
     def of(self, cell: str) -> tuple[float, float | None]:
         """A running cell's steps a second, and its seconds left (None: not known)."""
         steps, work, reading = self._running[cell]
-        return steps.rate, _seconds(reading.total_timesteps - reading.work, work.rate)
+        return steps.rate, work.left(reading.total_timesteps - reading.work)
 
     def all(self) -> float | None:
         """Seconds until all cells have ended; None while no cell's rate is known.
@@ -114,7 +130,3 @@ class Remaining:
         running = [self.of(cell)[1] or 0.0 for cell in self._running]
         everything = list(chain(running, seconds))
         return max(sum(everything) / self._at_once, max(everything, default=0.0))
-
-
-def _seconds(work: float, rate: float) -> float | None:
-    return max(work, 0.0) / rate if rate > 0 else None

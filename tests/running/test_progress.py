@@ -32,12 +32,35 @@ def test_the_time_left_follows_the_recent_rate():
     """100 steps take 500 s of warm-up; what counts is the last minute."""
     remaining = Remaining(WORKLOADS)
     assert remaining.all() is None
-    for second, steps in [(0, 0), (500, 100), (560, 100), (570, 200), (580, 300), (590, 400), (600, 500), (620, 600)]:
+    for second, steps in [(0, 0), (500, 100), (510, 200), (525, 300), (540, 400), (550, 500), (560, 600)]:
         remaining.update("cem, seed 0", reading(steps), float(second))
     rate, left = remaining.of("cem, seed 0")
     assert rate == pytest.approx(500 / 60)
     assert left == pytest.approx(400 / rate)
     assert remaining.all() == pytest.approx(2400 / rate)  # the two that wait are of its kind
+
+
+def test_generations_that_take_longer_than_the_window_have_a_rate():
+    """A generation of 100 steps every 150 seconds, looked at in between: the line said 0 steps a second."""
+    remaining = Remaining(WORKLOADS)
+    found = []
+    for second in range(0, 401, 10):
+        remaining.update("cem, seed 0", reading(100 * (second // 150)), float(second))
+        found.append(remaining.of("cem, seed 0"))
+    assert found[14] == (0.0, None)
+    assert reading_words(reading(0), *found[14])[1:3] == ["-/s", "-:--:-- left"]
+    rates, left = zip(*found[15:])
+    assert rates == pytest.approx([100 / 150] * 26)
+    assert left == pytest.approx([1350 - 10 * number for number in range(26)])  # it counts down
+
+
+def test_a_cell_that_stands_still_slows_down():
+    remaining = Remaining(WORKLOADS)
+    for second, steps in [(0, 0), (10, 100), (20, 200), (220, 200)]:
+        remaining.update("cem, seed 0", reading(steps), float(second))
+    rate, left = remaining.of("cem, seed 0")
+    assert rate == pytest.approx(100 / 200)
+    assert left == pytest.approx(800 / rate - 200)
 
 
 def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
