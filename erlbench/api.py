@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -97,27 +97,47 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`); a `UsageError` when there is none."""
-    found = find_run_folders([Path(folder) for folder in folders or ("results",)])
+    found = find_run_folders(_paths(folders))
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
     return Results(tuple(found))
 
 
-def report(*folders: Folder, out: Folder = "report", study: Names = (), profile: str | None = None) -> Path:
+def report(
+    *folders: Folder, out: Folder = "report", study: Names = (), profile: str | None = None, **options: Any
+) -> Path:
     """Write the report of the runs below `folders` (default: `results`) as `erlbench report` does; its page's path.
 
-    `study` restricts it to these studies, `profile` names their budget. Raises `UsageError` when there is no run.
+    `study` restricts it to these studies, `profile` names their budget. `options` are those of the command by their
+    names: `at=300_000` or `at="30min"`, `x="timesteps"`, `reach=(1000, 2000)`, `baseline="td3"`, `smooth=10`, ...
+
+    Raises `UsageError` for a mistake in the arguments and when there is no run.
     """
     from erlbench.experiment.own_studies import known_studies
     from erlbench.experiment.studies import find_study
     from erlbench.reporting import build_report
+    from erlbench.reporting.options import ReportOptions, parse_options
 
+    names = {"columns", *(field.name for field in fields(ReportOptions) if field.name != "panels")}
+    if unknown := sorted(options.keys() - names):
+        raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
+    chosen = parse_options(**{name: value if name == "smooth" else _words(value) for name, value in options.items()})
     known = known_studies()
     studies = {name: find_study(known, name) for name in _tuple(study) or known}
-    return build_report(
-        [Path(folder) for folder in folders or ("results",)], Path(out), studies, profile, named=bool(study)
-    )
+    return build_report(_paths(folders), Path(out), studies, profile, options=chosen, named=bool(study))
+
+
+def _paths(folders: Sequence[Folder]) -> list[Path]:
+    for folder in folders:
+        if not isinstance(folder, str | Path):
+            raise UsageError(f"folders of results are given by their names, not as {folder!r}")
+    return [Path(folder) for folder in folders or ("results",)]
+
+
+def _words(value: Any) -> str:
+    """An option as the command line gives it: numbers or names with commas between them."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _tuple(names: Names) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,24 @@ def test_what_is_done_is_only_read(results, tmp_path):
     assert any("| cem |" in table.read_text() for table in page.parent.rglob("*.md"))
 
 
+def test_a_report_takes_the_options_of_the_command(tmp_path):
+    for name, scores in {"cem": [0, 100, 300], "td3": [0, 200, 100]}.items():
+        make_run(tmp_path, "Foo-v5", name, 0, scores)
+    page = erlbench.report(tmp_path, out=tmp_path / "report", at=1000, reach=(50, 150), x="timesteps", smooth=2)
+    assert "All runs after 1,000 training steps" in page.read_text()
+    assert {"reach.md", "scores.md"} <= {table.name for table in page.parent.rglob("*.md")}
+    for options, message in {
+        "at": ("soon", "--at soon: no training steps or minutes"),
+        "baselin": ("td3", "has no option 'baselin'; did you mean 'baseline'"),
+        "metric": (5, "--metric 5: no such choice"),
+        "smooth": ("5", "--smooth 5: a moving average takes one point or more"),
+    }.items():
+        with pytest.raises(UsageError, match=re.escape(message[1])):
+            erlbench.report(tmp_path, out=tmp_path / "report", **{options: message[0]})
+    with pytest.raises(UsageError, match="leave --study and --profile out"):
+        erlbench.report(tmp_path, out=tmp_path / "report", at=1000, study="aes-rl-table-1")
+
+
 def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match="did you mean 'cem'"):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
@@ -106,6 +125,8 @@ def test_mistakes_are_errors_not_exits(tmp_path):
         erlbench.load_results(tmp_path)
     with pytest.raises(UsageError, match="there is no folder"):
         erlbench.load_results(tmp_path / "none")
+    with pytest.raises(UsageError, match="folders of results are given by their names, not as 5"):
+        erlbench.load_results(5)
     with pytest.raises(ErlbenchError, match="the reward of step 5 is nan"):
         erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), **SMALL)
 

@@ -143,15 +143,11 @@ def command(
       erlbench report results/hopper --at 30min
     """
     from erlbench.experiment.studies import find_study
-    from erlbench.reporting.data.cut import parse_moment
-    from erlbench.reporting.options import ReportOptions, parse_panels, parse_scores
+    from erlbench.reporting.options import parse_options
 
-    if at is not None and (study or profile is not None):
-        raise UsageError(
-            "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
-        )
-    scores, moment = None if reach is None else parse_scores(reach), None if at is None else parse_moment(at)
-    options = ReportOptions(parse_panels(columns), scores, x, smooth, band, baseline, metric, holm, failed, moment)
+    options = parse_options(
+        columns, reach, at, x=x, smooth=smooth, band=band, baseline=baseline, metric=metric, holm=holm, failed=failed
+    )
     folders = results or (Path("results"),)
     for folder in folders:
         if not folder.is_dir():
@@ -160,7 +156,7 @@ def command(
     names = [name for part in study for name in part.split(",") if name] or list(known)
     chosen = {name: find_study(known, name) for name in names}
     if profile is None:
-        profile = _profile_of(folders, chosen)
+        profile = None if at else _profile_of(folders, chosen)
     elif study:
         for one in chosen.values():
             find_profile(one, profile)

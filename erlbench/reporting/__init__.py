@@ -54,6 +54,10 @@ def build_report(
     when there is no run, no such profile, or `out` cannot be written.
     """
     report = _Report(out, warn, options or ReportOptions())
+    if report.options.at and (named or profile is not None):
+        raise UsageError(
+            "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
+        )
     check_profile(studies, profile)
     runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)

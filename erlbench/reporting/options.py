@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.data.cut import Moment, parse_moment
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.statistics.curves import BANDS
@@ -43,7 +44,7 @@ class ReportOptions:
             if value not in allowed:
                 hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
                 raise UsageError(f"--{option} {value}: no such choice{hint}")
-        if self.smooth < 1:
+        if not isinstance(self.smooth, int) or self.smooth < 1:
             raise UsageError(f"--smooth {self.smooth}: a moving average takes one point or more; 1 leaves curves as is")
         if self.at and self.panels:
             raise UsageError("--columns draws whole runs; leave --at out")
@@ -52,6 +53,12 @@ class ReportOptions:
                 f"--columns cannot be drawn over {self.x}: train.csv does not count them; choose --x generation, "
                 "timesteps or time, or draw the columns in a report of their own"
             )
+
+
+def parse_options(columns: str = "", reach: str | None = None, at: str | None = None, **others: Any) -> ReportOptions:
+    """The options from the words of the command line; `others` are fields as they are."""
+    scores, moment = None if reach is None else parse_scores(reach), None if at is None else parse_moment(at)
+    return ReportOptions(parse_panels(columns), scores, at=moment, **others)
 
 
 def parse_panels(text: str) -> Panels:
