@@ -124,8 +124,7 @@ class RunArguments:
     name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
     checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
     save_replay: bool = setting(
-        False,
-        "keep the replay of a finished run; cem-rl, p-cem-rl, multi-actor-td3, erl and esac need it to be extended",
+        False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
