@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 import ray
 
-from erlbench.errors import UsageError
+from erlbench.errors import TaskError, UsageError
 from erlbench.pool.cluster import connection, ray_pool
 from erlbench.pool.cluster.ray_pool import RayPool
 from erlbench.pool.options import PoolOptions
 from tests.pool.cluster.conftest import Nodes
+from tests.pool.helpers import one, task
 from tests.processes import lines, wait_for
 from tests.runs import heed_interrupts
 
@@ -121,6 +122,29 @@ def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_
     finally:
         nodes.kill(without)
     assert re.search(r"^node .* is not used: its agent did not start: .*No module named 'erlbench'$", refused)
+
+
+@pytest.mark.slow
+def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes):
+    """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
+    killed = []
+
+    def kill_the_one_that_runs_it() -> None:
+        assert pool.next_result(0.2) is None
+        for node in pool._nodes.values():
+            if node.sent and node not in killed:
+                ray.kill(node.agent)
+                killed.append(node)
+
+    with RayPool(PoolOptions()) as pool:
+        pool.submit([task(1, "sleep", {"seconds": 100.0})])
+        with pytest.raises(TaskError, match=r"^task 1 \(test\) has ended 3 nodes$") as caught:
+            wait_for(kill_the_one_that_runs_it)
+        assert len(killed) == 3
+        assert len(caught.value.details.splitlines()) == 3
+        assert [event.event for event in pool.events()].count("node lost") == 3
+        pool.reset()
+        assert one(pool, task(2)).task == 2
 
 
 @pytest.mark.slow
