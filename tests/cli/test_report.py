@@ -82,7 +82,6 @@ def test_report_options(built, tmp_path, words, options):
         (["{tmp}", "--smooth", "0"], "1 leaves curves as is"),
         (["{tmp}", "--at", "inf"], "--at inf: no training steps or minutes; give 300000, 3e5 or 30min"),
         (["{tmp}", "--at", "1.5"], "--at 1.5: no training steps or minutes"),
-        (["{tmp}", "--at", "3e5", "--study", "aes-rl-table-1"], "leave --study and --profile out"),
         (["{tmp}", "--at", "3e5", "--columns", "sigma"], "--columns draws whole runs; leave --at out"),
         (["{tmp}", "--study", "aes-rl-tabel-1"], "did you mean 'aes-rl-table-1'?"),
         (

@@ -309,11 +309,15 @@ class RayPool(PoolBase):
                 raise CellError(f"all nodes of the cluster are gone; the same command continues. {problem}") from error
 
     def _wait_for_nodes(self, seconds: float) -> None:
-        """Wait until there is one node at least, and for those that start with it."""
+        """Wait until there is one node at least, and for those that start with it.
+
+        A cluster in which no node was ever of use, and one was refused, is not waited for.
+        """
         end = time.monotonic() + seconds
         while not self._nodes or self._starting:
             self.look()
-            if not self._nodes and not self._starting and (self._refused or time.monotonic() > end):
+            hopeless = self._refused and not self._slots
+            if not self._nodes and not self._starting and (hopeless or time.monotonic() > end):
                 reasons = "; ".join(self._refused.values()) or "it has no free cores"
                 raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
             if time.monotonic() > end:

@@ -19,7 +19,7 @@ from erlbench.pool.cluster import connection, ray_pool
 from erlbench.pool.cluster.ray_pool import RayPool
 from erlbench.pool.options import PoolOptions
 from tests.pool.cluster.conftest import Nodes
-from tests.pool.helpers import one, task
+from tests.pool.helpers import one, results, task
 from tests.processes import lines, wait_for
 from tests.runs import heed_interrupts
 
@@ -125,6 +125,19 @@ def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_
 
 
 @pytest.mark.slow
+def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nodes):
+    """The run failed at once, as if it could have no node."""
+    nodes.settle()
+    with RayPool(PoolOptions()) as pool:
+        pool._refused["another"] = "node another is not used: it has erlbench 0.0.9"
+        pool.submit([task(1, "sleep", {"seconds": 0.5})])
+        for node in pool._nodes.values():
+            ray.kill(node.agent)
+        assert results(pool, 1).keys() == {1}
+        assert [event.event for event in pool.events()].count("node lost") == 2
+
+
+@pytest.mark.slow
 def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes):
     """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
     killed = []
@@ -136,6 +149,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes):
                 ray.kill(node.agent)
                 killed.append(node)
 
+    nodes.settle()
     with RayPool(PoolOptions()) as pool:
         pool.submit([task(1, "sleep", {"seconds": 100.0})])
         with pytest.raises(TaskError, match=r"^task 1 \(test\) has ended 3 nodes$") as caught:
