@@ -93,9 +93,11 @@ class Remaining:
 
     def update(self, cell: str, reading: Reading, now: float) -> None:
         """The cell `cell` is where `reading` says, at the time `now`."""
+        begun = cell in self._running
         steps, work, _ = self._running.get(cell, (Pace(), Pace(), reading))
-        steps.add(now, reading.timesteps)
-        work.add(now, reading.work)
+        if not (begun and reading.evaluations):  # in which nothing is gained any more
+            steps.add(now, reading.timesteps)
+            work.add(now, reading.work)
         self._running[cell] = steps, work, reading
         if cell in self.workloads and work.rate:
             self._rates[self.workloads[cell].kind] = work.rate

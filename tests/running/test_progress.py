@@ -63,6 +63,19 @@ def test_a_cell_that_stands_still_slows_down():
     assert left == pytest.approx(800 / rate - 200)
 
 
+def test_evaluations_after_the_training_slow_down_no_cell_that_waits():
+    """Nothing is gained in them: the others seemed to need more and more hours."""
+    remaining = Remaining(WORKLOADS)
+    for second, steps in [(0, 0), (10, 500), (20, 1000)]:
+        remaining.update("cem, seed 0", reading(steps), float(second))
+    for second in (100, 500):
+        remaining.update("cem, seed 0", Reading(1000, 1000, None, 1, 1, evaluations=9, evaluated=3), float(second))
+    assert remaining.all() == pytest.approx(2 * 20)
+    remaining.end("cem, seed 0")
+    remaining.update("cem, seed 1", Reading(1000, 1000, None, 1, 1, evaluations=9), 600.0)  # it was interrupted there
+    assert remaining.all() == pytest.approx(20)
+
+
 def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
     """600 of 60,000 steps, but half of its generations, in ten seconds: ten are left."""
     remaining = Remaining([Workload("es, seed 0", ("es", "L"), 60_000), Workload("es, seed 1", ("es", "L"), 60_000)])
