@@ -75,7 +75,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     wait_for(lambda: lines(folder(tmp_path) / "episodes.csv") > 70)
     family = processes_below(process.pid)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=90)
+    _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "To go on: " in errors
     assert "Traceback" not in errors

@@ -154,7 +154,7 @@ def test_costs_of_a_run_are_those_that_its_steps_slept(tmp_path):
     assert run(cell) == 0
     found = from_tasks(cell.directory)
     assert 20 * found.timestep + found.overhead >= 20 * 2e-3
-    assert 20 * found.timestep + found.overhead < 4 * 20 * 2e-3
+    assert 20 * found.timestep + found.overhead < 2 * 20 * 2e-3
     result = CliRunner().invoke(
         cli, ["calibrate", "--from-run", str(cell.directory), "--out", str(tmp_path / "c.toml")]
     )
@@ -246,7 +246,7 @@ def test_a_calibration_tells_a_step_from_a_task_where_all_episodes_are_equally_l
     """With tasks of one size only the sum would be known, and half of it be taken for the step."""
     settings = {"mean_length": 10**6, "seconds_per_step": 5e-4, "sleep_at_once": 0.0}  # no debt for the next task
     found = calibrate(make_cell("cem", tmp_path, env="erlbench/Latency-v0", env_settings=settings, steps=10**6), 2.0)
-    assert 0.85 * 5e-4 < found.timestep < 4 * 5e-4  # a machine that does other things wakes a sleeper late
+    assert found.timestep == pytest.approx(5e-4, rel=0.15)
 
 
 def test_a_calibration_has_tasks_of_two_sizes(tmp_path, monkeypatch):

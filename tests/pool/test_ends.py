@@ -30,7 +30,7 @@ def test_reset_and_close_end_the_workers_at_once():
         pool.submit([task(number + 1, "busy"), task(number + 2, "busy", gradient=True)])
         begin = time.monotonic()
         end()
-        assert time.monotonic() - begin < 10  # the tasks would never end
+        assert time.monotonic() - begin < 2  # the tasks would never end
         assert gone([pid], 0)
 
 

@@ -175,7 +175,7 @@ def test_a_task_of_this_process_gives_way_and_runs_again():
         threading.Timer(0.3, pool.interrupt).start()
         begun = time.monotonic()
         assert pool.next_result() is None
-        assert time.monotonic() - begun < 10.0
+        assert time.monotonic() - begun < 2.0
         assert [task.id for task in pool.running().values()] == [1]
         pool.reset()
         assert one(pool, task(2)).task == 2
@@ -222,13 +222,13 @@ def test_an_interrupt_raised_by_a_task_is_the_tasks_error(capfd):
 
 
 def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
-    with local_pool(1, task_timeout=4.0) as pool:  # in which the same task must end, too, when it does not hang
+    with local_pool(1, task_timeout=1.5) as pool:  # in which the same task must end, too, when it does not hang
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 1, "how": "hang"})])
         assert results(pool, 1)[1].values.keys() == {"sum"}
         (event,) = pool.events()
     assert event.event == "task hung"
     assert "task 1 (test)" in event.message
-    assert "4 s" in event.message
+    assert "1.5 s" in event.message
 
 
 def test_a_worker_that_died_idle_is_replaced():

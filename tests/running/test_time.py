@@ -12,7 +12,7 @@ SECONDS = 0.016  # a step
 STEPS = 50  # an episode
 SMALL_POPULATION = {"population": 4, "elites": 2, "n_grad": 2}
 POPULATION, GENERATIONS = 4, 2
-ATTEMPTS = 16  # on a loaded machine a run may be late; none may ever be early
+ATTEMPTS = 8  # on a loaded machine a run may be late; none may ever be early
 SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS}}
 
 

@@ -187,7 +187,7 @@ def test_it_ends_with_a_process_that_is_killed():
 def test_a_process_ends_whose_other_is_killed():
     """A pool runs the tasks of a worker that died again."""
     code = PROGRAM.format(work="os.kill(os.getpid(), signal.SIGKILL)")
-    process = subprocess.run([sys.executable, "-c", code], timeout=90, stdout=subprocess.PIPE)
+    process = subprocess.run([sys.executable, "-c", code], timeout=30, stdout=subprocess.PIPE)
     assert process.returncode == -signal.SIGKILL
 
 
