@@ -73,7 +73,6 @@ from multiprocess import forkserver, resource_tracker
 from erlbench.pool import local_pool
 from erlbench.work.tasks import Task
 
-faulthandler.dump_traceback_later(60, exit=True)
 functions = "tests.pool.functions:"
 pool = local_pool(3)
 pool.submit([Task(1, "test", functions + "draw", (1,), gradient=True)])
@@ -84,6 +83,7 @@ pool.submit([
 ])
 pids = [worker.pid for slot in pool._slots for worker in (slot.rollout, slot.gradient) if worker]
 pids += [forkserver._forkserver._forkserver_pid, resource_tracker._resource_tracker._pid]
+faulthandler.dump_traceback_later(15, exit=True)
 try:
     print(pool.store.folder, *pids, flush=True)
     while True:
@@ -131,7 +131,7 @@ def test_a_fork_server_outlives_sigterm_and_workers_do_not():
 def test_ctrl_c_goes_to_the_driver_alone():
     process, folder, pids = driver(1)
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(90)
+    process.wait(20)
     assert gone(pids, 10)  # they hold the ends of the pipes, too
     out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "4 0\n", "")
