@@ -97,7 +97,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`); a `UsageError` when there is none."""
-    found = find_run_folders(_paths(folders))
+    found = find_run_folders(_paths(folders or ("results",)))
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
@@ -105,34 +105,38 @@ def load_results(*folders: Folder) -> Results:
 
 
 def report(
-    *folders: Folder, out: Folder = "report", study: Names = (), profile: str | None = None, **options: Any
-) -> Path:
+    *folders: Folder, out: Folder = "report", study: Names = (), studies: Folder | Sequence[Folder] = (),
+    profile: str | None = None, reference: Folder | None = None, **options: Any,
+) -> Path:  # fmt: skip
     """Write the report of the runs below `folders` (default: `results`) as `erlbench report` does; its page's path.
 
-    `study` restricts it to these studies, `profile` names their budget. `options` are those of the command by their
-    names: `at=300_000` or `at="30min"`, `x="timesteps"`, `reach=(1000, 2000)`, `baseline="td3"`, `smooth=10`, ...
+    `study` restricts it to these studies, `studies` are files with studies of your own, `profile` names their budget,
+    and the runs below `reference` open the report. `options` are those of the command by their names: `at=300_000` or
+    `at="30min"`, `x="timesteps"`, `reach=(1000, 2000)`, `baseline="td3"`, `smooth=10`, ...
 
     Raises `UsageError` for a mistake in the arguments and when there is no run.
     """
-    from erlbench.experiment.own_studies import known_studies
-    from erlbench.experiment.studies import find_study
-    from erlbench.reporting import build_report
     from erlbench.reporting.options import ReportOptions, parse_options
+    from erlbench.reporting.request import requested_report
 
     names = {"columns", *(field.name for field in fields(ReportOptions) if field.name != "panels")}
     if unknown := sorted(options.keys() - names):
         raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
     chosen = parse_options(**{name: value if name == "smooth" else _words(value) for name, value in options.items()})
-    known = known_studies()
-    studies = {name: find_study(known, name) for name in _tuple(study) or known}
-    return build_report(_paths(folders), Path(out), studies, profile, options=chosen, named=bool(study))
+    return requested_report(
+        _paths(folders or ("results",)), Path(out), chosen, study=_tuple(study),
+        studies=map(str, _paths(studies, "files with studies")), profile=profile,
+        reference=None if reference is None else _paths(reference)[0],
+    )  # fmt: skip
 
 
-def _paths(folders: Sequence[Folder]) -> list[Path]:
-    for folder in folders:
-        if not isinstance(folder, str | Path):
-            raise UsageError(f"folders of results are given by their names, not as {folder!r}")
-    return [Path(folder) for folder in folders or ("results",)]
+def _paths(given: Any, what: str = "folders of results") -> list[Path]:
+    """One name, or several, as paths."""
+    paths = [given] if isinstance(given, str | Path) else given
+    for path in paths if isinstance(paths, Sequence) else [paths]:
+        if not isinstance(path, str | Path):
+            raise UsageError(f"{what} are given by their names, not as {path!r}")
+    return [Path(path) for path in paths]
 
 
 def _words(value: Any) -> str:

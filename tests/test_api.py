@@ -15,6 +15,19 @@ from erlbench.errors import ErlbenchError, UsageError
 from tests.reporting.make_runs import make_run
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
+STUDY = """[studies.mine]
+title = "Mine"
+kind = "scores"
+entries = [{ algo = "cem" }, { algo = "td3" }]
+[studies.mine.profiles.smoke]
+envs = ["Pendulum-v1"]
+total_timesteps = 1000
+seeds = 1
+[studies.mine.profiles.laptop]
+envs = ["Pendulum-v1"]
+total_timesteps = 2000
+seeds = 2
+"""
 SMALL = {"total_timesteps": 800, "eval_freq": 400, "set": {"hidden": (8, 8)}, "processes": 0}
 
 
@@ -104,6 +117,28 @@ def test_a_report_takes_the_options_of_the_command(tmp_path):
             erlbench.report(tmp_path, out=tmp_path / "report", **{options: message[0]})
     with pytest.raises(UsageError, match="leave --study and --profile out"):
         erlbench.report(tmp_path, out=tmp_path / "report", at=1000, study="aes-rl-table-1")
+
+
+def test_a_report_takes_the_inputs_of_the_command(tmp_path):
+    """A file of studies, the profile that the folder is named after, and runs to open the report with."""
+    kept, results = tmp_path / "kept", tmp_path / "laptop"
+    make_run(kept, "Foo-v5", "kept-one", 0, [0, 100])
+    for name in ("cem", "td3"):
+        make_run(results, "Pendulum-v1", name, 0, [0, 100])
+    make_run(results, "Pendulum-v1", "cem", 1, [0, 100, 200])
+    (studies := tmp_path / "own.toml").write_text(STUDY)
+    page = erlbench.report(results, out=tmp_path / "report", study="mine", studies=studies, reference=kept)
+    assert "Profile: laptop." in (page.parent / "mine" / "scores.md").read_text()  # most runs fit smoke
+    assert "kept-one" in (page.parent / "reference" / "scores.md").read_text()
+    assert "kept-one" not in (page.parent / "mine" / "scores.md").read_text()
+    for options, message in (
+        ({"studies": 5}, "files with studies are given by their names, not as 5"),
+        ({"reference": 5}, "folders of results are given by their names, not as 5"),
+        ({"reference": tmp_path / "none"}, f"there is no folder {tmp_path / 'none'}"),
+        ({"study": "mine", "studies": [studies], "profile": "paper"}, "unknown profile 'paper' of study 'mine'"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            erlbench.report(results, out=tmp_path / "report", **options)
 
 
 def test_mistakes_are_errors_not_exits(tmp_path):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from erlbench.cli.notices import notices
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError, nearest
 
@@ -63,7 +64,8 @@ def command(
     wanted, counts = _numbers(differences, "--difference"), _looks(looks)
     if write and not counts:
         raise UsageError("--write needs --looks: the seeds after which the study is tested, such as --looks 5,10,15")
-    runs = find_runs(results, lambda message: click.echo(f"erlbench: {message}", err=True))
+    with notices() as warn:
+        runs = find_runs(results, warn)
     if baseline not in (names := sorted({run.name for run in runs})):
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")

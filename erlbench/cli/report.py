@@ -8,9 +8,6 @@ from pathlib import Path
 import click
 
 from erlbench.cli.notices import notices
-from erlbench.errors import UsageError
-from erlbench.experiment.own_studies import known_studies
-from erlbench.experiment.studies import Study, find_profile
 
 
 class _Report(click.Command):
@@ -142,33 +139,16 @@ def command(
       erlbench report results/hopper --at 300000
       erlbench report results/hopper --at 30min
     """
-    from erlbench.experiment.studies import find_study
     from erlbench.reporting.options import parse_options
+    from erlbench.reporting.request import requested_report
 
     options = parse_options(
         columns, reach, at, x=x, smooth=smooth, band=band, baseline=baseline, metric=metric, holm=holm, failed=failed
     )
-    folders = results or (Path("results"),)
-    for folder in folders:
-        if not folder.is_dir():
-            raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
-    known = known_studies(studies)
-    names = [name for part in study for name in part.split(",") if name] or list(known)
-    chosen = {name: find_study(known, name) for name in names}
-    if profile is None:
-        profile = None if at else _profile_of(folders, chosen)
-    elif study:
-        for one in chosen.values():
-            find_profile(one, profile)
-    from erlbench.reporting import build_report
-
+    names = [name for part in study for name in part.split(",") if name]
     with notices() as warn:
-        index = build_report(folders, out, chosen, profile, warn, options, reference, named=bool(study))
+        index = requested_report(
+            results or (Path("results"),), out, options, study=names, studies=studies, profile=profile,
+            reference=reference, warn=warn,
+        )  # fmt: skip
     click.echo(index)
-
-
-def _profile_of(folders: tuple[Path, ...], studies: dict[str, Study]) -> str | None:
-    """The profile that all folders are named after, if any."""
-    profiles = {name for study in studies.values() for name in study.profiles}
-    names = {folder.resolve().name for folder in folders}
-    return names.pop() if len(names) == 1 and names <= profiles else None

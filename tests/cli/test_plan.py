@@ -238,3 +238,13 @@ def test_the_report_shows_the_plan(pilot, tmp_path):
     assert done.exit_code == 0, done.output
     page = (tmp_path / "report" / "all-runs" / "index.md").read_text()
     assert "The study follows its plan" in page
+
+
+def test_runs_of_two_folders_that_are_alike_are_one_line(pilot, tmp_path):
+    for name in PILOT:
+        make_run(tmp_path / "second", "Hopper-v5", name, 0, [0, 1])
+    done = plan(pilot, tmp_path / "second", "--baseline", "td3")
+    assert done.exit_code == 0
+    (line,) = done.stderr.splitlines()
+    assert "left out here" in line
+    assert line.endswith("(and 1 more like this)")

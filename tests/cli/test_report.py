@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from erlbench import reporting
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
+from erlbench.reporting import request
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.options import ReportOptions
 
@@ -27,7 +27,7 @@ def built(monkeypatch) -> list[tuple]:
         calls.append((tuple(results), out, list(studies), profile, options, named))
         return out / "index.html"
 
-    monkeypatch.setattr(reporting, "build_report", build)
+    monkeypatch.setattr(request, "build_report", build)
     return calls
 
 
