@@ -125,8 +125,16 @@ def test_erl_has_the_budgets_of_its_paper():
 
 def test_the_es_of_esac_is_that_of_its_authors_program():
     es = resolved("esac-table-1", "openai-es@esac")
-    assert (es.normalise_observations, es.action_noise, es.l2) == (False, 0, 0)
+    assert (es.normalise_observations, es.action_noise, es.l2, es.initialisation) == (False, 0, 0, "pytorch")
     assert (es.hidden, es.population, es.sigma, es.shaping) == ((512, 512), 50, 5e-3, "centred-ranks")
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
+def test_times_of_esac_have_no_validations_in_them(profile):
+    """The authors time the members' and SAC's episodes; nothing is validated there."""
+    cells = [cell for cell in plan(arguments({"study": ("esac-figure-5",), "profile": profile})) if cell.algo == "esac"]
+    assert len(cells) >= 16
+    assert all(cell.settings.validation_every > (cell.total_generations or math.inf) for cell in cells)
 
 
 def test_the_axes_of_esacs_figures_are_those_of_its_authors_notebooks():
