@@ -93,7 +93,8 @@ class Algorithm(ABC):
     def gradient_workers(cls, settings: Any, workers: int) -> int:
         """The most tasks with gradient steps that run at once: one for each individual in flight, and the critic's.
 
-        So many processes, or all if a run has fewer, import their libraries before its clock starts.
+        So many processes, or all if a run has fewer, import their libraries before its clock starts. 0 where these
+        settings make no gradient steps.
         """
         return workers + 1
 
@@ -108,6 +109,15 @@ class Algorithm(ABC):
         """About how many steps a generation takes, for estimates: episodes of half the time limit."""
         episodes: int = cls.population_for(settings, problem) * getattr(settings, "episodes", 1)
         return episodes * problem.env.max_episode_steps / 2
+
+    @classmethod
+    def training_steps(
+        cls, settings: Any, problem: Problem, total_timesteps: int, total_generations: int | None = None
+    ) -> float:
+        """About how many steps a run takes, for estimates: its budget, or what its generations take if that is less."""
+        if total_generations is None:
+            return total_timesteps
+        return min(total_timesteps, total_generations * cls.generation_steps(settings, problem))
 
     @classmethod
     def search_cost(cls, settings: Any, problem: Problem) -> tuple[float, float]:
@@ -130,8 +140,8 @@ class Algorithm(ABC):
     def recorded_steps(
         cls, settings: Any, problem: Problem, total_timesteps: int, total_generations: int | None = None
     ) -> float:
-        """How many transitions a run puts into its replay, if it has one; for estimates."""
-        return total_timesteps
+        """How many transitions a run puts into its replay, if it has one; for estimates: all its training steps."""
+        return cls.training_steps(settings, problem, total_timesteps, total_generations)
 
     # -- the protocol ---------------------------------------------------------------------------------------------
 

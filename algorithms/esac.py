@@ -64,18 +64,23 @@ class ESAC(Algorithm):
         return "p_clock=budget scales the share of SAC by the budget" if settings.p_clock == BUDGET else ""
 
     @classmethod
+    def population_for(cls, settings: ESACSettings, problem: Problem) -> int:
+        return settings.population * (2 if settings.sampling == PAIRS else 1)
+
+    @classmethod
     def recorded_steps(
         cls, settings: ESACSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
     ) -> float:
-        """SAC's steps only, if all episodes are equally long."""
+        """SAC's steps only, if all episodes are equally long; the members' episodes fill the budget."""
         horizon = problem.env.max_episode_steps
-        evaluations = settings.population * (2 if settings.sampling == PAIRS else 1)
+        evaluations = cls.population_for(settings, problem) * settings.episodes
         generations = total_timesteps / (evaluations * horizon)
         if total_generations is not None:
             generations = min(generations, total_generations)
         end = 1e6 if settings.p_clock == BUDGET else generations * horizon
         chances = sum(settings.probability(end * (part + 0.5) / 100) for part in range(100)) / 100
-        return generations * chances / settings.gradient_interval * settings.sac_episodes * horizon
+        recorded = generations * chances / settings.gradient_interval * settings.sac_episodes * horizon
+        return min(total_timesteps, recorded)
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""

@@ -56,13 +56,14 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     listed = registry.entry(cell.algo)
     step = STEP_SECONDS.get(environment_name(cell.env), OTHER_STEP_SECONDS)
     algorithm = registry.find(cell.algo)
-    planned = _training_steps(cell, problem)
+    planned = algorithm.training_steps(cell.settings, problem, cell.total_timesteps, cell.total_generations)
     generations = math.ceil(planned / algorithm.generation_steps(cell.settings, problem))
     due = min(cell.total_timesteps // cell.eval_freq, generations)  # they wait for a generation's end
     evaluations = due * cell.eval_episodes + cell.final_episodes
     steps = planned * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
-    critic_time, actor_time = _update_seconds(cell, problem)
+    learns = listed.critic_updates > 0 and algorithm.gradient_workers(cell.settings, cell.workers) > 0
+    critic_time, actor_time = _update_seconds(cell, problem) if learns else (0.0, 0.0)
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
     critic = caught_up * listed.critic_updates * critic_time
     actors = trained * listed.actor_updates * actor_time
@@ -72,8 +73,8 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
     width = observation_width(problem)
     recorded = algorithm.recorded_steps(cell.settings, problem, cell.total_timesteps, cell.total_generations)
-    disk = 4.0 * recorded * width if listed.critic_updates else 0.0
-    memory = (1 + processes) * (GRADIENT_BYTES if listed.critic_updates else ROLLOUT_BYTES) + held
+    disk = 4.0 * recorded * width if learns else 0.0
+    memory = (1 + processes) * (GRADIENT_BYTES if learns else ROLLOUT_BYTES) + held
     alone = START_SECONDS + search  # while no task runs
     return Estimate(alone + tasks, alone + max(chain, tasks / max(1, processes)), memory, disk)
 
@@ -81,14 +82,6 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
 def observation_width(problem: Problem) -> int:
     """Numbers per transition in the replay: observation, action, reward, continue flag, row."""
     return problem.observation_size + problem.action_size + 3
-
-
-def _training_steps(cell: Cell, problem: Problem) -> float:
-    """The budget, or what the generations take that end the run before."""
-    if cell.total_generations is None:
-        return cell.total_timesteps
-    generation = registry.find(cell.algo).generation_steps(cell.settings, problem)
-    return min(cell.total_timesteps, cell.total_generations * generation)
 
 
 def _update_seconds(cell: Cell, problem: Problem) -> tuple[float, float]:

@@ -9,8 +9,9 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.algorithms.search.pycma import full_memory, full_seconds
 from erlbench.envs.registry import problem
-from erlbench.experiment.estimate import START_SECONDS, estimate, estimates
-from tests.runs import make_cell
+from erlbench.experiment.estimate import START_SECONDS, estimate, estimates, observation_width
+from erlbench.work.replay import Replay
+from tests.runs import make_cell, run
 
 
 def test_evaluations_are_no_more_than_the_generations(tmp_path):
@@ -80,6 +81,77 @@ def test_the_replay_holds_what_is_recorded(tmp_path):
     generations = 1_000_000 / (50 * 1000)
     assert abs(disk["esac"] / (generations * 0.3 / 2 * 10 * 1000 * width) - 1) < 1e-9
     assert abs(disk["esac-limited"] / (4 / 2 * 2 * 1000 * width) - 1) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("algo", "settings", "steps"),
+    [
+        ("td3", {}, 3 * 500),
+        ("erl", {"population": 4, "episodes": 2}, 3 * 4 * 2 * 500),
+        ("p-cem-rl", {"population": 4, "elites": 2, "n_grad": 2}, 3 * 4 * 500),
+    ],
+)
+def test_generations_that_end_a_run_limit_its_replay(tmp_path, algo, settings, steps):
+    """The cart-pole's episodes count as 500 steps, half of their limit; a transition is 8 numbers of 4 bytes."""
+    cell = make_cell(algo, tmp_path, steps=1_000_000, settings=settings)
+    task = problem(cell.env)
+    assert estimate(dataclasses.replace(cell, total_generations=3), task, 1).disk == steps * 32
+    for generations in (None, 10**6):
+        assert estimate(dataclasses.replace(cell, total_generations=generations), task, 1).disk == 1_000_000 * 32
+
+
+@pytest.mark.parametrize("algo", ["cem-rl", "p-cem-rl"])
+def test_without_gradients_cem_rl_takes_what_cem_takes(tmp_path, algo):
+    few = {"population": 4, "elites": 2, "hidden": (256, 256)}
+    cem, rl = (
+        make_cell(name, tmp_path, steps=1_000_000, workers=4, settings=settings)
+        for name, settings in (("cem", few), (algo, {**few, "n_grad": 0}))
+    )
+    task = problem(cem.env)
+    assert estimate(rl, task, 2) == estimate(cem, task, 2)
+    trained = dataclasses.replace(rl, settings=dataclasses.replace(rl.settings, n_grad=2))
+    found = estimate(trained, task, 2)
+    assert found.disk == 1_000_000 * 32
+    assert found.seconds > 10 * estimate(cem, task, 2).seconds
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "share"),
+    [
+        ({}, {}, 2 / 10),  # two episodes of SAC's beside ten of the members
+        ({}, {"episodes": 3}, 2 / 30),
+        ({}, {"sampling": "pairs"}, 2 / 20),
+        ({}, {"sac_episodes": 40}, 1),  # no more than the budget
+        ({"total_generations": 3}, {"episodes": 3}, 3 * 2 * 1000 / 1_000_000),
+    ],
+)
+def test_esac_records_less_the_more_its_members_play(tmp_path, changes, settings, share):
+    always = {"population": 10, "gradient_interval": 1, "sac_episodes": 2, "p_start": 1.0, "p_end": 1.0}
+    cell = make_cell("esac", tmp_path, steps=1_000_000, settings={**always, **settings}, **changes)
+    assert estimate(cell, problem(cell.env), 1).disk == pytest.approx(share * 1_000_000 * 32)
+
+
+@pytest.mark.parametrize(
+    ("algo", "changes", "settings"),
+    [
+        ("esac", {}, {"population": 10, "episodes": 3, "gradient_interval": 1, "sac_episodes": 2, "p_end": 1.0}),
+        ("cem-rl", {}, {"population": 4, "elites": 2, "n_grad": 0}),
+        ("cem-rl", {"total_generations": 2}, {"population": 4, "elites": 2, "n_grad": 2}),
+    ],
+)
+def test_a_run_records_what_is_estimated(tmp_path, monkeypatch, algo, changes, settings):
+    """Within a factor of two, as the estimates promise: the pendulum's episodes always have 20 steps here."""
+    recorded = []
+    append = Replay.append
+    monkeypatch.setattr(
+        Replay, "append", lambda self, *a, **k: (recorded.append(sum(k["lengths"])), append(self, *a, **k))
+    )
+    limit = {"max_episode_steps": 20}
+    cell = make_cell(algo, tmp_path, "Pendulum-v1", 2000, settings=settings, env_settings=limit, **changes)
+    assert run(cell) == 0
+    task = problem(cell.env, limit)
+    found = estimate(cell, task, 1).disk / (4 * observation_width(task))
+    assert sum(recorded) / 2 <= found <= 2 * sum(recorded)
 
 
 def test_many_cells_make_their_environment_once(tmp_path, monkeypatch):
