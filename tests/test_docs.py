@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from erlbench.reporting.data.runs import find_runs
 from tests.campaign.parts import PARTS
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,14 @@ def test_each_folder_of_reference_results_is_explained_and_each_heading_exists()
         heads = re.findall(r"^#+ (.*)$", (REFERENCE / page).read_text(), flags=re.MULTILINE)
         slugs = ["", *(re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads)]
         assert anchor in slugs, target
+
+
+def test_each_reference_run_is_shown():
+    """Two runs with one environment, name, seed and budget would hide one another in the report of all of them."""
+    warnings: list[str] = []
+    runs = find_runs([REFERENCE], warnings.append)
+    assert [warning for warning in warnings if "left out" in warning] == []
+    assert len(runs) == len({path.parent for path in REFERENCE.rglob("eval.csv")}) > 280
 
 
 def test_each_promise_of_the_suite_names_tests_that_are_there():

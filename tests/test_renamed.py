@@ -21,7 +21,7 @@ from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"
-OLD = REFERENCE / "cem-swimmer" / "Swimmer-v5" / "cem" / "seed-000"
+OLD = REFERENCE / "cem-swimmer" / "Swimmer-v5" / "cem-earlier" / "seed-000"
 
 
 def test_old_columns_have_their_new_names_in_frames():

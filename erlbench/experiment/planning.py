@@ -121,9 +121,7 @@ def _entry_cells(
 ) -> Iterator[Cell]:
     known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
     own = {name: value for name, value in arguments.set.items() if name in known}
-    values = {**studies.profile_settings(profile, entry), **own}
-    preset = registry.preset(entry.algo, entry.preset)
-    settings = resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+    settings = studies.entry_settings(profile, entry, env, own)
     env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
     if arguments.total_timesteps:
         profile = dataclasses.replace(

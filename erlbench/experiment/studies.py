@@ -145,6 +145,13 @@ def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
     return {**{name: value for name, value in profile.settings.items() if name in known}, **entry.settings}
 
 
+def entry_settings(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any] | None = None) -> Any:
+    """The settings of the entry's cells in `env`, an instance of its algorithm's `settings_type`; `own` win."""
+    values = {**profile_settings(profile, entry), **(own or {})}
+    preset = registry.preset(entry.algo, entry.preset)
+    return resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+
+
 def validate(studies: Mapping[str, Study]) -> None:
     """Check presets, settings and environments of `studies`; imports algorithms."""
     from erlbench.envs.catalogue import canonical
@@ -172,11 +179,9 @@ def validate(studies: Mapping[str, Study]) -> None:
                     cache[key] = problems[env]
             for index, entry in enumerate(study.entries):
                 with reader.at(("studies", study.name, "entries", index)):
-                    preset = registry.preset(entry.algo, entry.preset)
                     for env, found in problems.items():
                         registry.check_observations(entry.algo, found.observation_size, env)
-                        values = profile_settings(profile, entry)
-                        settings = resolve(types[entry.algo], env, preset, values, owner=entry.algo)
+                        settings = entry_settings(profile, entry, env)
                         if not registry.missing(entry.algo):
                             registry.find(entry.algo).check(settings, found)
 

@@ -19,10 +19,10 @@ from erlbench.reporting.data.comparison import (
     everything,
     judged,
     was_run,
-    with_nominal_steps,
     without_judgement,
 )
 from erlbench.reporting.data.cut import cut_runs
+from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
@@ -48,7 +48,7 @@ def build_report(
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. A study has a
     page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
     the runs. All runs together stand on the page `all-runs`. `options` add to what is shown; their `at` cuts the runs,
-    and then no study has a page. The runs below `reference` come first, on a page of their own.
+    and then no study has a page. The runs below `reference` come first: a page of all, and one of each study with some.
 
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
@@ -59,17 +59,21 @@ def build_report(
             "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
         )
     check_profile(studies, profile)
-    runs = [with_nominal_steps(run, studies.values()) for run in find_runs(results, report.collect)]
+    found = find_runs(results, report.collect)
+    runs = [with_nominal_steps(run, studies.values(), report.collect) for run in found]
     _check_baseline(report.options.baseline, runs)
+    _check_nominal(report.options.x, runs)
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect)
-        return report.write([everything(runs, f"All runs after {at}", at)], runs, reference=reference)
+        known = report.reference_pages(reference, studies)
+        return report.write([everything(runs, f"All runs after {at}", at)], runs, known=known)
     comparisons = [page for study in studies.values() for page in report.pages_of(study, runs, profile, named)]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
     comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
-    return report.write([*comparisons, whole], runs, *_plans(results), reference=reference)
+    known = report.reference_pages(reference, studies)
+    return report.write([*comparisons, whole], runs, *_plans(results), known=known)
 
 
 def build_comparison(
@@ -82,7 +86,7 @@ def build_comparison(
     """
     report = _Report(out, warn, options or ReportOptions())
     sides = read_sides(folders, report.collect)
-    runs = [run for side in sides for run in side.renamed]
+    runs = [with_nominal_steps(run, (), report.collect) for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
 
@@ -111,18 +115,33 @@ class _Report:
                 self.collect(warning)
         return pages
 
+    def reference_pages(self, reference: Path | None, studies: Mapping[str, Study]) -> list[Comparison]:
+        """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
+
+        These runs are incomplete as they are kept: what lacks a file is simply not drawn.
+        """
+        if reference is None:
+            return []
+        runs = [with_nominal_steps(run, studies.values(), _ignore) for run in find_runs([reference], _ignore)]
+        pages = []
+        for study in studies.values():
+            if found := comparisons_of(study, runs, None, _ignore):
+                most = max(found, key=lambda page: len(page.runs))
+                name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
+                pages.append(replace(most, name=name, title=title))
+        return [replace(everything(runs, "Reference results"), name=REFERENCE), *pages]
+
     def write(
-        self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any], reference: Path | None = None
-    ) -> Path:
-        """Write a page for each comparison, `tables` on the last one, one for the runs below `reference`; the index."""
+        self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any],
+        known: Sequence[Comparison] = (),
+    ) -> Path:  # fmt: skip
+        """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
         charts = ChartData(self.options.smooth, self.options.band)
         try:
             others = folder.clear(self.out)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
-            pages = []
-            if reference is not None:  # incomplete as it is kept: what lacks a file is simply not drawn
-                known = replace(everything(find_runs([reference], _ignore), "Reference results"), name=REFERENCE)
-                pages.append(replace(maker, warn=_ignore).write(known))
+            quiet = replace(maker, warn=_ignore)
+            pages = [replace(quiet.write(one), known=True) for one in known]
             pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
             pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
             index = write_index(self.out, pages, runs, list(self._warnings), charts)
@@ -156,6 +175,12 @@ def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
     if baseline and baseline not in names:
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
+
+
+def _check_nominal(x: str, runs: Sequence[Run]) -> None:
+    evaluated = [run for run in runs if len(run.evaluations)]
+    if x == "nominal" and evaluated and not any(run.evaluations.has_nominal for run in evaluated):
+        raise UsageError(f"--x nominal: {nominal_note(run.name for run in evaluated)}")
 
 
 def _ignore(message: str) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import Profile
+from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.options import ReportOptions
@@ -161,6 +161,25 @@ def test_smoke_runs_stand_below_the_reference_results_and_are_not_judged(tmp_pat
     assert not [word for word in ("%", "ublished", "**1", "vs ") if word in table]
     assert read(out / "cells.csv").count("\n") == 11  # the new runs and a header
     assert "Swimmer-v5" in read(out / "reference" / "scores.md")
+
+
+def test_reference_results_stand_beside_published_numbers(tmp_path):
+    """Each study with some of them has a page, with the profile of most; the user's own runs are not on it."""
+    for seed in range(3):
+        make_run(tmp_path / "kept", "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2])
+    make_run(tmp_path / "kept", "HalfCheetah-v5", "cem-rl", 3, [0] * 1000 + [3], steps=range(0, 1_001_000, 1000))
+    make_run(tmp_path / "new", "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2])
+    other = make_study(name="other", entries=(Entry("td3", "td3"), Entry("sac", "sac")), baseline="td3")
+    studies, out = {"study": make_study(), "other": other}, tmp_path / "out"
+    build_report([tmp_path / "new"], out, studies, None, lambda warning: None, reference=tmp_path / "kept")
+    assert sorted(path.name for path in out.iterdir() if path.is_dir()) == ["all-runs", "reference", "reference-study"]
+    scores = pd.read_csv(out / "reference-study" / "scores.csv").set_index(["env", "name"])
+    assert scores.loc[("HalfCheetah-v5", "cem-rl"), ["n", "mean", "published_mean"]].tolist() == [3, 2, 10725]
+    assert scores.loc[("HalfCheetah-v5", "aes-rl"), "n"] == 0
+    text = read(out / "index.md")
+    assert text.count("(reference-study/index.md)") == 1
+    assert text.index("## New runs") < text.index("## Contents") < text.index("reference-study")
+    assert pd.read_csv(out / "cells.csv").studies.isna().all()
 
 
 def test_a_study_that_was_not_run_is_not_listed(tmp_path):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.data.departures import same_setting, setting_departures
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import slug, steps
@@ -37,6 +37,7 @@ class RunSet:
     own_timesteps: int = 0  # its budget where it has another one than its group
     metric: str = "final"  # of `METRICS`
     judged: bool = True  # False: its scores mean nothing, so nothing stands beside them
+    departures: tuple[str, ...] = ()  # settings of its runs that are not those of the study's cells
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -229,20 +230,6 @@ def run_status(run: Run) -> str:
     return f"{run.status}, {run.timesteps:,}{of} steps" + (f" ({run.message})" if run.message else "")
 
 
-def with_nominal_steps(run: Run, studies: Iterable[Study]) -> Run:
-    """The run with the steps that its study counts for a generation, if one does."""
-    if not run.total_generations:
-        return run
-    plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
-             for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
-    for plan, entry, env in plans:
-        wanted = (env_label(env, plan.env_settings), entry.name, plan.most_timesteps(env, entry))
-        if (run.env, run.name, run.total_timesteps) == wanted:
-            counted = plan.timesteps(env, entry) / run.total_generations
-            return replace(run, evaluations=replace(run.evaluations, generation_steps=counted))
-    return run
-
-
 def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:
     """The study's cells with the runs that fit a profile: one comparison for each profile with such a run.
 
@@ -284,7 +271,9 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     if plan.total_generations and not entry.nominal and run.total_generations != plan.total_generations:
         return False
     wanted = {**plan.settings, **entry.settings}
-    differing = [key for key, value in wanted.items() if key in run.settings and not _same(run.settings[key], value)]
+    differing = [
+        key for key, value in wanted.items() if key in run.settings and not same_setting(run.settings[key], value)
+    ]
     if entry.workers is not None and run.workers not in ("", str(entry.workers)):
         differing.append("workers")
     if differing:
@@ -295,23 +284,16 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     return not differing
 
 
-def _same(value: Any, wanted: Any) -> bool:
-    def text(item: Any) -> str:
-        return "-".join(map(str, item)) if isinstance(item, list | tuple) else str(item)
-
-    return value == wanted or text(value) == text(wanted)
-
-
 def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     label = env_label(env, plan.env_settings)
-    run_sets = [
-        RunSet(
-            label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds),
-            tuple(run for run in runs if run.name == entry.name and run.env == label), nominal=bool(entry.nominal),
-            own_timesteps=plan.entry_timesteps.get(entry.name, {}).get(env, 0),
-        )
-        for entry in study.entries
-    ]  # fmt: skip
+    run_sets = []
+    for entry in study.entries:
+        own = tuple(run for run in runs if run.name == entry.name and run.env == label)
+        run_sets.append(RunSet(
+            label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds), own,
+            nominal=bool(entry.nominal), own_timesteps=plan.entry_timesteps.get(entry.name, {}).get(env, 0),
+            departures=setting_departures(own, plan, entry, env),
+        ))  # fmt: skip
     run_sets += [RunSet(label, name, name, name, 0, (), exists=False) for name in study.not_run]
     return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(run_sets))
 

@@ -46,11 +46,16 @@ class Evaluations:
     final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
     replayed_timesteps: Array  # made again to get back into an open episode
     last_returns: str = ""  # of the last row's episodes, as they are in the file
-    generation_steps: float = 0.0  # that a paper counts for a generation, whatever it plays; 0: it counts steps
+    generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
+
+    @property
+    def has_nominal(self) -> bool:
+        """Whether its nominal steps are known."""
+        return not math.isnan(self.generation_steps)
 
     @property
     def nominal(self) -> Array:
-        """Steps as the paper counts them."""
+        """Steps as the ESAC paper counts them; NaN where that is not known."""
         return self.generation * self.generation_steps if self.generation_steps else self.timesteps
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.nominal import with_known_steps
 from erlbench.reporting.data.runs import Array, Evaluations
 from erlbench.reporting.figures import style
 
@@ -27,7 +29,7 @@ class Axis:
     train_column: str | None  # of train.csv; None when it has none
     note: str  # what it counts
     seconds: bool = False  # its values are seconds, shown in the unit that fits
-    nominal: bool = False  # where a study counts generations, its train.csv is read by them
+    nominal: bool = False  # runs without nominal steps are left out; train.csv is read by generations, if they count
 
     def evaluations(self, evaluations: Evaluations, smooth: int) -> Series:
         """A run's returns over this axis."""
@@ -46,6 +48,10 @@ class Axis:
         if self.nominal and evaluations.generation_steps:
             return "generation", evaluations.generation_steps
         return self.train_column, 1.0
+
+    def drawable(self, run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
+        """The run sets with those of their runs that this axis can show, and a note on the others, or an empty text."""
+        return with_known_steps(run_sets) if self.nominal else (list(run_sets), "")
 
     def unit(self, largest: float) -> tuple[str, float]:
         """The label with its unit for values up to `largest`, and by what to divide values."""
@@ -74,7 +80,8 @@ AXES = {
     ),
     "nominal": Axis(
         "Nominal steps", "nominal steps", lambda e: e.nominal, "timesteps",
-        "Training steps as the paper counts them: ESAC's count one episode of full length for a generation.",
+        "Steps as the ESAC paper counts them: one episode of full length for a generation of ESAC and ES, all steps of "
+        "SAC, TD3, DDPG and PPO. Runs whose nominal steps are not known are left out.",
         nominal=True,
     ),
     "all-steps": Axis(

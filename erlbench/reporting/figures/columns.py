@@ -21,7 +21,11 @@ def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, p
     """One figure with a row per panel. Returns its caption's sentences; none, and no file, when there is no value."""
     own = comparison.x if AXES[comparison.x].train_column else "timesteps"
     axis, panels = AXES[options.x or own], options.panels
-    run_sets = [run_set for run_set in group.run_sets if run_set.runs]
+    known, left_out = axis.drawable(group.run_sets)
+    run_sets = [run_set for run_set in known if run_set.runs]
+    if left_out and not run_sets:
+        warn(f"{group.env}: no figure of columns. {left_out}")
+        return []
     names = [name for panel in panels for name in panel]
     found = {run_set.name: _read(run_set, names, axis, options.smooth, warn) for run_set in run_sets}
     for name in names:
@@ -46,6 +50,7 @@ def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, p
         f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over the finished runs, where there are "
         f"several; band: {band_words(band)}.",
         *([f"{note}."] if (note := smoothing_note(options.smooth, "rows")) else []),
+        *([left_out] if left_out else []),
     ]
 
 

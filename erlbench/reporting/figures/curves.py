@@ -38,7 +38,8 @@ def draw_curves(
     """
     two = list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
     chosen = [AXES[name] for name in ([options.x] if options.x else two)]
-    run_sets = [run_set for run_set in group.run_sets if _series(run_set.runs, chosen[0], options.smooth)]
+    known, left_out = chosen[0].drawable(group.run_sets)
+    run_sets = [run_set for run_set in known if _series(run_set.runs, chosen[0], options.smooth)]
     if not run_sets:
         return []
     band = band_kind([len(averaged(run_set)) for run_set in run_sets], options.band)
@@ -72,7 +73,8 @@ def draw_curves(
             )
         style.save(figure, path)
     notes = [*_published_notes(comparison, group, run_sets, bool(lines), published), *reference_notes(behind)]
-    return [*_caption(group, run_sets, chosen, band, options, bool(lines)), *notes, *points_notes(points)]
+    caption = _caption(group, run_sets, chosen, band, options, bool(lines)) + ([left_out] if left_out else [])
+    return [*caption, *notes, *points_notes(points)]
 
 
 def averaged(run_set: RunSet) -> tuple[Run, ...]:

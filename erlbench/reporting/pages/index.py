@@ -16,7 +16,7 @@ from erlbench.reporting.documents.formats import fraction
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
 from erlbench.reporting.folding import folded
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.page import REFERENCE, SMOKE, SMOKE_BANNER, Page
+from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
 from erlbench.reporting.tables.overview import overview_table
 
@@ -42,10 +42,9 @@ def write_index(
 def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[str]) -> Document:
     """The page that leads to all others."""
     blocks: list[Block] = [Heading("Report", 1)]
-    known = [page.comparison for page in pages if page.comparison.name == REFERENCE]
-    for comparison in known:
+    for comparison in (page.comparison for page in pages if page.known and page.comparison.kind == "all"):
         blocks += [Heading("Reference results"), overview_table(comparison), Heading("New runs")]
-    own = [page.comparison for page in pages if page.comparison.name != REFERENCE]
+    own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
     blocks += [_summary(runs), *(overview_table(one) for one in own if one.kind == "all")]
@@ -115,7 +114,7 @@ def _list(lines: Iterable[str]) -> list[Block]:
 
 def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:
     where: dict[Key, list[str]] = {}
-    for page in (page for page in pages if page.comparison.study):
+    for page in (page for page in pages if page.comparison.study and not page.known):
         for run in page.comparison.runs:
             where.setdefault(run.key, []).append(page.comparison.name)
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -13,6 +13,7 @@ from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.model import Block, Chart, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import draw_columns
 from erlbench.reporting.figures.curves import draw_curves, published_lines
 from erlbench.reporting.figures.profiles import draw_profiles
@@ -46,6 +47,7 @@ class Page:
     link: str
     done: int
     planned: int
+    known: bool = False  # of reference results, which were there before
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ class Maker:
         for group in groups:
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
+            axis = AXES[self.options.x or comparison.x]
+            if not caption and (left_out := axis.drawable(group.run_sets)[1]):
+                self.warn(f"{group.env}: no learning curves. {left_out}")
             lines = published_lines(comparison, group, group.run_sets, self.published)
             chart = self.charts.of_group(comparison, group, lines, self.published, self.options.x or comparison.x)
             yield from _figure(name, title, caption, chart)

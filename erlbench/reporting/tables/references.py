@@ -1,13 +1,15 @@
-"""The table of reference runs: our runs against other people's, seed by seed, each source for itself."""
+"""Our runs against other people's, seed by seed: the table of all sources, and the first one's columns for others."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.references import MatchedRuns, References
-from erlbench.reporting.documents.formats import interval, number, plus_minus, steps
+from erlbench.reporting.documents.formats import NONE, interval, number, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.significance import Difference, compare
@@ -23,13 +25,54 @@ class Beside:
     pair: MatchedRuns
     difference: Difference
 
+    @property
+    def at_budget(self) -> bool:
+        """Whether the common step is the budget, as both are printed."""
+        return steps(self.pair.steps) == steps(self.run_set.own_timesteps or self.group.total_timesteps)
+
+
+class ReferenceRow(Protocol):
+    """A row that has one source's runs beside its own, or none."""
+
+    @property
+    def reference(self) -> Beside | None: ...
+
+
+def beside(group: Group, run_set: RunSet, references: References) -> Iterator[Beside]:
+    """The run set beside each source with comparable runs, at the nearest common step."""
+    for pair in references.pairs(run_set):
+        yield Beside(group, run_set, pair, compare(pair.our_scores, pair.their_scores))
+
+
+def reference_columns(rows: Sequence[ReferenceRow]) -> list[Column[ReferenceRow]]:
+    """Columns of one source a row; they are printed where a row has one, the step where it is not the budget."""
+    found = [row.reference for row in rows if row.reference]
+    sources = "; ".join(dict.fromkeys(one.pair.theirs.source.name for one in found))
+    return [
+        Column("Reference runs", lambda row: _spread(row.reference), _with_runs,
+               name=("reference_mean", "reference_std", "reference_runs"), shown=bool(found),
+               note="mean ± standard deviation (runs) of other people's runs at the nearest common step, from the "
+               f"first source of the table of reference runs: {sources}."),
+        Column("Reference median", lambda row: estimates.median(_theirs(row.reference)), number, shown=bool(found),
+               note="of the same runs."),
+        Column("P(ours better)", lambda row: _probability(row.reference), interval, shown=bool(found),
+               name=("reference_probability", "reference_probability_low", "reference_probability_high"),
+               note="the probability that a random run of ours scores above one of theirs, both at the common step, "
+               "with its 95 % interval (Newcombe 2006); 0.5 within it is no sign that the two are equal."),
+        Column("Reference step", lambda row: row.reference.pair.steps if row.reference else math.nan, steps,
+               name="reference_steps", shown=not all(one.at_budget for one in found),
+               note="the common step. If it is not the budget, P(ours better) does not take the scores of this table "
+               "but ours at that step, which stand in the table of reference runs."),
+        Column("Reference source", lambda row: row.reference.pair.theirs.source.name if row.reference else "",
+               shown=False),
+    ]  # fmt: skip
+
 
 def references_table(comparison: Comparison, references: References) -> Table[Beside] | None:
     """None where no source has runs of an algorithm of the page in a comparable environment."""
     rows = [
-        Beside(group, run_set, pair, compare(pair.our_scores, pair.their_scores))
-        for group in comparison.groups for run_set in group.run_sets if run_set.exists
-        for pair in references.pairs(run_set)
+        row for group in comparison.groups for run_set in group.run_sets if run_set.exists
+        for row in beside(group, run_set, references)
     ]  # fmt: skip
     if not rows:
         return None
@@ -52,6 +95,24 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
                shown=False),
     ]  # fmt: skip
     return Table("reference-runs", comparison.heading("reference runs"), columns, rows, list(_remarks(rows)))
+
+
+def _theirs(found: Beside | None) -> Sequence[float]:
+    return [] if found is None else found.pair.their_scores.tolist()
+
+
+def _spread(found: Beside | None) -> tuple[float, float, int | None]:
+    return *estimates.mean_std(_theirs(found)), len(_theirs(found)) or None
+
+
+def _with_runs(mean: float, std: float, runs: int | None) -> str:
+    return f"{plus_minus(mean, std)} ({runs})" if runs else NONE
+
+
+def _probability(found: Beside | None) -> tuple[float, float, float]:
+    if found is None:
+        return math.nan, math.nan, math.nan
+    return found.difference.probability, *found.difference.probability_interval
 
 
 def _remarks(rows: Sequence[Beside]) -> Iterator[str]:

@@ -8,26 +8,18 @@ from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.mixture import mixed_settings
 from erlbench.reporting.data.published import Number, Published
-from erlbench.reporting.data.references import MatchedRuns
 from erlbench.reporting.data.score import FINAL, METRICS
-from erlbench.reporting.documents.formats import (
-    NONE,
-    exact,
-    exact_plus_minus,
-    number,
-    p_value,
-    percent,
-    plus_minus,
-    steps,
-)
+from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, status, updates
+from erlbench.reporting.tables.references import Beside, beside, reference_columns
 from erlbench.reporting.tables.times import machine_notes
 
 
@@ -38,7 +30,7 @@ class Score:
     group: Group
     run_set: RunSet
     versus: Compared
-    reference: MatchedRuns | None  # with the first source of reference runs
+    reference: Beside | None  # with the first source of reference runs
     mean: Number | None
     std: Number | None
     median: Number | None
@@ -54,7 +46,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     compared = against_baseline(comparison)
     rows = [
         Score(group, run_set, compared[group.budget, run_set.name, run_set.exists],
-              next(iter(() if comparison.by_time else published.references.pairs(run_set)), None),
+              _reference(comparison, published, group, run_set),
               *(_find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")))
         for group in comparison.groups for run_set in group.run_sets
     ]  # fmt: skip
@@ -67,16 +59,19 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         remarks += _published_notes(comparison, rows)
     columns: list[Column[Score]] = [
         *identity(comparison), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
-        *_references(rows), updates(), status(),
+        *reference_columns(rows), updates(), status(),
     ]  # fmt: skip
     return Table("scores", comparison.heading(METRICS[comparison.metric].title), columns, rows, remarks)
 
 
 def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSet]) -> Score:
-    """A second row of a run set, counted otherwise, as the baseline is then; not tested, so nothing is tested twice."""
+    """A second row of a run set, counted otherwise, as the baseline is then; not tested, so nothing is tested twice.
+
+    No reference runs stand beside it, as they were compared with the runs as they are.
+    """
     run_set, base = counted(row.run_set), row.group.run_set(comparison.baseline)
     versus = compare_run_sets(run_set, counted(base) if base and base is not row.run_set else None)
-    return replace(row, run_set=run_set, versus=replace(versus, p=math.nan))
+    return replace(row, run_set=run_set, versus=replace(versus, p=math.nan), reference=None)
 
 
 def _fitness_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
@@ -154,29 +149,6 @@ def _paper(comparison: Comparison) -> list[Column[Score]]:
     ]  # fmt: skip
 
 
-def _references(rows: Sequence[Score]) -> list[Column[Score]]:
-    return [
-        Column(
-            "Reference runs", lambda row: _spread(row.reference), _with_runs,
-            name=("reference_mean", "reference_std", "reference_runs"), shown=any(row.reference for row in rows),
-            note="mean ± standard deviation (runs) of other people's runs, of the first source named below, at the "
-            "nearest common step.",
-        ),
-        Column("Reference source", lambda row: row.reference.theirs.source.name if row.reference else "", shown=False),
-        Column("Reference steps", lambda row: row.reference.steps if row.reference else math.nan, shown=False),
-    ]  # fmt: skip
-
-
-def _spread(pair: MatchedRuns | None) -> tuple[float, float, int | None]:
-    if pair is None:
-        return math.nan, math.nan, None
-    return estimates.mean(pair.their_scores), estimates.std(pair.their_scores), len(pair.their_scores)
-
-
-def _with_runs(mean: float, std: float, runs: int | None) -> str:
-    return f"{plus_minus(mean, std)} ({runs})" if runs else NONE
-
-
 def _of_episodes(comparison: Comparison) -> str:
     """What the final evaluation's return is the mean of; other scores are of many evaluations."""
     if comparison.metric != FINAL:
@@ -194,6 +166,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
              for run_set in group.run_sets]  # fmt: skip
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
     yield from mixed_settings(cells)
+    yield from departure_notes(comparison.run_sets)
     if comparison.by_time:
         yield from machine_notes(comparison.runs)
     if comparison.profile:
@@ -265,6 +238,13 @@ def _statistic(comparison: Comparison) -> str:
 def _find(published: Published, comparison: Comparison, group: Group, run_set: RunSet, statistic: str) -> Number | None:
     statistic = comparison.statistic if statistic == "mean" else statistic
     return published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
+
+
+def _reference(comparison: Comparison, published: Published, group: Group, run_set: RunSet) -> Beside | None:
+    """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
+    if comparison.by_time or comparison.metric != FINAL:
+        return None
+    return next(beside(group, run_set, published.references), None)
 
 
 def _value(found: Number | None) -> float:

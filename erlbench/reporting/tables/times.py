@@ -12,6 +12,7 @@ import numpy as np
 from erlbench.reporting.data.comparability import environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline
@@ -159,6 +160,7 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     if comparison.baseline:
         yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
     yield from machine_notes(done)
+    yield from departure_notes(comparison.run_sets)
     if comparison.published:
         yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
         yield from environment_notes(comparison.groups)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import count, number, share, text
 from erlbench.reporting.documents.model import Column, Table
@@ -50,6 +51,7 @@ def utilisation_table(
     ]  # fmt: skip
     remarks = (
         "The kinds of tasks: their shares of the busy time. One run a row: the first that is finished, else the first.",
+        *departure_notes(group.run_sets),
     )
     title = f"{comparison.title}: use of the processes, {comparison.group_name(group)}"
     return Table(name, title, columns, rows, remarks)

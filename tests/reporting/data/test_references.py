@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import without_judgement
 from erlbench.reporting.data.published import load_published
@@ -12,8 +13,9 @@ from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
-from tests.reporting.compare import page_of
+from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +105,77 @@ def test_column_of_the_score_table_names_its_source(td3):
     (record,) = table.records
     assert (record["reference_source"], record["reference_runs"]) == ("LQNew: QingLi implementation", 8)
     assert dict(zip(table.header, table.cells[0], strict=True))["Reference runs"].text == "2,294 ± 672.0 (8)"
+
+
+REFERENCE_COLUMNS = ["Reference runs", "Reference median", "P(ours better)"]
+
+
+def test_median_and_probability_stand_in_the_score_table(td3, references):
+    """At 50,000 steps, which is the budget of the runs, so that no column has to name the step."""
+    table = scores_table(td3, load_published())
+    (record,), (theirs, *_) = table.records, references_table(td3, references).records
+    assert [name for name in table.header if name in (*REFERENCE_COLUMNS, "Reference step")] == REFERENCE_COLUMNS
+    runs = of(references, "LQNew: QingLi implementation", "HalfCheetah-v2", "TD3").at(50_000)
+    wins = stats.mannwhitneyu(2000 + 300 * np.arange(5), runs).statistic / 40
+    assert record["reference_median"] == pytest.approx(np.median(runs))
+    assert record["reference_probability"] == pytest.approx(wins)
+    names = ("probability_ours_better", "probability_low", "probability_high")
+    found = [record[f"reference_{name}"] for name in ("probability", "probability_low", "probability_high")]
+    assert found == [theirs[name] for name in names]
+    row = rows_of(table)["HalfCheetah-v5, 50k steps", "td3"]
+    assert row["P(ours better)"] == f"{wins:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
+    assert row["Reference median"] == f"{np.median(runs):,.0f}"
+    assert "of reference runs: LQNew: QingLi implementation." in " ".join(table.notes)
+
+
+def test_another_step_than_the_budget_is_named_and_is_ours_too(tmp_path, references):
+    """The source has 25,000 and 50,000 steps, our runs end at 30,000: ours of 25,000 are compared."""
+    steps = [0, 25_000, 30_000]
+    for seed in range(3):
+        make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, -5000, 9000], steps=steps)
+        make_run(tmp_path, "HalfCheetah-v5", "cem", seed, [0, 10, 20], steps=steps)
+    table = scores_table(page_of(tmp_path), load_published())
+    rows = rows_of(table)
+    td3, cem = (rows["HalfCheetah-v5, 30k steps", name] for name in ("td3", "cem"))
+    assert (td3["Mean"], td3["Reference step"]) == ("9,000", "25k")
+    assert td3["P(ours better)"].startswith("0.00 [0.00, ")
+    assert {cem[name] for name in (*REFERENCE_COLUMNS, "Reference step")} == {"–"}
+    assert any(
+        "If it is not the budget, P(ours better) does not take the scores of this table" in n for n in table.notes
+    )
+    record = next(record for record in table.records if record["name"] == "cem")
+    assert {value for name, value in record.items() if name.startswith("reference_")} == {None, ""}
+
+
+def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
+    """TD3 has 50,000 steps where the others have 30,000; its reference runs are at 50,000, too."""
+    for seed in range(3):
+        make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 100, 2000], steps=[0, 25_000, 50_000])
+    study = make_study(
+        entries=(Entry("td3", "td3"), Entry("cem", "cem")), baseline="cem", not_run=(),
+        profiles={"p": Profile(
+            (0, 1, 2), 30_000, ("HalfCheetah-v5",), entry_timesteps={"td3": {"HalfCheetah-v5": 50_000}},
+        )},
+    )  # fmt: skip
+    header = scores_table(comparison_of(tmp_path, study), load_published()).header
+    assert "P(ours better)" in header
+    assert "Reference step" not in header
+
+
+@pytest.mark.parametrize("metric", ["area", "final-10"])
+def test_no_reference_runs_beside_scores_of_another_kind(td3, tmp_path, metric):
+    table = scores_table(page_of(tmp_path, metric=metric), load_published())
+    assert not [name for name in table.header if "Reference" in name or "ours better" in name]
+    (record,) = table.records
+    assert {value for name, value in record.items() if name.startswith("reference_")} == {None, ""}
+
+
+def test_no_reference_runs_beside_a_row_that_counts_failed_runs(td3, tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "td3", 5, [0, 50], steps=[0, 25_000], total=50_000, status="failed")
+    rows = rows_of(scores_table(page_of(tmp_path), load_published()))
+    plain, counted = (rows["HalfCheetah-v5, 50k steps", name] for name in ("td3", "td3, failed: last"))
+    assert plain["Reference runs"] == "2,294 ± 672.0 (8)"
+    assert {counted[name] for name in REFERENCE_COLUMNS} == {"–"}
 
 
 def test_band_is_drawn_behind_and_named(td3, tmp_path):

@@ -1,0 +1,85 @@
+"""Nominal steps, as the ESAC paper counts: one episode of full length for a generation, whatever it plays."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from erlbench import files
+from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.runs import Run, env_label
+
+if TYPE_CHECKING:
+    from erlbench.experiment.studies import Study
+
+# The suite's algorithms that play several episodes in a generation, or in a round as multi-actor TD3 does. The others
+# play one episode after the other, and the paper counts all their steps. A test compares this list with the registry.
+UNCOUNTED = frozenset({
+    "esac", "openai-es", "cem", "cma-es", "nevergrad", "cem-rl", "p-cem-rl", "aes-rl", "erl", "multi-actor-td3",
+})  # fmt: skip
+COLUMN = "nominal_timesteps"  # of train.csv, where the algorithm counts them
+HEAD = 2**16  # bytes of a train.csv that hold its header
+
+
+def with_nominal_steps(run: Run, studies: Iterable[Study], warn: Warn) -> Run:
+    """The run with its nominal steps: of its study, else of its train.csv, else those that it counts.
+
+    Without any of these it has none: algorithms of the suite that play several episodes in a generation.
+    """
+    steps = _of_study(run, studies) or _of_train(run, warn) or (math.nan if run.algo in UNCOUNTED else 0.0)
+    return replace(run, evaluations=replace(run.evaluations, generation_steps=steps))
+
+
+def with_known_steps(run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
+    """The run sets with those runs that have nominal steps; and a note that names the others, or an empty text."""
+    known, left_out = [], []
+    for run_set in run_sets:
+        runs = tuple(run for run in run_set.runs if run.evaluations.has_nominal)
+        others = [run for run in run_set.runs if len(run.evaluations) and not run.evaluations.has_nominal]
+        seeds = ", ".join(str(run.seed) for run in others)
+        if others:
+            left_out.append(f"{run_set.label} (seed {seeds})" if runs else run_set.label)
+        known.append(replace(run_set, runs=runs))
+    return known, nominal_note(left_out) if left_out else ""
+
+
+def nominal_note(names: Iterable[str]) -> str:
+    """That runs are left out, why, and what to do."""
+    return (
+        f"Not drawn over nominal steps: {', '.join(dict.fromkeys(names))}. No nominal steps are known for these runs. "
+        "Choose another axis to see them, such as --x timesteps."
+    )
+
+
+def _of_study(run: Run, studies: Iterable[Study]) -> float:
+    """The steps that a study counts for a generation of this cell; 0 where none does."""
+    if not run.total_generations:
+        return 0.0
+    plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
+             for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
+    for plan, entry, env in plans:
+        wanted = (env_label(env, plan.env_settings), entry.name, plan.most_timesteps(env, entry))
+        if (run.env, run.name, run.total_timesteps) == wanted:
+            return plan.timesteps(env, entry) / run.total_generations
+    return 0.0
+
+
+def _of_train(run: Run, warn: Warn) -> float:
+    """The nominal steps of a generation by the last row of train.csv that has them; 0 without such a row."""
+    path = run.path / "train.csv"
+    columns = None
+    with contextlib.suppress(OSError, ValueError):  # a file that cannot be read has no such row
+        if COLUMN.encode() in files.read_bytes(path, first=HEAD):  # the other files need not be read, and are many
+            columns = read_columns(path, ("generation", COLUMN), warn)
+    if columns is None:
+        return 0.0
+    generation, nominal = (np.asarray(columns[name], np.float64) for name in ("generation", COLUMN))
+    there = (generation > 0) & (nominal > 0)
+    return float(nominal[there][-1] / generation[there][-1]) if there.any() else 0.0

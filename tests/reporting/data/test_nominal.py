@@ -1,0 +1,165 @@
+"""Nominal steps: from a study, from train.csv, counted, or not known; and what a report does without them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.errors import UsageError
+from erlbench.reporting import build_comparison, build_report
+from erlbench.reporting.data.nominal import UNCOUNTED, with_nominal_steps
+from erlbench.reporting.data.runs import find_runs, load_run
+from erlbench.reporting.figures import curves as curve_figure
+from erlbench.reporting.options import ReportOptions
+from tests.reporting.compare import charts_of
+from tests.reporting.make_runs import make_run
+
+REFERENCE = Path(__file__).parents[3] / "results" / "reference"
+STEPS = [0, 1500, 3000]  # of two generations, which are 2000 nominal steps
+
+
+def make_esac(folder, seed=0, nominal=("0", "1000", "2000"), name="esac"):
+    """A run of ESAC outside any study, with its column in train.csv."""
+    path = make_run(folder, "Ant-v5", name, seed, [0, 5, 9], steps=STEPS)
+    lines = (path / "train.csv").read_text().splitlines()
+    cells = ["nominal_timesteps", *nominal]
+    (path / "train.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(lines, cells, strict=True)))
+    return path
+
+
+def nominal_of(path, warn=pytest.fail):
+    return with_nominal_steps(load_run(path, warn), (), warn).evaluations.nominal
+
+
+def axes_of(index):
+    """Of each run set of the page's only chart of curves: its values on each axis."""
+    (chart,) = (chart for name, chart in charts_of(index).items() if "-curves-" in name)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+    only = {run_set["name"]: data["runs"][run_set["only"]]["axes"] for run_set in chart["runSets"]}
+    return {name: {x: data["arrays"][at[0]] for x, at in axes.items()} for name, axes in only.items()}
+
+
+def quiet(_):
+    pass
+
+
+def test_nominal_steps_of_a_free_run_come_from_its_train_csv(tmp_path):
+    assert_array_equal(nominal_of(make_esac(tmp_path)), [0, 1000, 2000])
+
+
+def test_a_damaged_row_of_nominal_steps_is_told_and_does_not_count(tmp_path):
+    warnings = []
+    path = make_esac(tmp_path, nominal=("0", "1000", "oops"))
+    assert_array_equal(nominal_of(path, warnings.append), [0, 1000, 2000])
+    assert warnings == [f"{path / 'train.csv'}:4: row left out: could not convert string to float: 'oops'"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "",
+        "generation,timesteps,nominal_timesteps\n",
+        "generation,nominal_timesteps\n0,0\n",
+        "generation,nominal_timesteps\n1,0\n",
+        "nominal_timesteps\n1000\n",
+        'generation,nominal_timesteps\n"' + 200_000 * "1" + '",1\n',
+    ],
+)
+def test_without_a_whole_row_nominal_steps_are_unknown(tmp_path, content):
+    path = make_esac(tmp_path)
+    (path / "train.csv").unlink()
+    if content is not None:
+        (path / "train.csv").write_text(content)
+    assert np.isnan(nominal_of(path, quiet)).all()
+
+
+@pytest.mark.parametrize("name", ["td3", "sac@esac", "ddpg", "ppo", "my-search", "my_module:ARS"])
+def test_algorithms_of_single_episodes_and_those_of_others_count_all_steps(tmp_path, name):
+    assert_array_equal(nominal_of(make_run(tmp_path, "Ant-v5", name, 0, [0, 5, 9], steps=STEPS)), STEPS)
+
+
+def test_a_run_that_does_not_name_its_algorithm_counts_all_steps(tmp_path):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 5, 9], steps=STEPS)
+    (path / "config.toml").write_text((path / "config.toml").read_text().replace('algo = "cem"\n', ""))
+    assert_array_equal(nominal_of(path), STEPS)
+
+
+@pytest.mark.parametrize("name", sorted(UNCOUNTED))
+def test_nominal_steps_of_all_other_algorithms_are_unknown(tmp_path, name):
+    assert np.isnan(nominal_of(make_run(tmp_path, "Ant-v5", name, 0, [0, 5, 9], steps=STEPS))).all()
+
+
+def test_each_algorithm_of_the_suite_counts_all_steps_or_is_listed():
+    assert set(ALGORITHMS) - UNCOUNTED == {"td3", "sac", "ddpg", "ppo"}
+    assert set(ALGORITHMS) > UNCOUNTED
+
+
+@pytest.mark.parametrize(
+    ("folder", "nominal", "counted"), [("halfcheetah-300k", 6000, 305_000), ("esac", 164_000, 203_424)]
+)
+def test_nominal_steps_of_the_reference_runs_of_esac(folder, nominal, counted):
+    for run in find_runs([REFERENCE / folder], quiet):
+        if run.algo == "esac":
+            evaluations = with_nominal_steps(run, (), quiet).evaluations
+            assert (evaluations.nominal[-1], evaluations.timesteps[-1]) == (nominal, counted)
+
+
+def test_runs_without_nominal_steps_are_left_out_of_the_figure_and_named(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(curve_figure.style, "save", lambda figure, path: drawn.append(figure.axes[0]))
+    make_esac(tmp_path / "in")
+    make_esac(tmp_path / "in", seed=1, nominal=("", "", ""))
+    for name in ("cem", "sac", "openai-es"):
+        make_run(tmp_path / "in", "Ant-v5", name, 0, [0, 5, 9], steps=STEPS)
+    index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, ReportOptions(x="nominal"))
+    assert {line.get_xdata()[-1] for line in drawn[0].lines if len(line.get_xdata())} == {2000, 3000}
+    text = (index.parent / "all-runs" / "index.md").read_text()
+    assert text.count("Not drawn over nominal steps: cem, esac (seed 1), openai-es. No nominal steps are known") == 1
+
+
+def test_the_pages_switch_of_axis_leaves_runs_without_nominal_steps_out(tmp_path):
+    make_esac(tmp_path / "in")
+    for name in ("cem", "sac"):
+        make_run(tmp_path / "in", "Ant-v5", name, 0, [0, 5, 9], steps=STEPS)
+    index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet)
+    assert "Not drawn" not in (index.parent / "all-runs" / "index.md").read_text()
+    axes = axes_of(index)
+    assert axes["esac"]["nominal"] == [0, 1000, 2000]
+    assert axes["sac"]["nominal"] == STEPS
+    assert "nominal" not in axes["cem"]
+    assert axes["cem"]["timesteps"] == STEPS
+
+
+def test_an_environment_without_nominal_steps_has_no_curves_and_says_so(tmp_path):
+    warnings = []
+    make_esac(tmp_path / "in")
+    make_run(tmp_path / "in", "Hopper-v5", "cem", 0, [0, 5, 9], steps=STEPS)
+    options = ReportOptions(x="nominal", panels=(("actor_updates",),))
+    index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, warnings.append, options)
+    note = "Not drawn over nominal steps: cem. No nominal steps are known for these runs."
+    told = [warning.partition(" Choose another axis")[0] for warning in warnings if "nominal" in warning]
+    assert told == [f"Hopper-v5: no learning curves. {note}", f"Hopper-v5: no figure of columns. {note}"]
+    assert "Hopper-v5: no learning curves." in (index.parent / "index.md").read_text()
+    assert not list(index.parent.rglob("curves-Hopper*"))
+    assert list(index.parent.rglob("columns-Ant*"))
+
+
+def test_nominal_steps_that_no_run_has_are_refused(tmp_path):
+    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 5, 9], steps=STEPS)
+    with pytest.raises(UsageError, match=r"--x nominal: Not drawn over nominal steps: cem\. .* such as --x timesteps"):
+        build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, ReportOptions(x="nominal"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_side_by_side_have_nominal_steps(tmp_path):
+    for side in ("a", "b"):
+        make_esac(tmp_path / side)
+    index, _ = build_comparison([tmp_path / "a", tmp_path / "b"], tmp_path / "out", quiet)
+    assert [axes["nominal"] for axes in axes_of(index).values()] == [[0, 1000, 2000]] * 2
