@@ -10,6 +10,7 @@ PROFILE ?= smoke
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STUDIES := aes-rl-table-1,aes-rl-table-2,aes-rl-table-3,aes-rl-figure-1,aes-rl-figure-3
+KNOWN := aes-rl-table-3,openai-es-table-3,esac-figure-2-left,goodai-lander,goodai-pendulum  # of results/reference
 PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
@@ -67,8 +68,9 @@ format: $(STAMP) ## mend what ruff can mend
 typecheck: $(STAMP) ## check types
 	$(BIN)/mypy
 
-docs: $(STAMP) ## build the documentation site in site/ and check its links
+docs: $(STAMP) ## build the documentation site in site/, with the report of the reference results; check its links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/erlbench report results/reference --study $(KNOWN) --profile paper --reach --out site/report
 	@echo 'site/index.html'
 
 bench: $(STAMP) ## measure speed

@@ -1,10 +1,12 @@
-"""A hook of MkDocs: what is outside docs/ is linked by its path, which the site does not have; it becomes text."""
+"""Hooks of MkDocs: links to what is outside docs/ become text; the report of the reference results is in the menu."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 from typing import Any
+
+from mkdocs.structure.nav import Link
 
 ROOT = Path(__file__).parents[1]
 OUTSIDE = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(((?:\.\./)+[^)\s]*)\)")
@@ -20,3 +22,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return match[1] if not inside and target.exists() else match[0]
 
     return OUTSIDE.sub(plain, markdown)
+
+
+def on_nav(nav: Any, **_: Any) -> Any:
+    """Name the report that `make docs` writes beside the pages."""
+    measured = next(item for item in nav.items if item.title == "Measured")
+    measured.children.append(Link("Report of the reference results", "report/index.html"))
+    return nav
