@@ -16,7 +16,7 @@ from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.data.timeline import Bar, Timeline, bars, windows
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.curves import averaged
+from erlbench.reporting.figures.curves import averaged, published_lines
 from erlbench.reporting.figures.references import behind, published_points, reference_label
 from erlbench.reporting.figures.timelines import kind_colour, kind_order, task_label
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, band_kind, curve
@@ -49,10 +49,8 @@ class ChartData:
         axes = {name: {"label": axis.label, "note": axis.note, "seconds": axis.seconds} for name, axis in AXES.items()}
         return {"axes": axes, "arrays": self.arrays, "runs": self.runs, "curves": self.curves}
 
-    def of_group(
-        self, comparison: Comparison, group: Group, lines: Sequence[tuple[str, float]], published: Published, x: str
-    ) -> Chart:
-        """Learning curves, first over the axis `x`; `lines` are published values by the name of the run set."""
+    def of_group(self, comparison: Comparison, group: Group, published: Published, x: str) -> Chart:
+        """Learning curves, first over the axis `x`; published values only of what has a curve."""
         drawn = [run_set for run_set in group.run_sets if any(len(run.evaluations) for run in run_set.runs)]
         others = [
             {"label": reference_label(found), "name": run_set.name,
@@ -62,8 +60,9 @@ class ChartData:
         run_sets = [
             {"label": run_set.label, "name": run_set.name, "colour": index,
              "runs": [self._run(run) for run in run_set.runs], **self._mean(run_set)}
-            for index, run_set in enumerate(group.run_sets) if any(len(run.evaluations) for run in run_set.runs)
+            for index, run_set in enumerate(group.run_sets) if run_set in drawn
         ]  # fmt: skip
+        lines = published_lines(comparison, group, drawn, published)
         points = [
             {"label": one.label, "symbol": SYMBOLS[one.marker], "x": one.steps, "y": one.scores}
             for one in published_points(comparison, group, published)

@@ -15,7 +15,7 @@ from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.model import Block, Chart, Document, Figure, Heading, Link, Table, Text
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import draw_columns
-from erlbench.reporting.figures.curves import draw_curves, published_lines
+from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.figures.profiles import draw_profiles
 from erlbench.reporting.figures.timelines import draw_timelines
 from erlbench.reporting.options import ReportOptions
@@ -93,8 +93,7 @@ class Maker:
             axis = AXES[self.options.x or comparison.x]
             if not caption and (left_out := axis.drawable(group.run_sets)[1]):
                 self.warn(f"{group.env}: no learning curves. {left_out}")
-            lines = published_lines(comparison, group, group.run_sets, self.published)
-            chart = self.charts.of_group(comparison, group, lines, self.published, self.options.x or comparison.x)
+            chart = self.charts.of_group(comparison, group, self.published, self.options.x or comparison.x)
             yield from _figure(name, title, caption, chart)
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:

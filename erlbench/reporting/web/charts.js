@@ -151,7 +151,7 @@ function curves(chart) {
         line: {
             dash: "dot",
             width: 1.4,
-            color: colour(chart.runSets.find((runSet) => runSet.name === name)?.colour ?? 0),
+            color: colour(chart.runSets.find((runSet) => runSet.name === name).colour),
         },
     }));
     return [

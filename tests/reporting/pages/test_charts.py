@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
+from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.pages.charts import ChartData
+from tests.reporting.compare import charts_of
 from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
 
 
 def drawn(folder: Path, charts: ChartData) -> dict[str, Any]:
     """The chart of the learning curves of the only environment."""
     comparison = everything(find_runs([folder], lambda _: None), "All runs")
     (group,) = comparison.groups
-    return charts.of_group(comparison, group, [], load_published(), "timesteps").data
+    return charts.of_group(comparison, group, load_published(), "timesteps").data
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,12 @@ def test_several_runs_have_a_mean_curve(tmp_path):
     charts = ChartData(1)
     (run_set,) = drawn(tmp_path, charts)["runSets"]
     assert (run_set["only"], charts.curves[run_set["curve"]]["runs"]) == (None, 2)
+
+
+def test_published_lines_are_of_what_has_a_curve(tmp_path):
+    """CEM-RL has runs, AES-RL and SAC have published means only: a line of theirs would have no name and no colour."""
+    for seed in range(3):
+        make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", seed, [0, 9000], steps=[0, 10**6], studies=["study"])
+    index = build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, "paper", lambda warning: None)
+    drawn = {name: chart["published"] for name, chart in charts_of(index).items() if name.startswith("study")}
+    assert [lines for lines in drawn.values() if lines] == [[["cem-rl", 10725.0]]]
