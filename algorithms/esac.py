@@ -68,6 +68,14 @@ class ESAC(Algorithm):
         return settings.population * (2 if settings.sampling == PAIRS else 1)
 
     @classmethod
+    def generation_steps(cls, settings: ESACSettings, problem: Problem) -> float:
+        """With SAC's episodes, which some generations have."""
+        episodes = cls.population_for(settings, problem) * settings.episodes
+        chance = (settings.p_start + settings.p_end) / 2
+        sac = chance * settings.sac_episodes / settings.gradient_interval
+        return (episodes + sac) * problem.env.max_episode_steps / 2
+
+    @classmethod
     def recorded_steps(
         cls, settings: ESACSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
     ) -> float:

@@ -75,7 +75,23 @@ def resolve(
     Values may be strings as the command line gives them or what TOML gives; anything that does not fit its field
     is a `UsageError`.
     """
-    of = f" of {owner}" if owner else ""
+    values = resolved_values(settings_type, env_id, preset, overrides, owner=owner)
+    try:
+        return settings_type(**values)
+    except ValueError as error:  # what a settings class checks across its fields
+        raise UsageError(f"settings{_of(owner)}: {error}") from error
+
+
+def resolved_values(
+    settings_type: type,
+    env_id: str,
+    preset: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    owner: str = "",
+) -> dict[str, Any]:
+    """The values of `resolve`, each checked by itself; nothing of the class is run."""
+    of = _of(owner)
     env, hints, values = environment_name(env_id), typing.get_type_hints(settings_type), {}
     fields = {field.name: field for field in dataclasses.fields(settings_type) if field.init}
     for layer in (preset or {}, overrides or {}):
@@ -94,10 +110,11 @@ def resolve(
         )
         if isinstance(values[name], tuple) and sum(map(math.prod, itertools.pairwise(values[name]))) > MOST_WEIGHTS:
             raise UsageError(f"setting '{name}'{of} means more than {MOST_WEIGHTS:,} weights")
-    try:
-        return settings_type(**values)
-    except ValueError as error:  # what a settings class checks across its fields
-        raise UsageError(f"settings{of}: {error}") from error
+    return values
+
+
+def _of(owner: str) -> str:
+    return f" of {owner}" if owner else ""
 
 
 def _bounded(name: str, kind: Any, limits: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -254,10 +271,10 @@ def setting_rows(settings_type: type) -> list[SettingRow]:
 
 
 def setting_text(value: Any) -> str:
-    """A value as `--set` takes it: (400, 300) is "400-300", no hidden layer is "()"."""
-    if value == ():
-        return "()"
-    if isinstance(value, tuple):
+    """A value as `--set` takes it: (400, 300) or a list of the two is "400-300", no hidden layer is "()"."""
+    if isinstance(value, tuple | list):
+        if not value:
+            return "()"
         return ("-" if all(isinstance(item, int) for item in value) else ",").join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
@@ -266,5 +283,9 @@ def setting_text(value: Any) -> str:
 
 def toml_values(settings: Any) -> dict[str, Any]:
     """The fields of an instance as TOML holds them: tuples as lists, None as "none"."""
-    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return as_toml({field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)})
+
+
+def as_toml(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of fields as TOML holds them."""
     return {k: list(v) if isinstance(v, tuple) else "none" if v is None else v for k, v in values.items()}

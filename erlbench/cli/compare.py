@@ -27,11 +27,12 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
       erlbench compare results-before results-after
       erlbench compare results/mine results/yours --metric area --out both
     """
+    from erlbench.experiment.own_studies import known_studies
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions
 
     with notices() as warn:
-        page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric))
+        page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric), known_studies().values())
     means = [name for name in table.header if name.startswith("Mean ")]
     shown = ("Algorithm", "Compared with", *means, "Change", "p")
     places = [table.header.index(name) for name in shown]

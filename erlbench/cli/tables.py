@@ -110,7 +110,7 @@ def _folded(text: str, width: int) -> str:
 
 def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Rows of a table of settings, the values as `--set` takes them."""
-    return [(name, setting_text(tuple(value) if isinstance(value, list) else value)) for name, value in values.items()]
+    return [(name, setting_text(value)) for name, value in values.items()]
 
 
 def duration(seconds: float) -> str:

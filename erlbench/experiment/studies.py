@@ -17,7 +17,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, cell_name, check_name
 from erlbench.experiment.toml_file import Keys, TomlFile
-from erlbench.settings import resolve, setting
+from erlbench.settings import as_toml, resolve, resolved_values, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
@@ -150,6 +150,12 @@ def entry_settings(profile: Profile, entry: Entry, env: str, own: Mapping[str, A
     values = {**profile_settings(profile, entry), **(own or {})}
     preset = registry.preset(entry.algo, entry.preset)
     return resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+
+
+def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
+    """The settings of the entry's cells in `env` as config.toml holds them; the class that has them is not run."""
+    preset, values = registry.preset(entry.algo, entry.preset), profile_settings(profile, entry)
+    return as_toml(resolved_values(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo))
 
 
 def validate(studies: Mapping[str, Study]) -> None:

@@ -1,8 +1,8 @@
-"""The report: reads run directories, writes tables and figures; imports nothing of the run side."""
+"""The report: reads run directories, writes tables and figures; imports nothing that runs cells."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from erlbench.experiment.plan import FILE
 from erlbench.files import printable
 from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import (
+    REFERENCE,
     Comparison,
     check_profile,
     comparisons_of,
@@ -22,6 +23,7 @@ from erlbench.reporting.data.comparison import (
     without_judgement,
 )
 from erlbench.reporting.data.cut import cut_runs
+from erlbench.reporting.data.departures import with_departures
 from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
@@ -30,7 +32,7 @@ from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
-from erlbench.reporting.pages.page import REFERENCE, SMOKE, Maker
+from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
 from erlbench.reporting.tables.study_plan import plan_table
 
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 def build_report(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
     warn: Callable[[str], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
-    named: bool = False,
+    named: bool = False, counting: Iterable[Study] | None = None,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
 
@@ -49,6 +51,7 @@ def build_report(
     page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
     the runs. All runs together stand on the page `all-runs`. `options` add to what is shown; their `at` cuts the runs,
     and then no study has a page. The runs below `reference` come first: a page of all, and one of each study with some.
+    `counting` are the studies that tell the nominal steps of their cells; None: `studies`.
 
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
@@ -59,34 +62,35 @@ def build_report(
             "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
         )
     check_profile(studies, profile)
-    found = find_runs(results, report.collect)
-    runs = [with_nominal_steps(run, studies.values(), report.collect) for run in found]
+    counting = list(studies.values() if counting is None else counting)
+    runs = [with_nominal_steps(run, counting, report.collect) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect)
-        known = report.reference_pages(reference, studies)
+        known = report.reference_pages(reference, studies, counting)
         return report.write([everything(runs, f"All runs after {at}", at)], runs, known=known)
     comparisons = [page for study in studies.values() for page in report.pages_of(study, runs, profile, named)]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
-    comparisons = [without_judgement(page) if page.profile == SMOKE else page for page in comparisons]
-    known = report.reference_pages(reference, studies)
+    known = report.reference_pages(reference, studies, counting)
     return report.write([*comparisons, whole], runs, *_plans(results), known=known)
 
 
 def build_comparison(
-    folders: Sequence[Path], out: Path, warn: Callable[[str], None] | None = None, options: ReportOptions | None = None
-) -> tuple[Path, Table[FolderPair]]:
+    folders: Sequence[Path], out: Path, warn: Callable[[str], None] | None = None,
+    options: ReportOptions | None = None, counting: Iterable[Study] = (),
+) -> tuple[Path, Table[FolderPair]]:  # fmt: skip
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
-    The first folder is what the others are compared with. Raises `UsageError` as `build_report` does, and for fewer
-    than two folders.
+    The first folder is what the others are compared with; `counting` as in `build_report`. Raises `UsageError` as
+    `build_report` does, and for fewer than two folders.
     """
-    report = _Report(out, warn, options or ReportOptions())
-    sides = read_sides(folders, report.collect)
-    runs = [with_nominal_steps(run, (), report.collect) for side in sides for run in side.renamed]
+    report, counting = _Report(out, warn, options or ReportOptions()), list(counting)
+    sides = [side.map(lambda run: with_nominal_steps(run, counting, report.collect))
+             for side in read_sides(folders, report.collect)]  # fmt: skip
+    runs = [run for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
 
@@ -109,26 +113,29 @@ class _Report:
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
         warnings: list[str] = []
-        pages = [page for page in comparisons_of(study, runs, profile, warnings.append) if named or was_run(page)]
+        found = comparisons_of(study, runs, profile, warnings.append)
+        pages = [_prepared(page, study) for page in found if named or was_run(page)]
         if pages or named or any(study.name in run.machine.studies for run in runs):
             for warning in warnings:
                 self.collect(warning)
         return pages
 
-    def reference_pages(self, reference: Path | None, studies: Mapping[str, Study]) -> list[Comparison]:
+    def reference_pages(
+        self, reference: Path | None, studies: Mapping[str, Study], counting: Iterable[Study]
+    ) -> list[Comparison]:
         """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
 
         These runs are incomplete as they are kept: what lacks a file is simply not drawn.
         """
         if reference is None:
             return []
-        runs = [with_nominal_steps(run, studies.values(), _ignore) for run in find_runs([reference], _ignore)]
+        runs = [with_nominal_steps(run, counting, _ignore) for run in find_runs([reference], _ignore)]
         pages = []
         for study in studies.values():
             if found := comparisons_of(study, runs, None, _ignore):
                 most = max(found, key=lambda page: len(page.runs))
                 name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
-                pages.append(replace(most, name=name, title=title))
+                pages.append(replace(_prepared(most, study), name=name, title=title))
         return [replace(everything(runs, "Reference results"), name=REFERENCE), *pages]
 
     def write(
@@ -141,7 +148,7 @@ class _Report:
             others = folder.clear(self.out)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
             quiet = replace(maker, warn=_ignore)
-            pages = [replace(quiet.write(one), known=True) for one in known]
+            pages = [replace(quiet.write(judged(one, self.options)), known=True) for one in known]
             pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
             pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
             index = write_index(self.out, pages, runs, list(self._warnings), charts)
@@ -175,6 +182,12 @@ def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
     if baseline and baseline not in names:
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
+
+
+def _prepared(page: Comparison, study: Study) -> Comparison:
+    """A study's page with what its runs' settings differ in; nothing stands beside scores that mean nothing."""
+    page = with_departures(page, study)
+    return without_judgement(page) if page.profile == SMOKE else page
 
 
 def _check_nominal(x: str, runs: Sequence[Run]) -> None:

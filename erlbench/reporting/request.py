@@ -9,6 +9,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.studies import Study, find_profile, find_study
 from erlbench.reporting import build_report
+from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.options import ReportOptions
 
 
@@ -28,13 +29,18 @@ def requested_report(
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     known = known_studies(studies)
+    for name in known:
+        if name == ALL_RUNS or f"{name}-".startswith(f"{REFERENCE}-"):
+            raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
     chosen = {name: find_study(known, name) for name in study or known}
     if profile is None:
         profile = None if options.at else _profile_of(folders, chosen)
     elif study:
         for one in chosen.values():
             find_profile(one, profile)
-    return build_report(folders, out, chosen, profile, warn, options, reference, named=bool(study))
+    return build_report(
+        folders, out, chosen, profile, warn, options, reference, named=bool(study), counting=known.values()
+    )
 
 
 def _profile_of(folders: Sequence[Path], studies: Mapping[str, Study]) -> str | None:

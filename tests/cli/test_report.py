@@ -22,7 +22,8 @@ def invoke(*words: object):
 def built(monkeypatch) -> list[tuple]:
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile, warn, options, reference, *, named):
+    def build(results, out, studies, profile, warn, options, reference, *, named, counting):
+        assert {*studies} <= {study.name for study in counting}
         warn("one cell is missing")
         calls.append((tuple(results), out, list(studies), profile, options, named))
         return out / "index.html"
@@ -40,6 +41,17 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert built == [
         ((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", ReportOptions(), True)
     ]
+
+
+@pytest.mark.parametrize("name", ["all-runs", "reference", "reference-mine"])
+def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, name):
+    (tmp_path / "mine.toml").write_text(
+        f'[studies.{name}]\ntitle = "Mine"\nkind = "scores"\nentries = [{{ algo = "td3" }}]\n'
+        f'[studies.{name}.profiles.smoke]\nseeds = 1\ntotal_timesteps = 1000\nenvs = ["Hopper-v5"]\n'
+    )
+    result = invoke("report", tmp_path, "--studies", tmp_path / "mine.toml")
+    assert result.exit_code == 2
+    assert f"the study '{name}' has the name of another page of the report" in result.stderr
 
 
 def test_report_without_a_profile(built, tmp_path):

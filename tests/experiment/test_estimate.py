@@ -10,6 +10,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.search.pycma import full_memory, full_seconds
 from erlbench.envs.registry import problem
 from erlbench.experiment.estimate import START_SECONDS, estimate, estimates, observation_width
+from erlbench.reporting.data.runs import load_run
 from erlbench.work.replay import Replay
 from tests.runs import make_cell, run
 
@@ -152,6 +153,19 @@ def test_a_run_records_what_is_estimated(tmp_path, monkeypatch, algo, changes, s
     task = problem(cell.env, limit)
     found = estimate(cell, task, 1).disk / (4 * observation_width(task))
     assert sum(recorded) / 2 <= found <= 2 * sum(recorded)
+
+
+def test_a_generation_of_esac_has_the_episodes_of_sac_too(tmp_path):
+    """Five generations of four members and ten episodes of SAC, of 20 steps each, within a factor of two."""
+    always = {"population": 4, "gradient_interval": 1, "sac_episodes": 10, "p_start": 1.0, "p_end": 1.0}
+    limit = {"max_episode_steps": 20}
+    cell = make_cell("esac", tmp_path, "Pendulum-v1", 5000, settings=always, env_settings=limit, total_generations=5)
+    assert run(cell) == 0
+    taken = load_run(cell.directory, pytest.fail).timesteps
+    algorithm = registry.find("esac")
+    found = algorithm.training_steps(cell.settings, problem(cell.env, limit), 5000, 5)
+    assert taken == 1400
+    assert taken / 2 <= found <= 2 * taken
 
 
 def test_many_cells_make_their_environment_once(tmp_path, monkeypatch):

@@ -182,6 +182,23 @@ def test_reference_results_stand_beside_published_numbers(tmp_path):
     assert pd.read_csv(out / "cells.csv").studies.isna().all()
 
 
+def test_reference_results_are_judged_as_the_others(tmp_path):
+    for seed in range(5):
+        for name in ("cem-rl", "aes-rl"):
+            make_run(tmp_path / "kept", "HalfCheetah-v5", name, seed, [0, 4, 2 + seed])
+    for profile in ("short", "smoke"):
+        study = make_study(profiles={profile: Profile(tuple(range(5)), 2000, ("HalfCheetah-v5",))})
+        options, kept = ReportOptions(metric="area", baseline="aes-rl"), tmp_path / "kept"
+        build_report([kept], tmp_path / profile, {"study": study}, None, lambda warning: None, options, reference=kept)
+        for name in ("reference", "reference-study"):
+            text = read(tmp_path / profile / name / "index.md")
+            assert "– area" in text
+            assert "final return" not in text
+            assert ("vs AES-RL" in text or "vs aes-rl" in text) == (name == "reference" or profile == "short")
+            assert ("Published" in text) == (name == "reference-study" and profile == "short")
+    assert SMOKE_BANNER in read(tmp_path / "smoke" / "reference-study" / "index.md")
+
+
 def test_a_study_that_was_not_run_is_not_listed(tmp_path):
     def pages(folder: Path, **options: bool) -> list[str]:
         out, warnings = tmp_path / f"{folder.name}-{len(options)}", []

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.cut import Moment
-from erlbench.reporting.data.departures import same_setting, setting_departures
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import slug, steps
+from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
     from erlbench.reporting.options import ReportOptions
+
+
+ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
 
 
 @dataclass(frozen=True)
@@ -284,6 +287,11 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     return not differing
 
 
+def same_setting(value: Any, wanted: Any) -> bool:
+    """Whether two settings are equal, lists as config.toml or as a study writes them."""
+    return value == wanted or setting_text(value) == setting_text(wanted)
+
+
 def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     label = env_label(env, plan.env_settings)
     run_sets = []
@@ -292,7 +300,6 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
         run_sets.append(RunSet(
             label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds), own,
             nominal=bool(entry.nominal), own_timesteps=plan.entry_timesteps.get(entry.name, {}).get(env, 0),
-            departures=setting_departures(own, plan, entry, env),
         ))  # fmt: skip
     run_sets += [RunSet(label, name, name, name, 0, (), exists=False) for name in study.not_run]
     return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(run_sets))
@@ -308,17 +315,17 @@ def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None =
         groups.append(Group(env, "", total, tuple(
             RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
         ), at))  # fmt: skip
-    return Comparison("all-runs", "", title, "all", "", "", "", "", tuple(groups))
+    return Comparison(ALL_RUNS, "", title, "all", "", "", "", "", tuple(groups))
 
 
 def judged(comparison: Comparison, options: ReportOptions) -> Comparison:
-    """The comparison as the options want it judged; another baseline only where it has an entry of that name."""
+    """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
     baseline, metric = options.baseline, options.metric
     groups = tuple(
         replace(group, run_sets=tuple(replace(run_set, metric=metric) for run_set in group.run_sets))
         for group in comparison.groups
     )
-    has = any(run_set.exists and run_set.name == baseline for run_set in comparison.run_sets)
+    has = any(run_set.exists and run_set.judged and run_set.name == baseline for run_set in comparison.run_sets)
     return replace(
         comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline,
         family=options.holm, failed=options.failed,

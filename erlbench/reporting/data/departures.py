@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.comparison import Comparison, RunSet, same_setting
+from erlbench.reporting.data.runs import Run, env_label
+from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Entry, Profile
-    from erlbench.reporting.data.comparison import RunSet
+    from erlbench.experiment.studies import Entry, Profile, Study
 
 MOST = 5  # settings that are listed
+LONGEST = 60  # characters of a value
 
 
-def same_setting(value: Any, wanted: Any) -> bool:
-    """Whether two settings are equal, lists as config.toml or as a study writes them."""
-    return value == wanted or _text(value) == _text(wanted)
+def with_departures(page: Comparison, study: Study) -> Comparison:
+    """The study's page with the departures of each of its run sets."""
+    plan = study.profiles[page.profile]
+    entries = {entry.name: entry for entry in study.entries}
+    envs = {env_label(env, plan.env_settings): env for env in plan.envs}
 
+    def told(run_set: RunSet) -> RunSet:
+        if not run_set.runs:
+            return run_set
+        return replace(run_set, departures=_departures(run_set.runs, plan, entries[run_set.name], envs[run_set.env]))
 
-def setting_departures(runs: Sequence[Run], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
-    """The settings of `runs` that differ from the entry's cells in `env`, such as `hidden 32-32, not 400-300`.
-
-    A setting that a run does not have is not compared: an older version wrote it. Nothing is compared if the entry's
-    algorithm is not installed.
-    """
-    wanted = _cell_settings(profile, entry, env) if runs else {}
-    found: dict[str, None] = {}  # in their order
-    for name, value in wanted.items():
-        for run in runs:
-            if name in run.settings and not same_setting(run.settings[name], value):
-                found[f"{name} {_text(run.settings[name])}, not {_text(value)}"] = None
-    return tuple(found)
+    groups = (replace(group, run_sets=tuple(map(told, group.run_sets))) for group in page.groups)
+    return replace(page, groups=tuple(groups))
 
 
 def departure_notes(run_sets: Iterable[RunSet]) -> Iterator[str]:
@@ -49,16 +48,40 @@ def _listed(texts: Sequence[str]) -> list[str]:
     return [*texts[:MOST], *([f"{len(texts) - MOST} more"] if len(texts) > MOST else [])]
 
 
-def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any]:
-    """The settings of an entry's cells as config.toml holds them."""
-    from erlbench.experiment.studies import entry_settings
-    from erlbench.settings import toml_values
+def _departures(runs: Sequence[Run], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
+    """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`.
 
+    A setting that a run does not have is not compared: an older version wrote it.
+    """
+    wanted, found = _cell_settings(profile, entry, env), Counter[str]()
+    for run in runs:
+        if run.algo not in ("", entry.algo):
+            found[f"algo {_short(run.algo)}, not {entry.algo}"] += 1
+            continue
+        for name, value in wanted.items():
+            if name in run.settings and not same_setting(run.settings[name], value):
+                found[f"{name} {_short(run.settings[name])}, not {_short(value)}"] += 1
+    return tuple(
+        text if count == len(runs) else f"{text} (in {count} of {len(runs)} runs)" for text, count in found.items()
+    )
+
+
+def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any]:
+    """The settings of an entry's cells as config.toml holds them; none of an algorithm that is not the suite's.
+
+    A report runs no code of others: neither that of a plug-in, nor what a settings class checks with other packages.
+    """
+    from erlbench.algorithms.registry import ALGORITHMS
+    from erlbench.experiment.studies import entry_values
+
+    if entry.algo not in ALGORITHMS:
+        return {}
     try:
-        return toml_values(entry_settings(profile, entry, env))
+        return entry_values(profile, entry, env)
     except UsageError:
         return {}
 
 
-def _text(value: Any) -> str:
-    return "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _short(value: Any) -> str:
+    text = setting_text(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -19,21 +19,18 @@ from erlbench.reporting.data.runs import Run, env_label
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
 
-# The suite's algorithms that play several episodes in a generation, or in a round as multi-actor TD3 does. The others
-# play one episode after the other, and the paper counts all their steps. A test compares this list with the registry.
-UNCOUNTED = frozenset({
-    "esac", "openai-es", "cem", "cma-es", "nevergrad", "cem-rl", "p-cem-rl", "aes-rl", "erl", "multi-actor-td3",
-})  # fmt: skip
+COUNTED = frozenset({"td3", "sac", "ddpg", "ppo"})  # one episode after the other: the paper counts all their steps
 COLUMN = "nominal_timesteps"  # of train.csv, where the algorithm counts them
 HEAD = 2**16  # bytes of a train.csv that hold its header
 
 
 def with_nominal_steps(run: Run, studies: Iterable[Study], warn: Warn) -> Run:
-    """The run with its nominal steps: of its study, else of its train.csv, else those that it counts.
+    """The run with its nominal steps: of its train.csv, else of its study, else all steps of the algorithms `COUNTED`.
 
-    Without any of these it has none: algorithms of the suite that play several episodes in a generation.
+    Any other run has none: nobody knows how many episodes a generation of it plays.
     """
-    steps = _of_study(run, studies) or _of_train(run, warn) or (math.nan if run.algo in UNCOUNTED else 0.0)
+    algorithm = run.algo or run.name.partition("@")[0]
+    steps = _of_train(run, warn) or _of_study(run, studies) or (0.0 if algorithm in COUNTED else math.nan)
     return replace(run, evaluations=replace(run.evaluations, generation_steps=steps))
 
 
@@ -77,9 +74,9 @@ def _of_train(run: Run, warn: Warn) -> float:
     columns = None
     with contextlib.suppress(OSError, ValueError):  # a file that cannot be read has no such row
         if COLUMN.encode() in files.read_bytes(path, first=HEAD):  # the other files need not be read, and are many
-            columns = read_columns(path, ("generation", COLUMN), warn)
+            columns = read_columns(path, ("generation",), warn, optional=(COLUMN,))
     if columns is None:
         return 0.0
     generation, nominal = (np.asarray(columns[name], np.float64) for name in ("generation", COLUMN))
-    there = (generation > 0) & (nominal > 0)
+    there = (generation >= 1) & (nominal > 0) & np.isfinite(nominal)
     return float(nominal[there][-1] / generation[there][-1]) if there.any() else 0.0

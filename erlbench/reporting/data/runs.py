@@ -50,8 +50,8 @@ class Evaluations:
 
     @property
     def has_nominal(self) -> bool:
-        """Whether its nominal steps are known."""
-        return not math.isnan(self.generation_steps)
+        """Whether its nominal steps are known: without numbers of generations they are not."""
+        return not math.isnan(self.generation_steps) and (not len(self) or bool(np.isfinite(self.nominal).any()))
 
     @property
     def nominal(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,10 @@ class Side:
 
     name: str
     runs: tuple[Run, ...]
+
+    def map(self, change: Callable[[Run], Run]) -> Side:
+        """The side with each of its runs changed."""
+        return replace(self, runs=tuple(map(change, self.runs)))
 
     @property
     def renamed(self) -> list[Run]:

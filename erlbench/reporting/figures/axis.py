@@ -81,7 +81,7 @@ AXES = {
     "nominal": Axis(
         "Nominal steps", "nominal steps", lambda e: e.nominal, "timesteps",
         "Steps as the ESAC paper counts them: one episode of full length for a generation of ESAC and ES, all steps of "
-        "SAC, TD3, DDPG and PPO. Runs whose nominal steps are not known are left out.",
+        "SAC, TD3, DDPG and PPO. Other runs are left out: their nominal steps are not known.",
         nominal=True,
     ),
     "all-steps": Axis(

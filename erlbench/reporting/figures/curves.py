@@ -37,9 +37,10 @@ def draw_curves(
     and no file, when no run has an evaluation that can be drawn.
     """
     two = list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
-    chosen = [AXES[name] for name in ([options.x] if options.x else two)]
-    known, left_out = chosen[0].drawable(group.run_sets)
-    run_sets = [run_set for run_set in known if _series(run_set.runs, chosen[0], options.smooth)]
+    wanted = [AXES[name] for name in ([options.x] if options.x else two)]
+    left_out = wanted[0].drawable(group.run_sets)[1]
+    chosen = [axis for axis in wanted if axis is wanted[-1] or _drawn(group, axis, options.smooth)]
+    run_sets = _drawn(group, chosen[0], options.smooth)
     if not run_sets:
         return []
     band = band_kind([len(averaged(run_set)) for run_set in run_sets], options.band)
@@ -75,6 +76,11 @@ def draw_curves(
     notes = [*_published_notes(comparison, group, run_sets, bool(lines), published), *reference_notes(behind)]
     caption = _caption(group, run_sets, chosen, band, options, bool(lines)) + ([left_out] if left_out else [])
     return [*caption, *notes, *points_notes(points)]
+
+
+def _drawn(group: Group, axis: Axis, smooth: int) -> list[RunSet]:
+    """The run sets with the runs that have a point on the axis, without those that have none."""
+    return [run_set for run_set in axis.drawable(group.run_sets)[0] if _series(run_set.runs, axis, smooth)]
 
 
 def averaged(run_set: RunSet) -> tuple[Run, ...]:

@@ -6,6 +6,7 @@ Runs, curves and lists of numbers are kept once, however many charts show them; 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class ChartData:
         self.curves: list[dict[str, Any]] = []
         self.arrays: list[list[float]] = []
         self._array_index: dict[tuple[float, ...], int] = {}
-        self._run_index: dict[str, int] = {}
+        self._run_index: dict[tuple[Path, int], int] = {}
         self._curve_index: dict[tuple[int, ...], int] = {}
         self._smooth = smooth
         self._band = band
@@ -51,7 +52,8 @@ class ChartData:
 
     def of_group(self, comparison: Comparison, group: Group, published: Published, x: str) -> Chart:
         """Learning curves, first over the axis `x`; published values only of what has a curve."""
-        drawn = [run_set for run_set in group.run_sets if any(len(run.evaluations) for run in run_set.runs)]
+        numbered = [(index, run_set) for index, run_set in enumerate(group.run_sets) if _evaluated(run_set.runs)]
+        drawn = [run_set for _, run_set in numbered]
         others = [
             {"label": reference_label(found), "name": run_set.name,
              "line": [self._array(values) for values in (line.x, line.mean, line.low, line.high)]}
@@ -60,7 +62,7 @@ class ChartData:
         run_sets = [
             {"label": run_set.label, "name": run_set.name, "colour": index,
              "runs": [self._run(run) for run in run_set.runs], **self._mean(run_set)}
-            for index, run_set in enumerate(group.run_sets) if run_set in drawn
+            for index, run_set in numbered
         ]  # fmt: skip
         lines = published_lines(comparison, group, drawn, published)
         points = [
@@ -72,8 +74,9 @@ class ChartData:
                                 "points": points})  # fmt: skip
 
     def _band_kind(self, run_sets: Sequence[RunSet], x: str) -> str:
-        """The band of the figure: of the run sets that it draws over the axis `x`."""
-        drawn = [run_set for run_set in run_sets if any(self._has_points(run, x) for run in run_set.runs)]
+        """The band of the figure: of the runs that it draws over the axis `x`."""
+        known, _ = AXES[x].drawable(run_sets)
+        drawn = [run_set for run_set in known if any(self._has_points(run, x) for run in run_set.runs)]
         return band_kind([len(averaged(run_set)) for run_set in drawn], self._band)
 
     def _has_points(self, run: Run, x: str) -> bool:
@@ -88,7 +91,7 @@ class ChartData:
         return self._array_index[key]
 
     def _run(self, run: Run) -> int:
-        key = str(run.path)
+        key = run.path, len(run.evaluations)  # the same run may be cut on another page
         if key not in self._run_index:
             self._run_index[key] = len(self.runs)
             self.runs.append({"seed": run.seed, "status": run.status, "axes": self._points(run)})
@@ -117,19 +120,22 @@ class ChartData:
         key = tuple(self._run(run) for run in runs)
         if key not in self._curve_index:
             self._curve_index[key] = len(self.curves)
-            self.curves.append({"runs": len(runs), "axes": self._means(runs)})
+            self.curves.append({"axes": self._means(runs)})
         return self._curve_index[key]
 
     def _means(self, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
         for name, axis in AXES.items():
             series = [axis.evaluations(run.evaluations, self._smooth) for run in runs]
-            if not all(len(x) and x[-1] > 0 for x, _ in series):
+            series = [one for one in series if len(one[0])]
+            if not series or not all(x[-1] > 0 for x, _ in series):
                 continue
             line = curve(series, "range", CURVE_POINTS)
             band = [self._array(line.low), self._array(line.high)]
-            found[name] = {"x": self._array(line.x), "mean": self._array(line.mean), "range": band}
-            if len(runs) >= FEWEST_RUNS:
+            found[name] = {
+                "runs": len(series), "x": self._array(line.x), "mean": self._array(line.mean), "range": band,
+            }  # fmt: skip
+            if len(series) >= FEWEST_RUNS:
                 line = curve(series, "interval", CURVE_POINTS)
                 found[name]["interval"] = [self._array(line.low), self._array(line.high)]
         return found

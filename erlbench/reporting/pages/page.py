@@ -32,10 +32,10 @@ from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
 
 MOST_PANELS = 8  # timelines in a figure
-REFERENCE = "reference"  # the page of the reference results
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 TIMELINES = ("time", "timeline", "all")
+CURVES = ("scores", "curves", "all")  # kinds of pages with learning curves
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Maker:
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 figures += _figure(f"timeline-{name}", title, caption, timeline_chart(timelines, labels))
         content = _in_order(tables, figures)
-        document = Document([*_head(comparison), *(_noted(block, comparison.note) for block in content)])
+        missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, figures)]
+        document = Document([*_head(comparison), *missing, *(_noted(block, comparison.note) for block in content)])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
@@ -86,15 +87,21 @@ class Maker:
         )  # fmt: skip
 
     def _curves(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
-        groups = comparison.groups if comparison.kind in ("scores", "curves", "all") else ()
-        for group in groups:
+        for group in comparison.groups if comparison.kind in CURVES else ():
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
-            axis = AXES[self.options.x or comparison.x]
-            if not caption and (left_out := axis.drawable(group.run_sets)[1]):
-                self.warn(f"{group.env}: no learning curves. {left_out}")
             chart = self.charts.of_group(comparison, group, self.published, self.options.x or comparison.x)
             yield from _figure(name, title, caption, chart)
+
+    def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
+        """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
+        axis, drawn = AXES[self.options.x or comparison.x], {figure.name for figure in figures}
+        for group in comparison.groups if comparison.kind in CURVES else ():
+            left_out = axis.drawable(group.run_sets)[1]
+            if left_out and f"curves-{comparison.slug(group)}" not in drawn:
+                sentence = f"{group.env}: no learning curves. {left_out}"
+                self.warn(sentence)
+                yield sentence
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
         for group in comparison.groups if self.options.panels else ():
@@ -129,7 +136,7 @@ class Maker:
     def _tables(self, comparison: Comparison) -> list[Table[Any]]:
         kind, published, options = comparison.kind, self.published, self.options
         tables: list[Table[Any] | None] = []
-        if kind in ("scores", "curves", "all"):
+        if kind in CURVES:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))
             if options.reach is not None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.references import MatchedRuns, References
 from erlbench.reporting.documents.formats import NONE, interval, number, plus_minus, steps
@@ -27,8 +29,9 @@ class Beside:
 
     @property
     def at_budget(self) -> bool:
-        """Whether the common step is the budget, as both are printed."""
-        return steps(self.pair.steps) == steps(self.run_set.own_timesteps or self.group.total_timesteps)
+        """Whether the common step is the budget, as both are printed, and our runs have their scores there."""
+        budget = self.run_set.own_timesteps or self.group.total_timesteps
+        return steps(self.pair.steps) == steps(budget) and np.array_equal(self.pair.our_scores, self.run_set.scores)
 
 
 class ReferenceRow(Protocol):
@@ -61,8 +64,8 @@ def reference_columns(rows: Sequence[ReferenceRow]) -> list[Column[ReferenceRow]
                "with its 95 % interval (Newcombe 2006); 0.5 within it is no sign that the two are equal."),
         Column("Reference step", lambda row: row.reference.pair.steps if row.reference else math.nan, steps,
                name="reference_steps", shown=not all(one.at_budget for one in found),
-               note="the common step. If it is not the budget, P(ours better) does not take the scores of this table "
-               "but ours at that step, which stand in the table of reference runs."),
+               note="the common step. If our runs go on after it, P(ours better) does not take the scores of this "
+               "table but ours at that step, which stand in the table of reference runs."),
         Column("Reference source", lambda row: row.reference.pair.theirs.source.name if row.reference else "",
                shown=False),
     ]  # fmt: skip

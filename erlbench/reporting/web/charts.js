@@ -93,7 +93,7 @@ function curves(chart) {
                     });
             }
         }
-        const runs = runSet.curve === null ? 1 : DATA.curves[runSet.curve].runs;
+        const runs = runSet.curve === null ? 1 : line.runs;
         traces.push({
             x: scaled(line.x),
             y: line.mean,
@@ -141,19 +141,19 @@ function curves(chart) {
             marker: { size: 7, color: css("--soft"), symbol: one.symbol },
             hovertemplate: "%{y:,.4~g}",
         });
-    const shapes = chart.published.map(([name, value]) => ({
-        type: "line",
-        xref: "paper",
-        x0: 0,
-        x1: 1,
-        y0: value,
-        y1: value,
-        line: {
-            dash: "dot",
-            width: 1.4,
-            color: colour(chart.runSets.find((runSet) => runSet.name === name).colour),
-        },
-    }));
+    const shapes = found.flatMap(([runSet]) =>
+        chart.published
+            .filter(([name]) => name === runSet.name)
+            .map(([, value]) => ({
+                type: "line",
+                xref: "paper",
+                x0: 0,
+                x1: 1,
+                y0: value,
+                y1: value,
+                line: { dash: "dot", width: 1.4, color: colour(runSet.colour) },
+            })),
+    );
     return [
         traces,
         layout({

@@ -14,8 +14,9 @@ const list = (index) => DATA.arrays[index];
 for (const run of DATA.runs) for (const name in run.axes) run.axes[name] = run.axes[name].map(list);
 for (const curve of DATA.curves)
     for (const name in curve.axes) {
-        const { x, mean, range, interval } = curve.axes[name];
+        const { runs, x, mean, range, interval } = curve.axes[name];
         curve.axes[name] = {
+            runs,
             x: list(x),
             mean: list(mean),
             range: range.map(list),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,15 @@ from numpy.testing import assert_array_equal
 
 from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.errors import UsageError
+from erlbench.experiment.studies import Entry, Profile, load_studies
 from erlbench.reporting import build_comparison, build_report
-from erlbench.reporting.data.nominal import UNCOUNTED, with_nominal_steps
+from erlbench.reporting.data.nominal import COUNTED, with_nominal_steps
 from erlbench.reporting.data.runs import find_runs, load_run
 from erlbench.reporting.figures import curves as curve_figure
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.compare import charts_of
 from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 STEPS = [0, 1500, 3000]  # of two generations, which are 2000 nominal steps
@@ -80,25 +83,35 @@ def test_without_a_whole_row_nominal_steps_are_unknown(tmp_path, content):
     assert np.isnan(nominal_of(path, quiet)).all()
 
 
-@pytest.mark.parametrize("name", ["td3", "sac@esac", "ddpg", "ppo", "my-search", "my_module:ARS"])
-def test_algorithms_of_single_episodes_and_those_of_others_count_all_steps(tmp_path, name):
+@pytest.mark.parametrize("name", ["td3", "sac@esac", "ddpg", "ppo"])
+def test_algorithms_of_single_episodes_count_all_steps(tmp_path, name):
     assert_array_equal(nominal_of(make_run(tmp_path, "Ant-v5", name, 0, [0, 5, 9], steps=STEPS)), STEPS)
 
 
-def test_a_run_that_does_not_name_its_algorithm_counts_all_steps(tmp_path):
-    path = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 5, 9], steps=STEPS)
-    (path / "config.toml").write_text((path / "config.toml").read_text().replace('algo = "cem"\n', ""))
-    assert_array_equal(nominal_of(path), STEPS)
+@pytest.mark.parametrize("name", ["td3", "cem"])
+def test_a_run_that_does_not_name_its_algorithm_is_known_by_its_folder(tmp_path, name):
+    path = make_run(tmp_path, "Ant-v5", name, 0, [0, 5, 9], steps=STEPS)
+    (path / "config.toml").unlink()
+    assert_array_equal(nominal_of(path, quiet), STEPS if name == "td3" else [np.nan] * 3)
 
 
-@pytest.mark.parametrize("name", sorted(UNCOUNTED))
+@pytest.mark.parametrize("name", [*sorted(set(ALGORITHMS) - COUNTED), "my_module:ARS", "authors-cem-rl"])
 def test_nominal_steps_of_all_other_algorithms_are_unknown(tmp_path, name):
     assert np.isnan(nominal_of(make_run(tmp_path, "Ant-v5", name, 0, [0, 5, 9], steps=STEPS))).all()
 
 
-def test_each_algorithm_of_the_suite_counts_all_steps_or_is_listed():
-    assert set(ALGORITHMS) - UNCOUNTED == {"td3", "sac", "ddpg", "ppo"}
-    assert set(ALGORITHMS) > UNCOUNTED
+def test_empty_cells_of_nominal_steps_are_no_damage(tmp_path):
+    assert_array_equal(nominal_of(make_esac(tmp_path, nominal=("", "1000", ""))), [0, 1000, 2000])
+
+
+def test_what_a_run_wrote_wins_over_a_study_with_its_name_and_budget(tmp_path):
+    """300,000 steps are esac-table-1's smoke budget, of which these six generations are not the cell."""
+    path = make_run(tmp_path, "HalfCheetah-v5", "esac", 0, [0, 5, 9], steps=STEPS, total=300_000, generations=6)
+    lines = (path / "train.csv").read_text().splitlines()
+    cells = ["nominal_timesteps", "0", "1000", "2000"]
+    (path / "train.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(lines, cells, strict=True)))
+    run = with_nominal_steps(load_run(path, quiet), load_studies().values(), quiet)
+    assert_array_equal(run.evaluations.nominal, [0, 1000, 2000])
 
 
 @pytest.mark.parametrize(
@@ -145,10 +158,28 @@ def test_an_environment_without_nominal_steps_has_no_curves_and_says_so(tmp_path
     index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, warnings.append, options)
     note = "Not drawn over nominal steps: cem. No nominal steps are known for these runs."
     told = [warning.partition(" Choose another axis")[0] for warning in warnings if "nominal" in warning]
-    assert told == [f"Hopper-v5: no learning curves. {note}", f"Hopper-v5: no figure of columns. {note}"]
-    assert "Hopper-v5: no learning curves." in (index.parent / "index.md").read_text()
+    assert sorted(told) == [f"Hopper-v5: no figure of columns. {note}", f"Hopper-v5: no learning curves. {note}"]
+    for page in ("index.md", "all-runs/index.md"):
+        assert "Hopper-v5: no learning curves." in (index.parent / page).read_text()
     assert not list(index.parent.rglob("curves-Hopper*"))
     assert list(index.parent.rglob("columns-Ant*"))
+
+
+def test_columns_name_the_runs_that_they_leave_out(tmp_path):
+    make_esac(tmp_path / "in")
+    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 5, 9], steps=STEPS)
+    options = ReportOptions(x="nominal", panels=(("actor_updates",),))
+    index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, options)
+    text = (index.parent / "all-runs" / "index.md").read_text()
+    assert text.count("Not drawn over nominal steps: cem.") == 2  # below the curves and below the columns
+
+
+def test_reference_results_have_nominal_steps(tmp_path):
+    for folder in ("kept", "new"):
+        make_esac(tmp_path / folder)
+    index = build_report([tmp_path / "new"], tmp_path / "out", {}, None, quiet, reference=tmp_path / "kept")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+    assert [sorted(run["axes"]).count("nominal") for run in data["runs"]] == [1, 1]
 
 
 def test_nominal_steps_that_no_run_has_are_refused(tmp_path):
@@ -156,6 +187,51 @@ def test_nominal_steps_that_no_run_has_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"--x nominal: Not drawn over nominal steps: cem\. .* such as --x timesteps"):
         build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, ReportOptions(x="nominal"))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_run_without_numbers_of_generations_is_refused(tmp_path):
+    path = make_esac(tmp_path / "in")
+    header, *rows = (path / "eval.csv").read_text().splitlines()
+    (path / "eval.csv").write_text("\n".join([header.replace(",generation,", ",other,"), *rows, ""]))
+    with pytest.raises(UsageError, match=r"--x nominal: Not drawn over nominal steps: esac\."):
+        build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, ReportOptions(x="nominal"))
+
+
+def test_page_and_figure_have_the_same_runs_and_band(tmp_path):
+    """Six runs of ESAC, one of which has no nominal steps: five are enough for the interval; of five, four are not."""
+    for seed in range(6):
+        make_esac(tmp_path / "in", seed, nominal=("", "", "") if seed == 1 else ("0", "1000", "2000"))
+    for seeds, band in ((6, "interval"), (5, "range")):
+        for seed in range(seeds, 6):
+            shutil.rmtree(tmp_path / "in" / "Ant-v5" / "esac" / f"seed-{seed:03d}")
+        index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, ReportOptions(x="nominal"))
+        data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+        (chart,) = (chart for name, chart in charts_of(index).items() if "-curves-" in name)
+        (line,) = (data["curves"][run_set["curve"]]["axes"]["nominal"] for run_set in chart["runSets"])
+        assert (line["runs"], chart["band"], "interval" in line) == (seeds - 1, band, band == "interval")
+        words = {"interval": "95 % bootstrap interval", "range": "lowest to highest run"}[band]
+        assert words in (index.parent / "all-runs" / "index.md").read_text()
+
+
+def test_a_study_over_nominal_steps_keeps_its_panel_of_training_steps(tmp_path):
+    for name in ("cem-rl", "aes-rl"):
+        make_run(tmp_path / "in", "HalfCheetah-v5", name, 0, [0, 5, 9], studies=["study"])
+    study = make_study("curves", x="nominal", profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5",))})
+    index = build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, None, quiet)
+    assert list((tmp_path / "out" / "study").glob("curves-*.png"))
+    assert [name for name in charts_of(index) if name.startswith("study-curves")]
+    assert "Not drawn over nominal steps: CEM-RL, AES-RL." in (tmp_path / "out" / "study" / "index.md").read_text()
+
+
+def test_studies_that_have_no_page_count_too(tmp_path):
+    entry = Entry("openai-es", "openai-es", nominal=50)
+    study = make_study(entries=(entry,), profiles={"p": Profile((0,), 3000, ("HalfCheetah-v5",))})
+    for side in ("a", "b"):
+        make_run(tmp_path / side, "HalfCheetah-v5", "openai-es", 0, [0, 5, 9], total=150_000, generations=3)
+    index = build_report([tmp_path / "a"], tmp_path / "out", {}, None, quiet, counting=[study])
+    assert axes_of(index)["openai-es"]["nominal"] == [0, 1000, 2000]
+    index, _ = build_comparison([tmp_path / "a", tmp_path / "b"], tmp_path / "out", quiet, counting=[study])
+    assert [axes["nominal"] for axes in axes_of(index).values()] == [[0, 1000, 2000]] * 2
 
 
 def test_folders_side_by_side_have_nominal_steps(tmp_path):

@@ -6,9 +6,11 @@ from scipy import stats
 
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import without_judgement
+from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
@@ -141,10 +143,20 @@ def test_another_step_than_the_budget_is_named_and_is_ours_too(tmp_path, referen
     assert td3["P(ours better)"].startswith("0.00 [0.00, ")
     assert {cem[name] for name in (*REFERENCE_COLUMNS, "Reference step")} == {"–"}
     assert any(
-        "If it is not the budget, P(ours better) does not take the scores of this table" in n for n in table.notes
+        "If our runs go on after it, P(ours better) does not take the scores of this table" in n for n in table.notes
     )
     record = next(record for record in table.records if record["name"] == "cem")
     assert {value for name, value in record.items() if name.startswith("reference_")} == {None, ""}
+
+
+def test_scores_after_the_common_step_are_not_those_that_are_compared(tmp_path):
+    """400 steps after the budget, which no printed step shows: the evaluation at the budget is compared."""
+    for seed in range(5):
+        steps = [0, 50_000, 50_400]
+        make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 10, 9000], steps=steps, total=50_000)
+    row = rows_of(scores_table(page_of(tmp_path), load_published()))["HalfCheetah-v5, 50k steps", "td3"]
+    assert (row["Mean"], row["Reference step"]) == ("9,000", "50k")
+    assert row["P(ours better)"].startswith("0.00 [")
 
 
 def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
@@ -160,6 +172,13 @@ def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
     header = scores_table(comparison_of(tmp_path, study), load_published()).header
     assert "P(ours better)" in header
     assert "Reference step" not in header
+
+
+def test_no_reference_runs_beside_scores_after_minutes(td3, tmp_path):
+    runs = cut_runs(find_runs([tmp_path], pytest.fail), Moment(500 / 60, minutes=True), pytest.fail)
+    page = judged(everything(runs, at=Moment(500 / 60, minutes=True)), ReportOptions())
+    assert page.by_time
+    assert not [name for name in scores_table(page, load_published()).header if "Reference" in name]
 
 
 @pytest.mark.parametrize("metric", ["area", "final-10"])

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from erlbench.experiment.studies import Entry
 from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
+from tests.reporting.make_studies import make_study
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "chromedriver")]
 FLAGS = (
@@ -193,6 +195,22 @@ def test_other_peoples_runs_stand_behind_ours_over_steps_only(page, report, tmp_
     switch = "arguments[0].value = 'time'; arguments[0].dispatchEvent(new Event('change'))"
     page.execute_script(switch, find(page, '#all-runs select[name="x"]')[0])
     assert page.execute_script("return arguments[0].data.map(one => one.name).filter(Boolean)", place) == names[:1]
+
+
+def test_published_means_go_with_their_curves(page, tmp_path):
+    """CEM-RL has no nominal steps: over these its published mean would be a line without a curve."""
+    for name in ("cem-rl", "sac"):
+        make_run(tmp_path / "in", "HalfCheetah-v5", name, 0, [0, 9000], steps=[0, 10**6], studies=["study"])
+    entries = (Entry("cem-rl", "cem-rl", published="CEM-RL"), Entry("sac", "sac", published="SAC"))
+    study = make_study(entries=entries, not_run=())
+    index = build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "paper", lambda _: None)
+    page.get(index.as_uri() + "#study")
+    place = chart(page, "study-curves-HalfCheetah-v5")
+    heights = "return arguments[0].layout.shapes.map(one => one.y0)"
+    assert page.execute_script(heights, place) == [10725, 11504]
+    switch = "arguments[0].value = 'nominal'; arguments[0].dispatchEvent(new Event('change'))"
+    page.execute_script(switch, find(page, '#study select[name="x"]')[0])
+    assert page.execute_script(heights, place) == [11504]
 
 
 def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,10 @@ import pytest
 
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from tests.reporting.compare import charts_of
 from tests.reporting.make_runs import make_run
@@ -56,7 +60,20 @@ def test_several_runs_have_a_mean_curve(tmp_path):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5], status="failed", total=2000)
     charts = ChartData(1)
     (run_set,) = drawn(tmp_path, charts)["runSets"]
-    assert (run_set["only"], charts.curves[run_set["curve"]]["runs"]) == (None, 2)
+    assert (run_set["only"], charts.curves[run_set["curve"]]["axes"]["timesteps"]["runs"]) == (None, 2)
+
+
+def test_a_run_that_another_page_cuts_is_another_line(tmp_path):
+    make_run(tmp_path / "in", "Foo-v5", "cem", 0, [0, 10, 20, 30, 40])
+    options = ReportOptions(at=Moment(2000))
+    folder = tmp_path / "in"
+    index = build_report([folder], tmp_path / "out", {}, None, lambda warning: None, options, reference=folder)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+    ends = {
+        name: data["arrays"][data["runs"][chart["runSets"][0]["only"]]["axes"]["timesteps"][0]][-1]
+        for name, chart in data["charts"].items() if "-curves-" in name
+    }  # fmt: skip
+    assert ends == {"all-runs-curves-Foo-v5": 2000, "reference-curves-Foo-v5-4000": 4000}
 
 
 def test_published_lines_are_of_what_has_a_curve(tmp_path):
