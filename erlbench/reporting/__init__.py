@@ -66,15 +66,14 @@ def build_report(
     runs = [with_nominal_steps(run, counting, report.collect) for run in find_runs(results, report.collect)]
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
+    known = report.reference_pages(reference, studies, counting)
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect)
-        known = report.reference_pages(reference, studies, counting)
         return report.write([everything(runs, f"All runs after {at}", at)], runs, known=known)
     comparisons = [page for study in studies.values() for page in report.pages_of(study, runs, profile, named)]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
-    known = report.reference_pages(reference, studies, counting)
     return report.write([*comparisons, whole], runs, *_plans(results), known=known)
 
 
