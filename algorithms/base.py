@@ -93,8 +93,8 @@ class Algorithm(ABC):
     def gradient_workers(cls, settings: Any, workers: int) -> int:
         """The most tasks with gradient steps that run at once: one for each individual in flight, and the critic's.
 
-        So many processes, or all if a run has fewer, import their libraries before its clock starts. 0 where these
-        settings make no gradient steps.
+        So many processes, or all if a run has fewer, import their libraries before its clock starts. Asked only of
+        algorithms that the registry lists with gradient steps; 0 where these settings switch them off.
         """
         return workers + 1
 

@@ -56,17 +56,16 @@ def build_report(
     Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
     when there is no run, no such profile, or `out` cannot be written.
     """
-    report = _Report(out, warn, options or ReportOptions())
+    report = _Report(out, warn, options, studies.values() if counting is None else counting)
     if report.options.at and (named or profile is not None):
         raise UsageError(
             "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
         )
     check_profile(studies, profile)
-    counting = list(studies.values() if counting is None else counting)
-    runs = [with_nominal_steps(run, counting, report.collect) for run in find_runs(results, report.collect)]
+    runs = report.counted(find_runs(results, report.collect))
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
-    known = report.reference_pages(reference, studies, counting)
+    known = report.reference_pages(reference, studies)
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect)
         return report.write([everything(runs, f"All runs after {at}", at)], runs, known=known)
@@ -86,9 +85,8 @@ def build_comparison(
     The first folder is what the others are compared with; `counting` as in `build_report`. Raises `UsageError` as
     `build_report` does, and for fewer than two folders.
     """
-    report, counting = _Report(out, warn, options or ReportOptions()), list(counting)
-    sides = [side.map(lambda run: with_nominal_steps(run, counting, report.collect))
-             for side in read_sides(folders, report.collect)]  # fmt: skip
+    report = _Report(out, warn, options, counting)
+    sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
     runs = [run for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
@@ -97,8 +95,11 @@ def build_comparison(
 class _Report:
     """What is written where, and the warnings on the way."""
 
-    def __init__(self, out: Path, warn: Callable[[str], None] | None, options: ReportOptions) -> None:
-        self.out, self.options = out, options
+    def __init__(
+        self, out: Path, warn: Callable[[str], None] | None, options: ReportOptions | None, counting: Iterable[Study]
+    ) -> None:
+        self.out, self.options = out, options or ReportOptions()
+        self._counting = list(counting)
         self._warn = warn or errors.warn
         self._warnings: dict[str, None] = {}  # in their order
 
@@ -108,6 +109,10 @@ class _Report:
         if message not in self._warnings:
             self._warnings[message] = None
             self._warn(message)
+
+    def counted(self, runs: Iterable[Run]) -> list[Run]:
+        """The runs with their nominal steps."""
+        return [with_nominal_steps(run, self._counting, self.collect) for run in runs]
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
@@ -119,16 +124,14 @@ class _Report:
                 self.collect(warning)
         return pages
 
-    def reference_pages(
-        self, reference: Path | None, studies: Mapping[str, Study], counting: Iterable[Study]
-    ) -> list[Comparison]:
+    def reference_pages(self, reference: Path | None, studies: Mapping[str, Study]) -> list[Comparison]:
         """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
 
         These runs are incomplete as they are kept: what lacks a file is simply not drawn.
         """
         if reference is None:
             return []
-        runs = [with_nominal_steps(run, counting, _ignore) for run in find_runs([reference], _ignore)]
+        runs = [with_nominal_steps(run, self._counting, _ignore) for run in find_runs([reference], _ignore)]
         pages = []
         for study in studies.values():
             if found := comparisons_of(study, runs, None, _ignore):

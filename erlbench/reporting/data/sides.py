@@ -19,9 +19,9 @@ class Side:
     name: str
     runs: tuple[Run, ...]
 
-    def map(self, change: Callable[[Run], Run]) -> Side:
-        """The side with each of its runs changed."""
-        return replace(self, runs=tuple(map(change, self.runs)))
+    def map(self, change: Callable[[Sequence[Run]], Sequence[Run]]) -> Side:
+        """The side with its runs changed."""
+        return replace(self, runs=tuple(change(self.runs)))
 
     @property
     def renamed(self) -> list[Run]:

@@ -117,10 +117,11 @@ def _steps(rows: Sequence[Score]) -> Column[Score]:
 
 def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Score]]:
     base, tests = label(comparison), sum(not math.isnan(row.versus.p) for row in rows)
+    shown = any(row.versus.difference is not None for row in rows)
     return [
-        Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=bool(base),
+        Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=shown,
                note=f"difference of the means in percent of the magnitude of {base}'s mean in the same environment."),
-        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=bool(base), note=_test(comparison, tests)),
+        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=shown, note=_test(comparison, tests)),
     ]  # fmt: skip
 
 
@@ -195,8 +196,10 @@ def _own_budgets(comparison: Comparison) -> Iterator[str]:
 
 
 def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
-    if not comparison.baseline:
+    if not label(comparison):
         return
+    if all(row.versus.difference is None for row in rows):
+        yield f"Nothing is compared with {label(comparison)}: that takes finished runs of it and of another entry."
     if any(row.versus.failed for row in rows):
         yield (
             "A mean has no mark while runs of it or of its baseline have failed: those that are left are a selection. "

@@ -49,6 +49,13 @@ def test_score_table_by_hand(three_seeds):
     assert rows["HalfCheetah-v5", "CEM-RL"]["vs CEM-RL"] == "–"
 
 
+def test_a_baseline_without_runs_has_no_columns(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 50, 120])
+    table = scores_table(comparison_of(tmp_path), load_published())
+    assert not {"vs CEM-RL", "p"} & set(table.header)
+    assert any("Nothing is compared with CEM-RL" in note for note in table.remarks)
+
+
 def test_missing_cells_are_never_zero(three_seeds):
     rows = rows_of(scores_table(comparison_of(three_seeds), load_published()))
     cem, aes, sac = (rows["Walker2d-v5", name] for name in ("CEM-RL", "AES-RL", "SAC"))
