@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
@@ -40,11 +40,15 @@ def status() -> Column[RunSetRow]:
     return Column("Status", lambda row: row.run_set.status, note="what the runs that do not count are at.")
 
 
-def updates() -> Column[RunSetRow]:
-    """Gradient updates per training step of critic and actor, without which no time and no score can be judged."""
+def updates(rows: Iterable[RunSetRow]) -> Column[RunSetRow]:
+    """Gradient updates per training step of critic and actor, without which no time and no score can be judged.
+
+    Printed where any of the `rows` has some.
+    """
     return Column(
         "Updates/step", lambda row: updates_per_step(row.run_set.done), _pair,
         name=("critic_updates_per_step", "actor_updates_per_step"),
+        shown=any(rate > 0 for row in rows for rate in updates_per_step(row.run_set.done)),
         note="gradient updates of the critic and of the actor per training step of the whole run, mean over runs.",
     )  # fmt: skip
 

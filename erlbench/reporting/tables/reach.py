@@ -103,7 +103,7 @@ def reach_table(
         Column("Minutes", lambda row: row.minutes, number, name="minutes_median"),
         Column("Steps", lambda row: " ".join(f"{step:.0f}" for step in row.steps), shown=False),
         *_published_columns(list(dict.fromkeys(found.algorithm for found in numbers)), " or ".join(references)),
-        updates(),
+        updates(rows),
         status(),
     ]  # fmt: skip
     remarks = (*_notes(comparison), *_published_notes(comparison, used, numbers))

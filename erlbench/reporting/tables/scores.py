@@ -59,7 +59,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         remarks += _published_notes(comparison, rows)
     columns: list[Column[Score]] = [
         *identity(comparison), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
-        *reference_columns(rows), updates(), status(),
+        *reference_columns(rows), updates(rows), status(),
     ]  # fmt: skip
     return Table("scores", comparison.heading(METRICS[comparison.metric].title), columns, rows, remarks)
 

@@ -63,17 +63,18 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     """
     rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn, timeline)]
     base, shown = label(comparison), comparison.published
+    compared = any(not math.isnan(_against(row, part)) for row in rows for part in ("whole", "after"))
     versus = [f"vs {base}, whole", f"vs {base}, after"]
     columns: list[Column[Time]] = [
         *identity(comparison),
         *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
         Column("Whole run", lambda row: estimates.mean_std(row.own.whole), plus_minus, unit="min",
                name=("whole_min_per_million", "whole_std")),
-        Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=bool(base)),
+        Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=compared),
         Column("After warm-up", lambda row: estimates.mean_std(row.own.after), plus_minus, unit="min",
                name=("after_warmup_min_per_million", "after_warmup_std")),
         Column(versus[1], lambda row: _against(row, "after"), percent, name="after_warmup_vs_baseline_pct",
-               shown=bool(base)),
+               shown=compared),
         Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
                shown=False),
         Column("Per generation", lambda row: estimates.mean_std(_per_generation(row.run_set)), plus_minus, unit="ms",
@@ -84,7 +85,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
                name="published_min", shown=shown),
         Column("Published vs its baseline", lambda row: -row.saved.value if row.saved else math.nan, percent,
                name="published_change_pct", shown=shown),
-        updates(),
+        updates(rows),
         *asynchrony(lambda row: row.timeline),
         status(),
     ]  # fmt: skip

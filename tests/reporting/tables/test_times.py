@@ -81,6 +81,18 @@ def test_seconds_per_generation_where_the_paper_has_them(tmp_path):
     assert "Per generation (ms)" not in table_of(tmp_path)[0].header
 
 
+def test_a_baseline_without_runs_has_no_columns(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0])
+    header = table_of(tmp_path)[0].header
+    assert "Updates/step" in header
+    assert not [title for title in header if title.startswith("vs ")]
+
+
+def test_updates_are_printed_where_there_are_some(tmp_path):
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], warmup=2000)
+    assert "Updates/step" not in table_of(tmp_path)[0].header
+
+
 def test_what_makes_times_incomparable_is_said(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], cpu="A", jobs=2, simulated=True, processes=2)
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0], cpu="B")
