@@ -110,9 +110,8 @@ class SimulatedPool:
         return replace(result, start=start.time, end=moment, process=start.processor)
 
     def running(self) -> Mapping[int, Task]:
-        """Virtual processor -> task; evaluations are named only when there is nothing else to do."""
-        starts = [start for start in self._running.values() if (lane(start.task) == EVALUATION) == self._idle()]
-        return {start.processor: start.task for start in starts}
+        """Slot of the inner pool -> task: what this machine does, as `processes` are its own."""
+        return self.inner.running()
 
     def events(self) -> list[PoolEvent]:
         return [replace(event, time=self._now) for event in self.inner.events()]

@@ -42,9 +42,10 @@ class Reading:
 
 
 class Pace:
-    """What is done in a second of one running cell, over the last `WINDOW` seconds.
+    """What is done in a second of one running cell, over the last `WINDOW` seconds before its last gain.
 
-    Where whole generations come in less often than that, it is the pace from one to the next.
+    Where gains come in less often than that, it is the pace from one to the next. Several that come in together, as
+    those of individuals that were started together, count as one.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class Pace:
         self._now = now
         if not self._gains or done != self._gains[-1][1]:
             self._gains.append((now, done))
-        while len(self._gains) > 2 and self._gains[1][0] <= now - WINDOW:
+        while len(self._gains) > 2 and self._gains[1][0] <= self._gains[-1][0] - WINDOW:
             self._gains.popleft()
 
     @property

@@ -54,12 +54,24 @@ def test_generations_that_take_longer_than_the_window_have_a_rate():
     assert left == pytest.approx([1350 - 10 * number for number in range(26)])  # it counts down
 
 
+def test_gains_that_come_in_together_are_no_pace():
+    """Five individuals end within a second, every 400 seconds: the time left was the pace within that second."""
+    remaining = Remaining(WORKLOADS)
+    for second, steps in [(0, 0), *((400 + i / 4, 20 * i) for i in range(1, 6))]:
+        remaining.update("cem, seed 0", reading(steps), second)
+    for second in range(402, 500):
+        remaining.update("cem, seed 0", reading(100), float(second))
+    rate, left = remaining.of("cem, seed 0")
+    assert rate == pytest.approx(100 / 401.25)
+    assert left == pytest.approx(900 / rate - (499 - 401.25))
+
+
 def test_a_cell_that_stands_still_slows_down():
     remaining = Remaining(WORKLOADS)
     for second, steps in [(0, 0), (10, 100), (20, 200), (220, 200)]:
         remaining.update("cem, seed 0", reading(steps), float(second))
     rate, left = remaining.of("cem, seed 0")
-    assert rate == pytest.approx(100 / 200)
+    assert rate == pytest.approx(200 / 200)
     assert left == pytest.approx(800 / rate - 200)
 
 
