@@ -28,7 +28,7 @@ from erlbench.work.workspace import Workspace
 from . import oracle
 from .batches import Recorded, TheirBuffer, filled_memory
 from .cores import with_and_without
-from .episodes import run
+from .episodes import check_schedule, run
 
 SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
 
@@ -74,19 +74,7 @@ def test_updates_of_ddpg_equal_stable_baselines3(decay, clip, context):
 
 
 def test_ddpg_keeps_its_schedule_and_ends_on_budget(context):
-    algorithm = DDPG(SMALL, context)
-    first = context.store.get(algorithm.policy()).copy()
-    done = run(algorithm, Workspace(context.store))
-    assert [result.values["lengths"] for _, result in done] == [[200], [200], [200], [50]]
-    assert [result.values["critic_updates"] for _, result in done] == [0, 150, 200, 50]
-    assert [result.values["actor_updates"] for _, result in done] == [0, 150, 200, 50]
-    counters = algorithm.counters
-    assert (counters.timesteps, counters.episodes, counters.generation) == (650, 4, 4)
-    assert (counters.critic_updates, counters.actor_updates) == (400, 400)
-    assert context.replay.length == 650
-    assert np.array_equal(context.store.get(done[0][1].arrays["actor"]), first)
-    learner = context.store.get(algorithm.state.learner)
-    assert np.array_equal(context.store.get(algorithm.policy()), learner[: algorithm.policy_spec.size])
+    check_schedule(DDPG(SMALL, context), Workspace(context.store))
 
 
 @pytest.mark.parametrize("noise", ["ou", "gaussian"])

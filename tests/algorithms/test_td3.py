@@ -28,30 +28,15 @@ from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
 from tests.algorithms.cores import with_and_without
 
 from . import oracle
-from .episodes import run
+from .episodes import check_random_warmup, check_schedule, run
 
 SMALL = TD3Settings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
 
 
 def test_td3_keeps_its_schedule_and_ends_on_budget(context):
     algorithm = TD3(SMALL, context)
-    first = context.store.get(algorithm.policy()).copy()
-    done = run(algorithm, Workspace(context.store))
-    assert [result.values["lengths"] for _, result in done] == [[200], [200], [200], [50]]
-    assert [result.values["critic_updates"] for _, result in done] == [0, 150, 200, 50]
-    assert [result.values["actor_updates"] for _, result in done] == [0, 75, 100, 25]
-    counters = algorithm.counters
-    assert (counters.timesteps, counters.episodes, counters.generation) == (650, 4, 4)
-    assert (counters.critic_updates, counters.actor_updates) == (400, 200)
-    assert context.replay.length == 650
-    assert np.array_equal(context.store.get(done[0][1].arrays["actor"]), first)
-    learner = context.store.get(algorithm.state.learner)
-    assert np.array_equal(context.store.get(algorithm.policy()), learner[: algorithm.policy_spec.size])
-    reader = Workspace(context.store).replay(context.replay.view())
-    assert reader.transitions[:, -1].all(), "a pendulum never terminates, neither by time nor by budget"
-    random_actions = reader.transitions[:250, 0]
-    assert abs(random_actions.mean()) < 0.15
-    assert random_actions.std() == pytest.approx(3**-0.5, abs=0.05)
+    check_schedule(algorithm, Workspace(context.store), updates_per_actor_update=2)
+    check_random_warmup(context)
 
 
 def test_episodes_of_td3_are_pure(context):
