@@ -215,18 +215,19 @@ class Bars:
 def reading_words(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
     """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands.
 
-    After the training the evaluations that were played stand in place of speed and time.
+    After the training the evaluations that were played stand in place of the speed.
     """
     count = short if compact else "{:,.0f}".format
     budget = f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps"
     if reading.total_generations:
         budget = f"{count(reading.timesteps)} steps, generation {reading.generation}/{reading.total_generations}"
-    speed = [f"{count(rate) if rate else '-'}/s", f"{'-:--:--' if left is None else clock_time(left)} left"]
+    speed = f"{count(rate) if rate else '-'}/s"
     if reading.evaluations:
-        speed = [f"evaluation {min(reading.evaluated + 1, reading.evaluations)} of {reading.evaluations}"]
+        speed = f"evaluation {min(reading.evaluated + 1, reading.evaluations)} of {reading.evaluations}"
     return [
         budget,
-        *speed,
+        speed,
+        f"{'-:--:--' if left is None else clock_time(left)} left",
         f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",
         f"busy {reading.busy}/{reading.processes}",
     ]

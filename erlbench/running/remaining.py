@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 WINDOW = 60.0  # seconds that a rate is measured over
 
@@ -84,7 +83,7 @@ class Remaining:
         self.workloads = {workload.label: workload for workload in workloads}
         self._at_once = max(1, at_once)
         self._ended: set[str] = set()
-        self._running: dict[str, tuple[Pace, Pace, Reading]] = {}  # of steps, of work
+        self._running: dict[str, tuple[Pace, Pace, Pace, Reading]] = {}  # of steps, of work, of evaluations at the end
         self._rates: dict[tuple[str, str], float] = {}  # of work, the last one of each kind
 
     @property
@@ -95,11 +94,13 @@ class Remaining:
     def update(self, cell: str, reading: Reading, now: float) -> None:
         """The cell `cell` is where `reading` says, at the time `now`."""
         begun = cell in self._running
-        steps, work, _ = self._running.get(cell, (Pace(), Pace(), reading))
-        if not (begun and reading.evaluations):  # in which nothing is gained any more
+        steps, work, played, _ = self._running.get(cell, (Pace(), Pace(), Pace(), reading))
+        if reading.evaluations:
+            played.add(now, reading.evaluated)
+        if not (begun and reading.evaluations):  # in which no step is gained any more
             steps.add(now, reading.timesteps)
             work.add(now, reading.work)
-        self._running[cell] = steps, work, reading
+        self._running[cell] = steps, work, played, reading
         if cell in self.workloads and work.rate:
             self._rates[self.workloads[cell].kind] = work.rate
 
@@ -110,26 +111,36 @@ class Remaining:
             self._ended.add(cell)
 
     def of(self, cell: str) -> tuple[float, float | None]:
-        """A running cell's steps a second, and its seconds left (None: not known)."""
-        steps, work, reading = self._running[cell]
+        """A running cell's steps a second, and the seconds left of its training or, after it, of its evaluations.
+
+        None: not known.
+        """
+        steps, work, played, reading = self._running[cell]
+        if reading.evaluations:
+            return steps.rate, played.left(reading.evaluations - reading.evaluated)
         return steps.rate, work.left(reading.total_timesteps - reading.work)
 
     def all(self) -> float | None:
-        """Seconds until all cells have ended; None while no cell's rate is known.
-
-        A kind that has not run yet takes its estimate, times the mean factor by which the others missed theirs.
-        """
-        if not self._rates:
-            return None
-        kinds = {workload.kind: workload for workload in self.workloads.values()}
-        known = {kind: kinds[kind].timesteps / rate for kind, rate in self._rates.items()}
-        factor = sum(seconds / kinds[kind].estimate for kind, seconds in known.items()) / len(known)
-        waiting = (
+        """Seconds until all cells have ended; None while that is not known."""
+        running = [self.of(cell)[1] for cell in self._running]
+        waiting = [
             workload
             for label, workload in self.workloads.items()
             if label not in self._ended and label not in self._running
-        )
-        seconds = [known.get(workload.kind, factor * workload.estimate) for workload in waiting]
-        running = [self.of(cell)[1] or 0.0 for cell in self._running]
-        everything = list(chain(running, seconds))
+        ]
+        if not self._rates and (waiting or not running or None in running):
+            return None
+        everything = [*(left or 0.0 for left in running), *self._expected(waiting)]
         return max(sum(everything) / self._at_once, max(everything, default=0.0))
+
+    def _expected(self, waiting: list[Workload]) -> list[float]:
+        """Seconds of cells that wait, by the rate of their kind.
+
+        A kind that has not run yet takes its estimate, times the mean factor by which the others missed theirs.
+        """
+        if not waiting:
+            return []
+        kinds = {workload.kind: workload for workload in self.workloads.values()}
+        known = {kind: kinds[kind].timesteps / rate for kind, rate in self._rates.items()}
+        factor = sum(seconds / kinds[kind].estimate for kind, seconds in known.items()) / len(known)
+        return [known.get(workload.kind, factor * workload.estimate) for workload in waiting]

@@ -88,6 +88,15 @@ def test_evaluations_after_the_training_slow_down_no_cell_that_waits():
     assert remaining.all() == pytest.approx(20)
 
 
+def test_the_time_left_after_the_training_is_that_of_the_evaluations():
+    """The line said that no time was left, for half an hour."""
+    remaining = Remaining(WORKLOADS[:1])
+    for second, played in [(0, 3), (10, 5), (20, 7)]:
+        remaining.update("cem, seed 0", Reading(1000, 1000, None, 1, 1, evaluations=9, evaluated=played), float(second))
+    assert remaining.of("cem, seed 0")[1] == pytest.approx(10)
+    assert remaining.all() == pytest.approx(10)
+
+
 def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
     """600 of 60,000 steps, but half of its generations, in ten seconds: ten are left."""
     remaining = Remaining([Workload("es, seed 0", ("es", "L"), 60_000), Workload("es, seed 1", ("es", "L"), 60_000)])
