@@ -81,7 +81,7 @@ def test_seconds_per_generation_where_the_paper_has_them(tmp_path):
     assert "Per generation (ms)" not in table_of(tmp_path)[0].header
 
 
-def test_a_baseline_without_runs_has_no_columns(tmp_path):
+def test_times_against_a_baseline_without_runs_have_no_columns(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0])
     header = table_of(tmp_path)[0].header
     assert "Updates/step" in header
