@@ -6,6 +6,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV ?= .venv
 PROFILE ?= smoke
+TEST_PROCESSES ?= 2
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -51,8 +52,8 @@ reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smok
 	if [ $$status -le 1 ]; then $(BIN)/erlbench report results/$(PROFILE) --reference results/reference; fi; \
 	exit $$status
 
-test: $(STAMP) ## run all tests; ARGS='-m "not slow"' leaves the slow ones out
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMP) ## run all tests, TEST_PROCESSES=2 at a time; ARGS='-m "not slow"' leaves the slow ones out
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
 
 campaign: $(STAMP) ## attack the suite for up to an hour (docs/reliability.md); ARGS='--only kills --seed 1'
 	$(BIN)/python -m tests.campaign $(ARGS)

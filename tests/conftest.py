@@ -3,6 +3,7 @@
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     without = {
         item: programs.missing(name for mark in item.iter_markers("needs") for name in mark.args) for item in items
     }
-    config.stash[LEFT_OUT] = Counter(names for names in without.values() if names)
+    left_out = config.stash[LEFT_OUT] = Counter(names for names in without.values() if names)
+    if hasattr(config, "workeroutput"):  # this process runs a share of the tests
+        config.workeroutput["left_out"] = dict(left_out)
     config.hook.pytest_deselected(items=[item for item, names in without.items() if names])
     items[:] = [item for item, names in without.items() if not names]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a process left out that ran a share of the tests; each has looked at all of them."""
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
