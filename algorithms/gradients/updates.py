@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
+from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.minibatches import Transitions, arithmetic, saved
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
@@ -137,9 +137,7 @@ def update_critic(
     Values: `critic_updates`, `critic_loss` (mean over the updates). Arrays: `critic`.
     A NaN or infinite loss or parameter raises `NumericalError`.
     """
-    soft = settings.update.policy.stochastic
-    kind: Callable[[CriticUpdate, str], SoftCriticBlock | CriticBlock] = SoftCriticBlock if soft else CriticBlock
-    learner, executor = learner_of(workspace, kind, settings.update)
+    learner, executor = learner_of(workspace, CriticBlock, settings.update)
     learner.load(inputs["critic"], inputs["target_actor"], settings.critic_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
     critic = saved(learner.critics.state, "the critic")

@@ -6,132 +6,69 @@ are drawn `BLOCK` at a time, and the target actor's actions computed for all of 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
 
-from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
+from erlbench.algorithms.gradients.learners.gaussian_actor import joined, separated
 from erlbench.algorithms.gradients.learners.minibatches import Minibatches, Noise, Transitions, load, saved
 from erlbench.algorithms.gradients.learners.numbers import in_memory
 from erlbench.algorithms.gradients.learners.sac import SoftActor
-from erlbench.algorithms.gradients.learners.td3 import Actor, Critics, smoothed
-from erlbench.algorithms.gradients.programs.networks import Network
+from erlbench.algorithms.gradients.learners.target_actors import DeterministicTarget, StochasticTarget, mean_policy
+from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
-from erlbench.policy import PolicySpec
 
 BLOCK = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
 
 
 class CriticBlock:
-    """TD3's critic updates towards a frozen target actor; DDPG's with one critic and no noise."""
+    """Critic updates towards a frozen target actor: TD3's, or SAC's with a fixed temperature if it is stochastic.
+
+    With one critic and no noise TD3's are DDPG's.
+    """
 
     block = BLOCK
 
     def __init__(self, settings: CriticUpdate, device: str) -> None:
-        policy, batch_size = settings.policy, settings.batch_size
+        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._settings = settings
-        state = torch.zeros(settings.critic.shape, device=device)
         numbers = self.numbers = in_memory(settings, device)
-        rate, discount = numbers["learning_rate"], numbers["discount"]
-        self.critics = Critics(settings.critic, batch_size, state, rate, discount)
+        state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0
+        self.critics = Critics(critic, batch_size, state, numbers["learning_rate"], numbers["discount"], weight)
         self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
-        self._noise = Noise((BLOCK * batch_size, policy.sizes[-1]), device)
-        self.target_actor = torch.zeros(policy.size, device=device)
-        target, states = self.target_actor[None], self._minibatches.next_observations
-        self._target = Network(policy.sizes, policy.activation, "tanh", target, states)
+        kind = StochasticTarget if policy.stochastic else DeterministicTarget
+        self._target: StochasticTarget | DeterministicTarget
+        self._target = kind(settings, self._minibatches.next_observations, device)
         self.report = self.critics.loss[None]
-        self._actions = Program.build(lambda cores: self._target_actions())
+        act = Program.build(lambda cores: self._target.act())
         self._updates = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
-        self.programs = [self._actions, *self._updates]
-
-    def _target_actions(self) -> list[Stage]:
-        """The smoothed actions of the target actor for all minibatches."""
-        settings, actions = self._settings, self._target.outputs[0]
-        stages = [alone(*self._target.forward())]
-        if settings.target_noise:
-            stages.append(alone(*smoothed(actions, self._noise.values, settings.target_noise, settings.noise_clip)))
-        return stages
+        self.programs = [act, *self._updates]
 
     def _update(self, index: int, cores: int) -> list[Stage]:
-        """A step of the critics towards y = r + discount * min_k Q'_k(s', a'), and their targets follow."""
+        """A step of the critics towards y = r + discount * next value, and their targets follow.
+
+        The next value is min_k Q'_k(s', a'), and with SAC's actor less by temperature * log pi(a'|s').
+        """
         batch, critics = self._minibatches[index], self.critics
-        actions = self._target.outputs[0].view(BLOCK, len(batch.actions), -1)[index]
-        return [
-            alone(*critics.inputs.read(batch, actions)),
-            *critics.target_values(),
-            *critics.fit(),
-            critics.polyak_update(self.numbers["tau"]),
-        ]
+        rows = slice(index * len(batch.actions), (index + 1) * len(batch.actions))
+        stages = [alone(*critics.inputs.read(batch, self._target.actions[rows])), *critics.target_values()]
+        if self._target.log_probabilities is not None:
+            entropy = self._target.log_probabilities[rows]
+            stages.append(alone(partial(critics.next_values.add_, entropy, alpha=-self._settings.temperature)))
+        return [*stages, *critics.fit(), critics.polyak_update(self.numbers["tau"])]
 
     def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
         """Take over critics that have made so many updates, and the actor of their targets."""
         load(self.critics.state, critic)
-        load(self.target_actor, target_actor)
+        self._target.load(target_actor)
         self.critics.adam.reset(updates)
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`BLOCK` minibatches, and the noise of their target actions, if there is any."""
+        """`BLOCK` minibatches, and the noise of their next actions, if there is any."""
         self._minibatches.draw(source, random)
-        if self._settings.target_noise:
-            self._noise.draw(random)
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`."""
-        index = number % BLOCK
-        return [self._updates[index]] if index else self.programs[:2]
-
-
-class SoftCriticBlock:
-    """SAC's critic updates towards the soft values of a frozen target actor, with a fixed temperature."""
-
-    block = BLOCK
-
-    def __init__(self, settings: CriticUpdate, device: str) -> None:
-        policy, batch_size = settings.policy, settings.batch_size
-        self._settings = settings
-        state = torch.zeros(settings.critic.shape, device=device)
-        numbers = self.numbers = in_memory(settings, device)
-        rate, discount = numbers["learning_rate"], numbers["discount"]
-        self.critics = Critics(settings.critic, batch_size, state, rate, discount, 0.5)
-        self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
-        self._noise = Noise((BLOCK * batch_size, policy.sizes[-1]), device)
-        self.target_actor = torch.zeros(policy.size, device=device)
-        states = self._minibatches.next_observations
-        self._actor = GaussianActor(mean_policy(policy), self.target_actor, states)
-        self.report = self.critics.loss[None]
-        samples = [self._actor.draw(self._noise.values)]
-        self._updates = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
-        self.programs = [Program.build(lambda cores: [samples]), *self._updates]
-
-    def _update(self, index: int, cores: int) -> list[Stage]:
-        """A step towards y = r + discount * (min_k Q'_k(s', a') - temperature * log pi(a'|s')), a' ~ pi(s')."""
-        batch, critics = self._minibatches[index], self.critics
-        actions, log_probabilities = (
-            tensor.view(BLOCK, len(batch.actions), -1)[index]
-            for tensor in (self._actor.actions, self._actor.log_probabilities)
-        )
-        entropy = partial(critics.next_values.add_, log_probabilities, alpha=-self._settings.temperature)
-        return [
-            alone(*critics.inputs.read(batch, actions)),
-            *critics.target_values(),
-            alone(entropy),
-            *critics.fit(),
-            critics.polyak_update(self.numbers["tau"]),
-        ]
-
-    def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
-        """Take over critics that have made so many updates, and the actor of their targets."""
-        load(self.critics.state, critic)
-        load(self.target_actor, separated(self._settings.policy, target_actor))
-        self.critics.adam.reset(updates)
-
-    def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`BLOCK` minibatches, and the noise of their next actions."""
-        self._minibatches.draw(source, random)
-        self._noise.draw(random)
+        self._target.draw(random)
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
@@ -226,8 +163,3 @@ class SoftActorBlock:
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
         return [self.programs[number % BLOCK]]
-
-
-def mean_policy(policy: PolicySpec) -> PolicySpec:
-    """The deterministic policy tanh(mean) of a stochastic one."""
-    return replace(policy, stochastic=False)

@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from erlbench.algorithms.ddpg import initial_learner as initial_ddpg
-from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock, SoftCriticBlock
+from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.learners.sac import SACLearner
@@ -129,8 +129,8 @@ def sac(numbers, temperature=None, value_network=False):
     return learner, learner.state, lambda: learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
 
 
-def critics(kind, policy, noise, numbers):
-    learner = kind(CriticUpdate(policy, TWINS, BATCH, *numbers, noise, 0.5, 0.2), "cpu")
+def critics(policy, noise, numbers):
+    learner = CriticBlock(CriticUpdate(policy, TWINS, BATCH, *numbers, noise, 0.5, 0.2), "cpu")
     initial = initial_critic(TWINS, (1,)), initial_policy(policy, (2,))
     return learner, learner.critics.state, lambda: learner.load(*initial, 0)
 
@@ -148,9 +148,9 @@ LEARNERS = {
     "sac": sac,
     "sac, fixed temperature": partial(sac, temperature=0.2),
     "sac, value network": partial(sac, value_network=True),
-    "critics": partial(critics, CriticBlock, POLICY, 0.2),
-    "critics, no noise": partial(critics, CriticBlock, POLICY, 0.0),
-    "critics, soft": partial(critics, SoftCriticBlock, SOFT, 0.0),
+    "critics": partial(critics, POLICY, 0.2),
+    "critics, no noise": partial(critics, POLICY, 0.0),
+    "critics, soft": partial(critics, SOFT, 0.0),
     "actor": partial(actor, ActorBlock, POLICY),
     "actor, soft": partial(actor, SoftActorBlock, SOFT),
 }

@@ -1,0 +1,78 @@
+"""Frozen target actors of critic updates: next actions for many states at once, and noise that is drawn before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, separated
+from erlbench.algorithms.gradients.learners.minibatches import Noise, load
+from erlbench.algorithms.gradients.learners.td3 import smoothed
+from erlbench.algorithms.gradients.programs.networks import Network
+from erlbench.algorithms.gradients.programs.program import Stage, alone
+from erlbench.algorithms.training.update_settings import CriticUpdate
+from erlbench.policy import PolicySpec
+
+
+class DeterministicTarget:
+    """`actions` = pi'(s') with TD3's clipped noise; DDPG's have none."""
+
+    log_probabilities: Tensor | None = None
+
+    def __init__(self, settings: CriticUpdate, states: Tensor, device: str) -> None:
+        policy = settings.policy
+        self._settings = settings
+        self._parameters = torch.zeros(policy.size, device=device)
+        self._network = Network(policy.sizes, policy.activation, "tanh", self._parameters[None], states)
+        self.actions = self._network.outputs[0]
+        self._noise = Noise(tuple(self.actions.shape), device)
+
+    def load(self, actor: np.ndarray) -> None:
+        """Take over an actor, `(policy.size,)`."""
+        load(self._parameters, actor)
+
+    def draw(self, random: np.random.Generator) -> None:
+        """Draw the noise of the next actions, if there is any."""
+        if self._settings.target_noise:
+            self._noise.draw(random)
+
+    def act(self) -> list[Stage]:
+        """The stages that compute `actions`."""
+        settings = self._settings
+        stages = [alone(*self._network.forward())]
+        if settings.target_noise:
+            noise = self._noise.values
+            stages.append(alone(*smoothed(self.actions, noise, settings.target_noise, settings.noise_clip)))
+        return stages
+
+
+class StochasticTarget:
+    """`actions` ~ pi(s') of SAC's tanh-Gaussian policy, and their `log_probabilities`, `(states, 1)`."""
+
+    def __init__(self, settings: CriticUpdate, states: Tensor, device: str) -> None:
+        policy = self._policy = settings.policy
+        self._parameters = torch.zeros(policy.size, device=device)
+        self._actor = GaussianActor(mean_policy(policy), self._parameters, states)
+        self.actions = self._actor.actions
+        self.log_probabilities: Tensor | None = self._actor.log_probabilities
+        self._noise = Noise(tuple(self.actions.shape), device)
+
+    def load(self, actor: np.ndarray) -> None:
+        """Take over an actor, `(policy.size,)`."""
+        load(self._parameters, separated(self._policy, actor))
+
+    def draw(self, random: np.random.Generator) -> None:
+        """Draw the noise of the next actions."""
+        self._noise.draw(random)
+
+    def act(self) -> list[Stage]:
+        """The stages that compute `actions` and `log_probabilities`."""
+        return [alone(*self._actor.draw(self._noise.values))]
+
+
+def mean_policy(policy: PolicySpec) -> PolicySpec:
+    """The deterministic policy tanh(mean) of a stochastic one."""
+    return replace(policy, stochastic=False)
