@@ -71,5 +71,6 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     page = (tmp_path / "site" / "python.html").read_text()
     assert 'id="erlbench.api.run"' in page
     assert "Raises" in page
+    assert re.search(r'href="report/index\.html"[^>]*>\s*(?:<span[^>]*>\s*)?Report of the reference results', page)
     for html in (tmp_path / "site").rglob("*.html"):
         assert re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://(?!erlbench)[^"]*"', html.read_text()) == []
