@@ -11,7 +11,6 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.running import machine
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
-from erlbench.verification.rows import check_rows
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
@@ -215,12 +214,8 @@ def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
 
 
 def test_reference_results_agree_with_themselves():
-    """All rows of all runs; the policy of the first run of each cell is played again."""
     runs = sorted(path.parent for path in REFERENCE.rglob("config.toml"))
     assert len(runs) > 60
-    cells = set()
     for path in runs:
-        checks = check_rows(load_files(path)) if path.parent in cells else verify(path)
-        cells.add(path.parent)
-        differing = [check for check in checks if check.outcome == DIFFERS]
+        differing = [check for check in verify(path) if check.outcome == DIFFERS]
         assert not differing, (path, differing)

@@ -35,7 +35,7 @@ class CriticBlock:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._settings = settings
         numbers = self.numbers = in_memory(settings, device)
-        state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0
+        state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0  # SAC's 1/2
         self.critics = Critics(critic, batch_size, state, numbers["learning_rate"], numbers["discount"], weight)
         self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
         kind = StochasticTarget if policy.stochastic else DeterministicTarget
