@@ -10,7 +10,7 @@ from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.machine import mixed_kernels
-from erlbench.reporting.data.mixture import mixed_settings
+from erlbench.reporting.data.mixture import mixed_settings, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.score import FINAL, METRICS
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
@@ -167,6 +167,8 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
              for run_set in group.run_sets]  # fmt: skip
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
     yield from mixed_settings(cells)
+    if comparison.metric == FINAL:
+        yield from unequal_episodes(cells)
     yield from departure_notes(comparison.run_sets)
     if comparison.by_time:
         yield from machine_notes(comparison.runs)

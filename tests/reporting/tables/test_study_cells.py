@@ -9,6 +9,7 @@ import pytest
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting.data.comparability import budget_note, comparable, environment_note, similar_budget
 from erlbench.reporting.data.comparison import comparisons_of, everything, judged
+from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.model import Figure
@@ -209,3 +210,23 @@ def test_generations_are_a_budget_and_other_settings_are_told(tmp_path):
     notes = " ".join(scores_table(page, load_published()).notes)
     assert "MIXED SETTINGS" in notes
     assert "cem on Foo-v5 (workers, initial_variance)" in notes
+
+
+def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_path):
+    """At 2,000 steps one run's nearest evaluation is its final one, of 50 episodes; the other plays on."""
+    for seed, returns in enumerate(([0, 1, 2], [0, 1, 2, 3])):
+        run = make_run(tmp_path, "Ant-v5", "cem", seed, returns)
+        config = run / "config.toml"
+        config.write_text(config.read_text().replace("eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n"))
+        head, *rows = (run / "eval.csv").read_text().splitlines()
+        marked = [f"{row},{int(number == len(rows))}" for number, row in enumerate(rows, 1)]
+        (run / "eval.csv").write_text("\n".join([f"{head},final", *marked]) + "\n")
+    runs = find_runs([tmp_path], pytest.fail)
+
+    def notes(step: int) -> str:
+        page = judged(everything(cut_runs(runs, Moment(step), pytest.fail)), ReportOptions())
+        return " ".join(scores_table(page, load_published()).notes)
+
+    assert "UNEQUAL EPISODES: the mean is over scores of 2 or 50 episodes: cem on Ant-v5." in notes(2000)
+    assert "UNEQUAL EPISODES" not in notes(1000)
+    assert "MIXED SETTINGS" not in notes(2000)
