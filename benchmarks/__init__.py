@@ -1,1 +1,1 @@
-"""Measurements against peers: each module is a program with `--help`."""
+"""Measurements: claims of `make bench`, programs that are run by hand, and the peers of both."""

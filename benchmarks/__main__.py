@@ -46,7 +46,7 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
     for name in names or NAMES:
         click.echo(f"{name} ...", err=True)
         try:
-            for claim in importlib.import_module(f"benchmarks.{name}").measure():
+            for claim in importlib.import_module(f"benchmarks.claims.{name}").measure():
                 claims.append(claim)
                 click.echo(f"  {claim.claim}: {claim.measured:.3g} {claim.unit}", err=True)
         except Exception:  # what the others measure takes minutes and is kept

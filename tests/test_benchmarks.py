@@ -1,29 +1,34 @@
 """The benchmarks' own arithmetic: what counts as met, the floors' products, the busy share."""
 
+import importlib
 import json
 import math
+from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
 
 from benchmarks.__main__ import NAMES, as_json, main, table
-from benchmarks.authors_cem_rl import main as authors_cem_rl
-from benchmarks.before_after import own
-from benchmarks.before_after import table as before_after_table
 from benchmarks.cells import Tasks, train
-from benchmarks.command_line import ALGORITHMS, ENVIRONMENTS, write_cells
-from benchmarks.eager import AGENTS, Loop
-from benchmarks.floors import Floors, product
-from benchmarks.forecast import append, middle, this_machine, turns_of
+from benchmarks.claims.command_line import ALGORITHMS, ENVIRONMENTS, write_cells
+from benchmarks.claims.learning import NO_CORE, _claim
+from benchmarks.claims.updates import Bench, random_replay
 from benchmarks.harness import Claim, take_turns
-from benchmarks.learning import NO_CORE, _claim
-from benchmarks.profile_run import Work, summary
-from benchmarks.scaling import main as scaling
-from benchmarks.scaling import table as scaling_table
-from benchmarks.scaling_figure import Curve, Panel, draw
-from benchmarks.updates import Bench, random_replay
+from benchmarks.peers.authors_cem_rl import main as authors_cem_rl
+from benchmarks.peers.eager import AGENTS, Loop
+from benchmarks.peers.floors import Floors, product
+from benchmarks.programs.before_after import own
+from benchmarks.programs.before_after import table as before_after_table
+from benchmarks.programs.forecast import append, middle, this_machine, turns_of
+from benchmarks.programs.profile_run import Work, summary
+from benchmarks.programs.profile_run import main as profile_run
+from benchmarks.programs.rollout_profile import main as rollout_profile
+from benchmarks.programs.scaling import main as scaling
+from benchmarks.programs.scaling import table as scaling_table
+from benchmarks.programs.scaling_figure import Curve, Panel, draw
 from erlbench.envs.registry import problem
 from erlbench.forecasting.validation import Validated
 from erlbench.reporting.data.runs import find_runs
@@ -38,6 +43,38 @@ def test_a_claim_is_met_missed_or_not_measured():
     rows = table([Claim("speed", 1.234567, 2.0, unit="s"), Claim("peer", math.nan, 2.0, note="not measured: why")])
     assert rows[2:] == ["| speed | 1.23 s | ≥ 2 s | NO |", "| peer | not measured: why | ≥ 2 | – |"]
     assert as_json(Claim("peer", math.nan, 2.0))["measured"] is None
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        f"benchmarks.{path.parent.name}.{path.stem}"
+        for room in ("programs", "peers")
+        for path in sorted(Path("benchmarks", room).glob("*.py"))
+        if "__main__" in path.read_text()
+    ],
+)
+def test_each_program_tells_what_it_does_and_refuses_what_it_does_not_know(module):
+    program = importlib.import_module(module).main
+    assert isinstance(program, click.Command)
+    assert program.help
+    assert CliRunner().invoke(program, ["--help"]).exit_code == 0
+    assert CliRunner().invoke(program, ["--no-such-option"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "said"),
+    [
+        (profile_run, ["ted3"], "unknown algorithm 'ted3'"),
+        (rollout_profile, ["Waker2d-v5"], "environment 'Waker2d-v5' cannot be made"),
+        (rollout_profile, ["Walker2d-v5", "400"], "'400' is not WIDTH-WIDTH"),
+        (rollout_profile, ["Walker2d-v5", "0-4"], "'0-4' is not WIDTH-WIDTH"),
+    ],
+)
+def test_a_mistake_in_an_argument_is_told_in_a_sentence(program, arguments, said):
+    told = CliRunner().invoke(program, arguments)
+    assert told.exit_code == 2
+    assert said in told.output
 
 
 def test_candidates_take_turns_after_a_warm_up():
@@ -202,8 +239,8 @@ def test_an_unknown_benchmark_is_named_beside_the_known():
 
 
 def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.command_line.SEEDS", 1)
-    monkeypatch.setattr("benchmarks.command_line.ROWS", 3)
+    monkeypatch.setattr("benchmarks.claims.command_line.SEEDS", 1)
+    monkeypatch.setattr("benchmarks.claims.command_line.ROWS", 3)
     assert write_cells(tmp_path) == len(ENVIRONMENTS) * len(ALGORITHMS)
     runs = find_runs([tmp_path], pytest.fail)
     assert {(len(run.evaluations), run.status) for run in runs} == {(3, "done")}
@@ -220,8 +257,8 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
         yield Claim("before", 1.0, 2.0)
         raise RuntimeError("no such thing")
 
-    monkeypatch.setattr("benchmarks.schedule.measure", fail)
-    monkeypatch.setattr("benchmarks.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
+    monkeypatch.setattr("benchmarks.claims.schedule.measure", fail)
+    monkeypatch.setattr("benchmarks.claims.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
     done = CliRunner().invoke(main, ["schedule", "driver", "--out", str(tmp_path / "bench.json")])
     assert done.exit_code == 1
     assert "not measured to the end: schedule" in done.output
@@ -231,7 +268,7 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.command_line.SEEDS", 1)
+    monkeypatch.setattr("benchmarks.claims.command_line.SEEDS", 1)
     done = CliRunner().invoke(main, ["command_line", "--out", str(tmp_path / "bench.json")])
     assert done.exit_code == 0, done.output
     assert "| erlbench --help |" in done.output

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 from scipy import integrate, stats
 
-from benchmarks.forecast import middle
-from benchmarks.forecast_figure import PUBLISHED, humanoid, uniform_lengths
+from benchmarks.programs.forecast import middle
+from benchmarks.programs.forecast_figure import PUBLISHED, humanoid, uniform_lengths
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import with_workers

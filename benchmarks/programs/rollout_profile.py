@@ -1,4 +1,4 @@
-"""Where the time of a rollout's step goes: python -m benchmarks.rollout_profile [ENV] [WIDTH-WIDTH].
+"""Where the time of a rollout's step goes: python -m benchmarks.programs.rollout_profile [ENV] [WIDTH-WIDTH].
 
 Each part is played alone through the steps of the same episodes, in turns; processor time. `policy` and `environment`
 are what inference takes beside its products and a step beside its physics, in loops of their own; `the rest` is what
@@ -11,11 +11,14 @@ from erlbench.resources import limit_threads
 
 limit_threads()
 
-import sys  # noqa: E402
+import re  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 
-from benchmarks.harness import cpu_seconds, median, take_turns  # noqa: E402
-from benchmarks.rollouts import Bench  # noqa: E402
+import click  # noqa: E402
+
+from benchmarks.claims.rollouts import Bench  # noqa: E402
+from benchmarks.harness import checked_by, cpu_seconds, median, take_turns  # noqa: E402
+from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.policy import NumpyPolicy  # noqa: E402
 from erlbench.work.store import Store  # noqa: E402
 from erlbench.work.workspace import Workspace  # noqa: E402
@@ -53,13 +56,27 @@ def _steps(step: Callable[[object], object], actions: list[object]) -> Callable[
     return run
 
 
-def main(env_id: str = "HalfCheetah-v5", hidden: str = "400-300") -> None:
-    """Print one line per part."""
+class Widths(click.ParamType):
+    """Two hidden layers, as in 400-300."""
+
+    name = "WIDTH-WIDTH"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """The two widths. Fails for anything else."""
+        if not (match := re.fullmatch(r"([1-9]\d*)-([1-9]\d*)", value)):
+            self.fail(f"'{value}' is not WIDTH-WIDTH; give 400-300, for example", param, ctx)
+        return int(match[1]), int(match[2])
+
+
+@click.command()
+@click.argument("env_id", metavar="[ENV]", default="HalfCheetah-v5", callback=checked_by(problem))
+@click.argument("hidden", metavar="[WIDTH-WIDTH]", default="400-300", type=Widths())
+def main(env_id: str, hidden: tuple[int, int]) -> None:
+    """Print where the time of a rollout's step goes, one line per part."""
     store = Store.create()
     workspace = Workspace(store)
     try:
-        first, second = map(int, hidden.split("-"))
-        parts = Parts(env_id, (first, second), workspace)
+        parts = Parts(env_id, hidden, workspace)
         candidates = {
             "whole": parts.ours, "physics": parts.physics, "products": parts.products,
             "inference": parts.inference, "environment": parts.environment, "torch": parts.torch,
@@ -84,4 +101,4 @@ def main(env_id: str = "HalfCheetah-v5", hidden: str = "400-300") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

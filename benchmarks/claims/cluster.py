@@ -15,9 +15,9 @@ from typing import Any, Self
 import numpy as np
 
 from benchmarks.cells import ENVIRONMENT, drive, short_problem
-from benchmarks.driver import GENERATIONS, POPULATION, RUNS, IdleCEM
+from benchmarks.claims.driver import GENERATIONS, POPULATION, RUNS, IdleCEM
+from benchmarks.claims.tasks_and_workers import MEAN, TASKS_EACH, asleep, task, walker_lengths
 from benchmarks.harness import Claim, Stolen, median
-from benchmarks.tasks_and_workers import MEAN, TASKS_EACH, asleep, task, walker_lengths
 from benchmarks.timekeeping import Timekeeper
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
@@ -104,7 +104,7 @@ class Raylets:
 
 
 def _driver(raylets: Raylets) -> Claim:
-    """The driver's processor time per task through two nodes, as `benchmarks.driver` measures it for processes."""
+    """The driver's processor time per task through two nodes; `benchmarks.claims.driver` has that for processes."""
     with raylets.pool(1) as pool:
 
         def run() -> list[float]:

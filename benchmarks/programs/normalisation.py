@@ -1,6 +1,6 @@
 """Measures the random policy of erlbench/reporting/normalisation.csv: uniform actions, the same seeds everywhere.
 
-python -m benchmarks.normalisation    # rewrites the column `random` and its error; about ten minutes on one core
+python -m benchmarks.programs.normalisation    # rewrites the column `random` and its error; ten minutes on one core
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`make bench` of two checkouts in turns: python -m benchmarks.before_after BEFORE AFTER [NAME]... [--minutes 10].
+"""`make bench` of two checkouts in turns.
+
+python -m benchmarks.programs.before_after BEFORE AFTER [NAME]... [--minutes 10]
 
 Each checkout runs its own benchmarks on its own code, with this Python. What both print may be ratios to floors or
 peers that have changed, so rows are compared by their own times where the JSON file has them.

@@ -1,4 +1,6 @@
-"""What a second core can give to an update: `python -m benchmarks.second_core`; and what stacked actors would give.
+"""What a second core can give to an update, and what stacked actors would give.
+
+python -m benchmarks.programs.second_core
 
 Each lane is timed alone, on one core, as the shortest of many turns. An update on two cores takes as long as the longer
 lane of each stage, and a few microseconds to hand over. This needs no idle machine; what two cores do together on one
@@ -16,9 +18,10 @@ import time  # noqa: E402
 from collections.abc import Sequence  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+import click  # noqa: E402
 import torch  # noqa: E402
 
-from benchmarks.updates import SHAPE, SIZES, Bench, random_replay  # noqa: E402
+from benchmarks.claims.updates import SHAPE, SIZES, Bench, random_replay  # noqa: E402
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock  # noqa: E402
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic  # noqa: E402
 from erlbench.algorithms.gradients.programs.adam import Adam  # noqa: E402
@@ -33,8 +36,9 @@ REPEATS, HAND_OVER = 40, 4e-6  # turns; seconds
 ACTORS = 5  # of CEM-RL that learn
 
 
+@click.command()
 def main() -> None:
-    """Print the tables."""
+    """Print what each lane of an update takes alone, and what stacked actors take."""
     torch.set_num_threads(1)
     store = Store.create()
     print(

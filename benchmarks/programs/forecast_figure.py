@@ -1,6 +1,6 @@
 """The figure of forecasts: minutes against workers, and OpenAI-ES's published minutes on Humanoid as a check.
 
-python -m benchmarks.forecast_figure    # writes docs/figures/forecast.png from the package's costs; a minute or two
+python -m benchmarks.programs.forecast_figure    # docs/figures/forecast.png from the package's costs; a minute or two
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import click
 import numpy as np
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-from benchmarks.forecast import cell_of
+from benchmarks.programs.forecast import cell_of
 from erlbench.experiment.cells import with_workers
 from erlbench.experiment.costs import Costs, built_in_costs
 from erlbench.forecasting.forecast import forecast

@@ -1,4 +1,4 @@
-"""How cost grows with population, workers and dimensions: python -m benchmarks.scaling [--out FILE].
+"""How cost grows with population, workers and dimensions: python -m benchmarks.programs.scaling [--out FILE].
 
 No claims: tables of what was measured beside the growth that the cost model expects, and a figure of them. Minutes on
 two cores that have nothing else to do.
@@ -20,14 +20,14 @@ import click  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.cells import ENVIRONMENT, LIMIT, train  # noqa: E402
-from benchmarks.floors import Floors  # noqa: E402
+from benchmarks.claims.populations import Ours  # noqa: E402
+from benchmarks.claims.rollouts import Bench as Rollouts  # noqa: E402
+from benchmarks.claims.tasks_and_workers import efficiency, walker_lengths  # noqa: E402
+from benchmarks.claims.updates import Bench as Updates  # noqa: E402
+from benchmarks.claims.updates import random_replay  # noqa: E402
 from benchmarks.harness import median, take_turns  # noqa: E402
-from benchmarks.populations import Ours  # noqa: E402
-from benchmarks.rollouts import Bench as Rollouts  # noqa: E402
-from benchmarks.scaling_figure import Curve, Panel, draw  # noqa: E402
-from benchmarks.tasks_and_workers import efficiency, walker_lengths  # noqa: E402
-from benchmarks.updates import Bench as Updates  # noqa: E402
-from benchmarks.updates import random_replay  # noqa: E402
+from benchmarks.peers.floors import Floors  # noqa: E402
+from benchmarks.programs.scaling_figure import Curve, Panel, draw  # noqa: E402
 from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.reporting.figures.style import FORMATS  # noqa: E402
 from erlbench.resources import cores  # noqa: E402

@@ -1,6 +1,6 @@
 """What a driver's processor does for a task and for a call of Ray's, and how many workers it serves.
 
-python -m benchmarks.cluster_model docs/figures/cluster.png    # about three minutes
+python -m benchmarks.programs.cluster_model docs/figures/cluster.png    # about three minutes
 
 The nodes only keep the time of sleeping tasks, so that thousands of workers fit on one machine. The driver's processor
 time is fitted by  tasks * a + calls * b + seconds * c  over runs with few and many workers, on one, two and four nodes.
@@ -18,8 +18,8 @@ from pathlib import Path  # noqa: E402
 import click  # noqa: E402
 import numpy as np  # noqa: E402
 
-from benchmarks.cluster import Raylets, Slept, sleep, undisturbed  # noqa: E402
-from benchmarks.tasks_and_workers import MEAN, walker_lengths  # noqa: E402
+from benchmarks.claims.cluster import Raylets, Slept, sleep, undisturbed  # noqa: E402
+from benchmarks.claims.tasks_and_workers import MEAN, walker_lengths  # noqa: E402
 from benchmarks.timekeeping import Timekeeper  # noqa: E402
 from erlbench.cli.tables import print_table  # noqa: E402
 from erlbench.pool.cluster.agent import PATIENCE  # noqa: E402

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from benchmarks import eager
 from benchmarks.harness import NO_PEER, Claim, Samples, cpu_seconds, median, take_turns, wall_seconds
+from benchmarks.peers import eager
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
@@ -120,7 +120,7 @@ def stable_baselines3(algo: str) -> Callable[[int], float] | None:
     Called with 1 it returns processor time per step, with more threads the time that passes.
     """
     try:
-        from benchmarks.sb3_peer import create
+        from benchmarks.peers.sb3_peer import create
     except ImportError:
         return None
     model: Any = create(algo, ENVIRONMENT, 0, WARM_UP)

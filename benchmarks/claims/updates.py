@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.floors import Floors
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
+from benchmarks.peers.floors import Floors
 from erlbench.algorithms import sac, td3
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic

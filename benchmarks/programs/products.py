@@ -1,4 +1,4 @@
-"""Whose matrix products are faster here, numpy's or PyTorch's: `python -m benchmarks.products`.
+"""Whose matrix products are faster here, numpy's or PyTorch's: `python -m benchmarks.programs.products`.
 
 For the larger products of one network's update, one thread, the shortest of many turns. What it prints decides nothing:
 learners follow the rule of `erlbench.work.kernel.products`.
@@ -13,6 +13,7 @@ limit_threads()
 from collections.abc import Callable, Iterator, Sequence  # noqa: E402
 from functools import partial  # noqa: E402
 
+import click  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
@@ -23,8 +24,9 @@ SHAPES = (((23, 256, 256), 256), ((23, 400, 300), 100), ((376, 256, 256), 256), 
 TURNS, WORK = 25, 2e7  # turns, of so many multiply-adds each
 
 
+@click.command()
 def main() -> None:
-    """Print a table."""
+    """Print a table: the products of one network's update by numpy and by PyTorch."""
     torch.set_num_threads(1)
     print("| product | multiply-adds | numpy | PyTorch | numpy / PyTorch |\n|---|---|---|---|---|")
     for sizes, batch in SHAPES:

@@ -1,4 +1,4 @@
-"""The figure of `benchmarks.scaling`: what was measured over its bound, on logarithmic axes."""
+"""The figure of `benchmarks.programs.scaling`: what was measured over its bound, on logarithmic axes."""
 
 from __future__ import annotations
 

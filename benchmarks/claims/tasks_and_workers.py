@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.driver import policy
+from benchmarks.claims.driver import policy
 from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import problem
 from erlbench.policy import initial_parameters

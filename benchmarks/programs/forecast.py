@@ -1,8 +1,8 @@
 """The forecast beside what was measured: its error, cell by cell, for the package and for docs/time.md.
 
-python -m benchmarks.forecast sleeping                # more processes than cores; about six minutes
-python -m benchmarks.forecast computing               # on a quiet machine; about 50 minutes
-python -m benchmarks.forecast computing --algo cem    # or one after the other; about five minutes
+python -m benchmarks.programs.forecast sleeping                # more processes than cores; about six minutes
+python -m benchmarks.programs.forecast computing               # on a quiet machine; about 50 minutes
+python -m benchmarks.programs.forecast computing --algo cem    # or one after the other; about five minutes
 
 Each writes its rows of erlbench/forecasting/forecast_errors.csv, which `erlbench forecast` prints, and the table in
 docs/time.md. `computing` adds turns to those in results/reference/bench/forecast_turns.csv, and the rows are of all of

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: python -m benchmarks.profile_run [ALGORITHM]...
+"""Where the time of a run goes: python -m benchmarks.programs.profile_run [ALGORITHM]...
 
 Short runs of HalfCheetah with the papers' settings on two processes, by the tasks' times in tasks.csv: from when both
 processes have loaded torch until the last task starts. Shares are of both processes' time.
@@ -11,15 +11,15 @@ from erlbench.resources import limit_threads
 limit_threads()
 
 import os  # noqa: E402
-import sys  # noqa: E402
 import tempfile  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+import click  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.cells import PROCESSES, Tasks, column, rows, train  # noqa: E402
-from benchmarks.harness import cpu_seconds, wall_seconds  # noqa: E402
+from benchmarks.harness import checked_by, cpu_seconds, wall_seconds  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 from erlbench.running import machine  # noqa: E402
 
@@ -45,9 +45,11 @@ class Work:
     actor_updates: np.ndarray
 
 
-def main(*algorithms: str) -> None:
-    """Print a Markdown table with a column for each algorithm."""
-    names, load = algorithms or ALGORITHMS, os.getloadavg()[0]
+@click.command()
+@click.argument("names", nargs=-1, metavar="[ALGORITHM]...", callback=checked_by(registry.find))
+def main(names: tuple[str, ...]) -> None:
+    """Print a Markdown table with a column for each algorithm: where the time of its run goes."""
+    names, load = names or ALGORITHMS, os.getloadavg()[0]
     columns = [profile(name) for name in names]
     print(f"{machine.cpu_model()}, commit {machine.commit()}, load {load:.1f} when it began\n")
     print(f"| | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
@@ -96,4 +98,4 @@ def summary(tasks: Tasks, work: Work) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

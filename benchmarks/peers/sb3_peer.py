@@ -1,6 +1,7 @@
 """Stable-Baselines3's TD3 and SAC as peers: same settings, same evaluations, same kind of run directory.
 
-python -m benchmarks.sb3_peer td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 --out results/td3-vs-sb3
+python -m benchmarks.peers.sb3_peer td3 --env HalfCheetah-v5 --seeds 0,1,2 --total-timesteps 50000 \\
+    --out results/td3-vs-sb3
 erlbench run --algo td3 --env HalfCheetah-v5 --seeds 3 --total-timesteps 50000 \
         --set start_timesteps=10000 --out results/td3-vs-sb3
 erlbench report results/td3-vs-sb3
@@ -138,7 +139,7 @@ def main(
         described = machine.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        command = shlex.join(["python", "-m", "benchmarks.sb3_peer", *sys.argv[1:]])
+        command = shlex.join(["python", "-m", "benchmarks.peers.sb3_peer", *sys.argv[1:]])
         start = {"started": started, "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
         directory.add_start(described, {**start, "command_line": command})
         model = create(algo, env_id, seed, start_timesteps)

@@ -83,7 +83,7 @@ class IdleOpenAIES(Idle, OpenAIES):
 
 def measure() -> Iterator[Claim]:
     """The numbers of a process of its own, since a driver never loads torch."""
-    command = [sys.executable, "-m", "benchmarks.driver"]
+    command = [sys.executable, "-m", "benchmarks.claims.driver"]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds = {name: np.array(values) for name, values in json.loads(printed).items()}
     rows = {

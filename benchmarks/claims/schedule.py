@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cells import PROCESSES, short_problem, train
-from benchmarks.floors import Floors
 from benchmarks.harness import Claim, median
+from benchmarks.peers.floors import Floors
 from erlbench.resources import cores
 
 HIDDEN, BATCH = (400, 300), 100  # CEM-RL's

@@ -1,0 +1,1 @@
+"""What `make bench` measures: each module yields claims with their targets."""

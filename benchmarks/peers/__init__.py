@@ -1,0 +1,1 @@
+"""What the suite is measured against: other programs, plain torch, and floors."""
