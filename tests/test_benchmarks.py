@@ -11,6 +11,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+import benchmarks
 from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.cells import Tasks, train
 from benchmarks.claims.command_line import ALGORITHMS, ENVIRONMENTS, write_cells
@@ -50,7 +51,7 @@ def test_a_claim_is_met_missed_or_not_measured():
     [
         f"benchmarks.{path.parent.name}.{path.stem}"
         for room in ("programs", "peers")
-        for path in sorted(Path("benchmarks", room).glob("*.py"))
+        for path in sorted(Path(benchmarks.__path__[0], room).glob("*.py"))
         if "__main__" in path.read_text()
     ],
 )

@@ -1,1 +1,1 @@
-"""Measurements that are run by hand: each module is a program with `--help`."""
+"""Measurements that are run by hand, each a program with `--help`, and the figure of one."""

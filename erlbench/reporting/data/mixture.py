@@ -25,13 +25,14 @@ def unequal_episodes(cells: Iterable[tuple[str, Sequence[Run]]]) -> Iterator[str
 
     They are where runs of one experiment are cut at a moment that is the end of some: a final evaluation has more.
     """
-    unequal: dict[str, list[str]] = {}
-    for label, runs in cells:
-        numbers = sorted({run.final_episodes for run in runs}, key=lambda text: (len(text), text))
-        if len(numbers) > 1:
-            unequal.setdefault(" or ".join(text or "?" for text in numbers), []).append(label)
-    for numbers_of, labels in unequal.items():
-        yield f"UNEQUAL EPISODES: the mean is over scores of {numbers_of} episodes: {'; '.join(labels)}."
+    unequal = [f"{label} ({' or '.join(counts)})" for label, runs in cells if len(counts := episode_counts(runs)) > 1]
+    if unequal:
+        yield f"UNEQUAL EPISODES: the mean is over scores of different numbers of episodes: {'; '.join(unequal)}."
+
+
+def episode_counts(runs: Iterable[Run]) -> list[str]:
+    """Numbers of episodes of the evaluations that give the scores, ascending, as far as they are known."""
+    return sorted({run.final_episodes for run in runs if run.final_episodes}, key=lambda count: (len(count), count))
 
 
 def _differing(runs: Sequence[Run]) -> list[str]:

@@ -10,7 +10,7 @@ from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.machine import mixed_kernels
-from erlbench.reporting.data.mixture import mixed_settings, unequal_episodes
+from erlbench.reporting.data.mixture import episode_counts, mixed_settings, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.score import FINAL, METRICS
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
@@ -154,8 +154,8 @@ def _of_episodes(comparison: Comparison) -> str:
     """What the final evaluation's return is the mean of; other scores are of many evaluations."""
     if comparison.metric != FINAL:
         return ""
-    episodes = sorted({run.final_episodes for run in comparison.runs if run.final_episodes}, key=lambda n: (len(n), n))
-    of = f" of {' or '.join(episodes)} episodes" if episodes else ""
+    counts = episode_counts(comparison.runs)
+    of = f" of {' or '.join(counts)} episodes" if counts else ""
     return f" (mean{of}, deterministic policy)"
 
 

@@ -227,6 +227,9 @@ def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_p
         page = judged(everything(cut_runs(runs, Moment(step), pytest.fail)), ReportOptions())
         return " ".join(scores_table(page, load_published()).notes)
 
-    assert "UNEQUAL EPISODES: the mean is over scores of 2 or 50 episodes: cem on Ant-v5." in notes(2000)
+    assert (
+        "UNEQUAL EPISODES: the mean is over scores of different numbers of episodes: cem on Ant-v5 (2 or 50)."
+        in notes(2000)
+    )
     assert "UNEQUAL EPISODES" not in notes(1000)
     assert "MIXED SETTINGS" not in notes(2000)
