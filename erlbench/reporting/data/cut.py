@@ -50,7 +50,7 @@ def parse_moment(text: str) -> Moment:
 
 
 def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
-    """Each run up to its evaluation that is nearest to `moment`, as if this had been its end.
+    """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
     A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning, and so is
     the second of two runs with one environment, name and seed. Raises `UsageError` when no run is left.
@@ -66,12 +66,11 @@ def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
 
 def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
     for run in runs:
-        distances = np.abs(moment.of(run.evaluations) - moment.value)
-        nearest = int(distances.argmin()) if len(distances) else 0
-        if not len(distances) or distances[nearest] > NEAR * moment.value:
+        last = nearest(moment.of(run.evaluations), moment.value)
+        if last is None:
             warn(f"{run.path}: no evaluation within {NEAR:.0%} of {moment}; left out")
             continue
-        known = run.evaluations.head(nearest + 1)
+        known = run.evaluations.head(last + 1)
         if len(known) == len(run.evaluations) and (problem := disagreement(known)):
             warn(f"{run.path}: the last row of eval.csv is damaged: {problem}; left out")
             continue
@@ -81,6 +80,18 @@ def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
             train_time_s=float(known.train_time_s[-1]),
             final_episodes=run.final_episodes if known.final[-1] == 1 else run.eval_episodes,
         )  # fmt: skip
+
+
+def nearest(steps: Array, wanted: float) -> int | None:
+    """The index of the point nearest to `wanted`, of equally near ones the last; None if none is within a tenth of it.
+
+    steps: (points,). At the last one the run has had at least the wanted steps.
+    """
+    if not len(steps):
+        return None
+    distances = np.abs(steps - wanted)
+    index = len(steps) - 1 - int(distances[::-1].argmin())
+    return index if distances[index] <= NEAR * wanted else None
 
 
 def _exact(value: float) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 
 from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.cut import nearest
 from erlbench.reporting.data.runs import Array, Run
 
-NEAR = 0.1  # two numbers of steps are common up to this share of theirs
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG"}  # ours, and their name in the sources
 
 
@@ -93,10 +93,9 @@ def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
 
 
 def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:
-    """The return at the last of the points nearest to `wanted`; None when there is none near."""
-    distance = np.abs(steps - wanted)
-    i = len(steps) - 1 - int(distance[::-1].argmin())
-    return float(returns[i]) if distance[i] <= NEAR * wanted else None
+    """The return at the point nearest to `wanted`; None when there is none near."""
+    index = nearest(steps, wanted)
+    return None if index is None else float(returns[index])
 
 
 def load_references() -> References:

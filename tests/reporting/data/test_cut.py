@@ -37,6 +37,13 @@ def test_a_run_without_an_evaluation_near_the_steps_is_left_out(tmp_path):
         cut_runs(runs, Moment(5000), warnings.append)
 
 
+def test_of_two_evaluations_equally_near_the_later_counts(tmp_path):
+    """A run whose last individuals end after its budget is then taken at its end, whatever the evaluation before."""
+    make_run(tmp_path, "Ant-v5", "aes-rl", 0, [0, 1, 2], steps=[0, 1900, 2100])
+    (run,) = cut_runs(find_runs([tmp_path], pytest.fail), Moment(2000), pytest.fail)
+    assert (run.timesteps, list(run.evaluations.return_mean)) == (2100, [0, 1, 2])
+
+
 def test_runs_are_compared_after_the_same_minutes(tmp_path):
     """After a minute of 2,000 steps, and of 1,000; the third run has no evaluation near it."""
     make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2, 3], seconds_per_step=0.03)
