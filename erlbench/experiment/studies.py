@@ -90,6 +90,7 @@ class Study:
     kind: str = setting(MISSING, "what the report draws", choices=KINDS)
     source: str = ""  # column `source` of the published numbers
     table: str = ""  # column `table` of the published numbers
+    item: str = ""  # the table or figure that it repeats, where it is another one
     statistic: str = "mean"  # column `statistic` of those that stand beside our means
     entries: tuple[Entry, ...] = ()
     baseline: str = ""  # the entry against which the others are compared

@@ -185,10 +185,14 @@ def test_what_nevergrad_cannot_do_is_a_message():
 
 @pytest.mark.parametrize(("preset", "optimizer"), [("goodai", "CMA2020"), ("goodai-es", "ES")])
 def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
-    """x0 = 0, sigma 1, fixed start states, and nevergrad's own populations: lambda = 12 of CMA, 40 parents of ES."""
+    """x0 = 0, sigma 1, fixed start states, the best candidate reported, and nevergrad's own populations.
+
+    These are lambda = 12 of CMA and 40 parents of ES.
+    """
     settings = resolve(NevergradSettings, "LunarLanderContinuous-v3", registry.preset("nevergrad", preset))
     ours = fake(**vars(settings))
     assert settings.optimizer == optimizer
+    assert (settings.report, settings.initialisation, settings.sigma_init) == ("recommendation", "zero", 1.0)
     tasks = ours.ask()
     assert len(tasks) == 8
     assert len({task.settings.seeds for task in tasks}) == 1

@@ -101,6 +101,15 @@ def test_generations_that_end_a_run_limit_its_replay(tmp_path, algo, settings, s
         assert estimate(dataclasses.replace(cell, total_generations=generations), task, 1).disk == 1_000_000 * 32
 
 
+@pytest.mark.parametrize(("algo", "warm_up_counts"), [("aes-rl", True), ("cem-rl", False)])
+def test_the_critic_of_an_asynchronous_run_catches_up_with_the_warm_up(tmp_path, monkeypatch, algo, warm_up_counts):
+    """It makes an update for every step of the run; the others make theirs after the steps of the warm-up."""
+    monkeypatch.setattr("erlbench.experiment.estimate._update_seconds", lambda *_: (1.0, 0.0))  # a critic's alone
+    cells = [make_cell(algo, tmp_path, steps=20_000, settings={"start_timesteps": start}) for start in (0, 10_000)]
+    without, after = (estimate(cell, problem(cell.env), 1).core_seconds for cell in cells)
+    assert without - after == pytest.approx(0 if warm_up_counts else 10_000 * registry.entry(algo).critic_updates)
+
+
 @pytest.mark.parametrize("algo", ["cem-rl", "p-cem-rl"])
 def test_without_gradients_cem_rl_takes_what_cem_takes(tmp_path, algo):
     few = {"population": 4, "elites": 2, "hidden": (256, 256)}

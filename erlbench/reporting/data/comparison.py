@@ -149,6 +149,7 @@ class Comparison:
     statistic: str = "mean"  # of the published numbers that stand beside our means
     note: str = ""  # how the study's cells differ from what was published
     x: str = "timesteps"  # what its curves are drawn over first
+    item: str = ""  # of the source: what the page repeats
     metric: str = "final"  # of `METRICS`: what the scores are
     family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
@@ -246,7 +247,7 @@ def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn:
             groups = tuple(_group(study, plan, env, used) for env in plan.envs)
             found.append(Comparison(
                 study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups,
-                study.statistic, study.note, study.x,
+                study.statistic, study.note, study.x, study.item or study.table,
             ))  # fmt: skip
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
 

@@ -66,7 +66,7 @@ def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
 
 def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
     for run in runs:
-        last = nearest(moment.of(run.evaluations), moment.value)
+        last = nearest_index(moment.of(run.evaluations), moment.value)
         if last is None:
             warn(f"{run.path}: no evaluation within {NEAR:.0%} of {moment}; left out")
             continue
@@ -82,7 +82,7 @@ def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
         )  # fmt: skip
 
 
-def nearest(steps: Array, wanted: float) -> int | None:
+def nearest_index(steps: Array, wanted: float) -> int | None:
     """The index of the point nearest to `wanted`, of equally near ones the last; None if none is within a tenth of it.
 
     steps: (points,). At the last one the run has had at least the wanted steps.

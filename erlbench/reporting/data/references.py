@@ -12,7 +12,7 @@ import numpy as np
 
 from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import RunSet
-from erlbench.reporting.data.cut import nearest
+from erlbench.reporting.data.cut import NEAR, nearest_index
 from erlbench.reporting.data.runs import Array, Run
 
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG"}  # ours, and their name in the sources
@@ -25,8 +25,9 @@ class Source:
     name: str
     repository: str
     commit: str
-    returns: str  # "evaluation" or "training"
+    training_returns: tuple[str, ...]  # algorithms whose values are of training episodes; all others': of evaluations
     environments: str
+    caveat: str  # why its runs are not what one would compare with, or nothing
     description: str
 
 
@@ -38,6 +39,12 @@ class ReferenceRuns:
     env: str  # as the source names it
     algorithm: str
     runs: tuple[tuple[Array, Array], ...]  # of each seed, steps and returns, both (points,)
+
+    @property
+    def returns(self) -> str:
+        """What a value is the return of, and the source's caveat."""
+        kind = "training" if self.algorithm in self.source.training_returns else "evaluation"
+        return ", ".join(filter(None, (f"{kind} returns", self.source.caveat)))
 
     @property
     def last(self) -> float:
@@ -83,18 +90,22 @@ class References:
 
 
 def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
-    ends = min(float(run.evaluations.timesteps[-1]) for run in done)
+    """At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near."""
+    ours = min(float(run.evaluations.timesteps[-1]) for run in done)
     points = theirs.runs[0][0]
-    steps = float(points[np.abs(points - min(ends, theirs.last)).argmin()])
-    ours = [_nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps) for run in done]
-    scores = np.array([value for value in ours if value is not None], dtype=np.float64)
-    other = theirs.at(steps)
-    return MatchedRuns(theirs, steps, scores, other) if len(scores) == len(done) and len(other) and steps else None
+    points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
+    for steps in points[np.abs(points - min(ours, theirs.last)).argsort(kind="stable")]:
+        found = [_nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps) for run in done]
+        scores = [value for value in found if value is not None]
+        other = theirs.at(steps)
+        if len(scores) == len(done) and len(other):
+            return MatchedRuns(theirs, float(steps), np.array(scores), other)
+    return None
 
 
 def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:
     """The return at the point nearest to `wanted`; None when there is none near."""
-    index = nearest(steps, wanted)
+    index = nearest_index(steps, wanted)
     return None if index is None else float(returns[index])
 
 
@@ -103,8 +114,8 @@ def load_references() -> References:
     folder = files("erlbench.reporting")
     with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
         sources = [
-            Source(row["source"], row["repository"], row["commit"], row["returns"], row["environments"],
-                   row["description"])
+            Source(row["source"], row["repository"], row["commit"], tuple(row["training_returns"].split()),
+                   row["environments"], row["caveat"], row["description"])
             for row in csv.DictReader(file)
         ]  # fmt: skip
     text = gzip.decompress((folder / "reference_runs.csv.gz").read_bytes()).decode()

@@ -105,7 +105,7 @@ def reference_notes(drawn: Mapping[Any, ReferenceRuns]) -> list[str]:
     if not drawn:
         return []
     whose = "; ".join(
-        f"{reference_label(one)}, {one.source.returns} returns on {one.env}, {band_words(band_kind([len(one.runs)]))}"
+        f"{reference_label(one)}, {one.returns}, on {one.env}, {band_words(band_kind([len(one.runs)]))}"
         for one in drawn.values()
     )
     return [f"Dash-dotted and hatched: reference runs of others, mean and band: {whose}."]

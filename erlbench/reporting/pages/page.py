@@ -155,7 +155,8 @@ def _head(comparison: Comparison) -> Iterator[Block]:
     if comparison.profile == SMOKE:
         yield Text((SMOKE_BANNER,), banner=True)
     if comparison.source:
-        yield Text((f"After {comparison.table} of the {comparison.source}, profile {comparison.profile}.",))
+        beside = "" if comparison.item == comparison.table else f", beside the numbers of {comparison.table}"
+        yield Text((f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}.",))
 
 
 def _in_order(tables: Sequence[Table[Any]], figures: Sequence[Figure]) -> list[Table[Any] | Figure]:

@@ -50,7 +50,7 @@ def beside(group: Group, run_set: RunSet, references: References) -> Iterator[Be
 def reference_columns(rows: Sequence[ReferenceRow]) -> list[Column[ReferenceRow]]:
     """Columns of one source a row; they are printed where a row has one, the step where it is not the budget."""
     found = [row.reference for row in rows if row.reference]
-    sources = "; ".join(dict.fromkeys(one.pair.theirs.source.name for one in found))
+    sources = "; ".join(dict.fromkeys(f"{one.pair.theirs.source.name} ({one.pair.theirs.returns})" for one in found))
     return [
         Column("Reference runs", lambda row: _spread(row.reference), _with_runs,
                name=("reference_mean", "reference_std", "reference_runs"), shown=bool(found),
@@ -128,7 +128,9 @@ def _remarks(rows: Sequence[Beside]) -> Iterator[str]:
         "(Newcombe 2006); 0.5 within it is no sign that the two are equal."
     )
     for source in dict.fromkeys(row.pair.theirs.source for row in rows):
+        own = [row.pair.theirs for row in rows if row.pair.theirs.source == source]
+        returns = "; ".join(dict.fromkeys(f"{one.algorithm}: {one.returns}" for one in own))
         yield (
-            f"{source.name}: {source.repository}, commit {source.commit}, {source.returns} returns on "
-            f"{source.environments}; {source.description}."
+            f"{source.name}: {source.repository}, commit {source.commit}, on {source.environments}; "
+            f"{source.description}. {returns}."
         )

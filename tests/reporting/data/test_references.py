@@ -33,7 +33,37 @@ def of(references, source, env, algorithm):
 def test_all_runs_are_there_and_every_source_is_described(references):
     assert sum(len(one.runs) for one in references.sets) == 1020
     assert len({one.source.name for one in references.sets}) == 6
-    assert all(one.source.commit and one.source.returns in ("evaluation", "training") for one in references.sets)
+    assert all(one.source.commit and one.source.environments for one in references.sets)
+
+
+def test_what_a_value_is_depends_on_source_and_algorithm(references):
+    """As the sources say: Spinning Up's PPO logs training episodes, its other algorithms evaluations."""
+    training = {(one.source.name, one.algorithm) for one in references.sets if "training returns" in one.returns}
+    assert training == {
+        ("LQNew: Spinning Up rerun (TF1)", "PPO"), ("LQNew: sfujim/TD3 rerun", "TD3"),
+        ("LQNew: sfujim/TD3 rerun", "DDPG"),
+    }  # fmt: skip
+    assert {one.source.name for one in references.sets if "no target" in one.returns} == {
+        "Gymnasium v5 validation (SB3)"
+    }
+
+
+@pytest.mark.parametrize(
+    ("env", "algo", "source", "returns"),
+    [
+        ("dm_control/cheetah-run-v0", "ppo", "LQNew: Spinning Up rerun (TF1)", "training returns"),
+        ("Hopper-v5", "td3", "Gymnasium v5 validation (SB3)", "evaluation returns, untuned and no target"),
+    ],
+)
+def test_unlike_runs_are_called_so_wherever_they_stand(tmp_path, env, algo, source, returns):
+    for seed in range(3):
+        make_run(tmp_path, env, algo, seed, [0, 100, 200], steps=[0, 25_000, 50_000])
+    page = page_of(tmp_path)
+    assert f"{source} ({returns})." in " ".join(scores_table(page, load_published()).notes)
+    assert f"{algo.upper()}: {returns}." in " ".join(references_table(page, load_references()).notes)
+    caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
+    assert f"{algo.upper()}, {source} (" in caption
+    assert f"runs), {returns}, on" in caption
 
 
 # Means ± sample standard deviations at 1e6 steps, as recomputed from the sources' raw files.
@@ -99,7 +129,7 @@ def test_table_of_one_cell_by_hand(td3, references):
     assert record["probability_ours_better"] == pytest.approx(stats.mannwhitneyu(ours, theirs).statistic / 50)
     assert record["p_welch"] == pytest.approx(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
     assert records["LQNew: Spinning Up rerun (TF1)"]["steps"] == 51_999  # the nearest that it has
-    assert any("sfujim/TD3, commit 34770cc, evaluation returns" in note for note in table.notes)
+    assert any("sfujim/TD3, commit 34770cc, on" in note and "TD3: evaluation returns." in note for note in table.notes)
 
 
 def test_column_of_the_score_table_names_its_source(td3):
@@ -127,7 +157,7 @@ def test_median_and_probability_stand_in_the_score_table(td3, references):
     row = rows_of(table)["HalfCheetah-v5, 50k steps", "td3"]
     assert row["P(ours better)"] == f"{wins:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
     assert row["Reference median"] == f"{np.median(runs):,.0f}"
-    assert "of reference runs: LQNew: QingLi implementation." in " ".join(table.notes)
+    assert "of reference runs: LQNew: QingLi implementation (evaluation returns)." in " ".join(table.notes)
 
 
 def test_another_step_than_the_budget_is_named_and_is_ours_too(tmp_path, references):
@@ -147,6 +177,17 @@ def test_another_step_than_the_budget_is_named_and_is_ours_too(tmp_path, referen
     )
     record = next(record for record in table.records if record["name"] == "cem")
     assert {value for name, value in record.items() if name.startswith("reference_")} == {None, ""}
+
+
+def test_a_common_step_is_found_although_a_nearer_one_is_not_common(tmp_path, references):
+    """Their points are 25,000 and 50,000; our runs end at 40,000, nearer to the second, and have the first."""
+    for seed in range(3):
+        make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 100, 9000], steps=[0, 25_000, 40_000])
+    records = {one["source"]: one for one in references_table(page_of(tmp_path), references).records}
+    record = records["LQNew: QingLi implementation"]
+    assert (record["steps"], record["mean"]) == (25_000, 100)
+    theirs = of(references, "LQNew: QingLi implementation", "HalfCheetah-v2", "TD3").at(25_000)
+    assert record["their_mean"] == pytest.approx(theirs.mean())
 
 
 def test_scores_after_the_common_step_are_not_those_that_are_compared(tmp_path):
@@ -200,7 +241,7 @@ def test_no_reference_runs_beside_a_row_that_counts_failed_runs(td3, tmp_path):
 def test_band_is_drawn_behind_and_named(td3, tmp_path):
     caption = " ".join(draw_curves(td3, td3.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
     assert "Dash-dotted and hatched: reference runs of others" in caption
-    assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns on HalfCheetah-v2" in caption
+    assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns, on HalfCheetah-v2" in caption
 
 
 def test_other_algorithms_and_tasks_have_none(tmp_path, references):

@@ -2,12 +2,17 @@
 
 import pytest
 
+from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
+from erlbench.reporting.data.comparison import comparisons_of
+from erlbench.reporting.data.nominal import with_nominal_steps
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import columns as column_figure
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.options import ReportOptions, parse_panels
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
 
 
 def add_column(path, name, values):
@@ -56,6 +61,23 @@ def test_the_figure_has_a_panel_per_name_and_the_runs_means(tmp_path, monkeypatc
     text = page.read_text(encoding="utf-8")
     assert r"columns of train.csv over training steps (sigma; score\_es, score\_sac)" in text
     assert (tmp_path / "report" / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
+
+
+def test_the_figure_of_a_study_is_over_the_studys_axis(tmp_path):
+    """Two generations of ESAC are two episodes of full length in ESAC's figure 8, however many steps they have."""
+    path = make_run(
+        tmp_path, "HalfCheetah-v5", "esac", 0, [0, 5, 9], steps=[0, 1500, 3000], total=120_000, generations=2
+    )
+    add_column(path, "sigma", [1.0, 2.0, 3.0])
+    study = make_study(
+        kind="curves", x="nominal", entries=(Entry("esac", "esac", nominal=60),), baseline="", not_run=(),
+        profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5",))},
+    )  # fmt: skip
+    runs = [with_nominal_steps(run, [study], pytest.fail) for run in find_runs([tmp_path], pytest.fail)]
+    (page,) = comparisons_of(study, runs, None, pytest.fail)
+    options = ReportOptions(parse_panels("sigma"))
+    caption = column_figure.draw_columns(page, page.groups[0], options, tmp_path / "figure", pytest.fail)
+    assert "columns of train.csv over nominal steps (sigma)" in caption[0]
 
 
 def test_nothing_is_drawn_without_a_value(tmp_path):

@@ -12,7 +12,7 @@ from erlbench.reporting.data.comparison import comparisons_of, everything, judge
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.documents.model import Figure, Text
 from erlbench.reporting.figures.curves import draw_curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
@@ -121,6 +121,20 @@ def test_the_studys_note_stands_in_the_captions(tmp_path):
     figures = [block for block in page.document.blocks if isinstance(block, Figure)]
     assert figures
     assert {figure.notes[-1] for figure in figures} == {"Batch 256 here, 100 there."}
+
+
+@pytest.mark.parametrize(
+    ("item", "head"),
+    [
+        ("", "After Table 3 of the AES-RL paper. Profile: short."),
+        ("Figure 9", "After Figure 9 of the AES-RL paper, beside the numbers of Table 3. Profile: short."),
+    ],
+)
+def test_a_page_says_what_it_repeats_and_whose_numbers_stand_beside_it(tmp_path, item, head):
+    make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
+    comparison = comparison_of(tmp_path / "in", make_study(item=item))
+    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData(1)).write(comparison)
+    assert (head,) in [block.parts for block in page.document.blocks if isinstance(block, Text)]
 
 
 def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):
