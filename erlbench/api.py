@@ -75,7 +75,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     texts = {"set": _settings, "env_set": _keywords}
     for key in texts.keys() & options.keys():
-        if not isinstance(options[key], dict | str | list | tuple):
+        if not isinstance(options[key], dict | list | tuple):
             raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
     options = {key: texts[key](value) if key in texts else value for key, value in options.items()}
     asked = arguments(
@@ -86,7 +86,9 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     code = run_cells(cells, run_options(asked, ("erlbench.run",)))
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")
-    results = Results(tuple(cell.directory for cell in cells))
+    results = Results(tuple(cell.directory for cell in cells if (cell.directory / "config.toml").exists()))
+    if code and not results.runs:
+        raise ErlbenchError("no run could begin; what was printed above says why")
     if code:
         ended = results.cells
         failed = ended[ended["status"] != "done"] if len(ended) else ended

@@ -15,6 +15,7 @@ from erlbench.playing import renderer
 from erlbench.resources import available_memory, cores
 from erlbench.running import machine
 from erlbench.words import counted
+from erlbench.work.store import shared_memory_folder
 
 SHARED = Path("/dev/shm")
 LEAST_SHARED = 2**29  # bytes; the parameters and noise of a large run
@@ -62,7 +63,8 @@ def examine() -> Iterator[Finding]:
 
 def _shared_memory() -> Finding:
     if not os.access(SHARED, os.W_OK | os.X_OK):
-        return Finding("shared memory", f"{SHARED} cannot be written", "make it writable for this user", serious=True)
+        slower = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
+        return Finding("shared memory", f"{SHARED} cannot be written", slower)
     usage = shutil.disk_usage(SHARED)
     advice = "" if usage.free >= LEAST_SHARED else "free some; in a container: docker run --shm-size=2g"
     return Finding("shared memory", f"{usage.free / GIB:.1f} of {usage.total / GIB:.1f} GiB free", advice)
@@ -110,6 +112,9 @@ def _window() -> Finding:
 
 
 def _films() -> Finding:
+    if chosen := renderer.unknown_choice():
+        variable = renderer.VARIABLE
+        return Finding("films", f"MuJoCo does not start: {variable} is '{chosen}'", f"unset {variable}", serious=True)
     found = renderer.working()
     if names := [name for name, works in found.items() if works]:
         return Finding("films", f"MuJoCo draws by {' and '.join(names)}")

@@ -122,6 +122,8 @@ def _large() -> Iterable[np.ndarray]:
 
 def main() -> None:
     """Print the hashes of one process as JSON; with `--write WORDS` keep them, WORDS say which kernels these are."""
+    if sys.argv[1:] and sys.argv[1] != "--write":
+        sys.exit("usage: python -m tests.golden [--write WORDS]")
     with tempfile.TemporaryDirectory() as folder:
         found = {name: bits(name, Path(folder) / str(index)) for index, name in enumerate(CELLS)}
     entry = {arithmetic(): {"machine": " ".join(sys.argv[2:]), "hashes": found}}

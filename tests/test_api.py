@@ -148,6 +148,8 @@ def test_mistakes_are_errors_not_exits(tmp_path):
         erlbench.run("cem", "Pendulum-v1", total_timestep=3)
     with pytest.raises(UsageError, match=r"^set of erlbench.run\(\) must be a dict such as .*population.*, not 5$"):
         erlbench.run("cem", "Pendulum-v1", set=5, out=str(tmp_path))
+    with pytest.raises(UsageError, match=r"^set of erlbench.run\(\) must be a dict such as .*, not 'population=3'$"):
+        erlbench.run("cem", "Pendulum-v1", set="population=3", out=str(tmp_path))
     with pytest.raises(UsageError, match="env_set of erlbench"):
         erlbench.run("cem", "Pendulum-v1", env_set=5, out=str(tmp_path))
     with pytest.raises(UsageError, match="a name or a list of names is needed, not 5"):
@@ -203,6 +205,11 @@ def test_an_environments_list_is_a_list(tmp_path):
     keywords = {"healthy_z_range": [0.6, 2.0], "max_episode_steps": 50}
     results = erlbench.run("cem", "Hopper-v5", env_set=keywords, out=str(tmp_path), **more)
     assert "healthy_z_range = [\n    0.6,\n    2.0,\n]" in (results.runs[0] / "config.toml").read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_one_error():
+    with pytest.raises(ErlbenchError, match="no run could begin"):
+        erlbench.run("cem", "Pendulum-v1", out="/proc/erlbench", **SMALL)
 
 
 def test_a_refused_run_says_why(tmp_path):

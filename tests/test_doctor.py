@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import configparser
+import subprocess
+import sys
+import tempfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -48,7 +51,19 @@ def test_it_advises(monkeypatch):
     assert found["window"].advice == "erlbench play RUN --video film.mp4"
 
 
-def test_runs_need_shared_memory(monkeypatch):
+def test_without_shared_memory_runs_use_the_temporary_folder(monkeypatch):
     monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
-    assert findings()["shared memory"].serious
+    found = findings()["shared memory"]
+    assert found.advice.endswith(f"until then arrays lie in {tempfile.gettempdir()}")
+    assert not found.serious
+
+
+def test_a_renderer_that_mujoco_does_not_know_stops_every_run(monkeypatch):
+    """MuJoCo then cannot be imported; the commands say so, without a traceback, and so does the doctor."""
+    monkeypatch.setenv("MUJOCO_GL", "foo")
+    assert findings()["films"].serious
     assert CliRunner().invoke(cli, ["doctor"]).exit_code == 1
+    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--dry-run"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "MUJOCO_GL: foo; unset this variable, or give egl, osmesa or glfw" in done.stderr

@@ -77,7 +77,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     process.send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "To go on: " in errors
+    assert "To go on:\n" in errors
     assert "Traceback" not in errors
     wait_for(lambda: not alive(family))
     assert '"interrupted"' in (folder(tmp_path) / "status.json").read_text()

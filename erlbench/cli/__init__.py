@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from erlbench import __version__
-from erlbench.errors import ADVICE, ErlbenchError, Interrupted, explain, nearest
+from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest
 from erlbench.files import printable
 
 # Every command, by what a user wants to do, in the order of their use.
@@ -90,6 +90,9 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
+            if isinstance(error, RuntimeError) and "MUJOCO_GL" in str(error):  # MuJoCo cannot be imported
+                tell(f"erlbench: {error}; unset this variable, or give egl, osmesa or glfw")
+                ctx.exit(UsageError.exit_code)
             if isinstance(error, OSError) and error.errno in ADVICE and not ctx.meta.get("verbose", False):
                 click.echo(f"erlbench: {explain(error)}", err=True)
                 ctx.exit(1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import click
 
 from erlbench.cli.notices import notices
+from erlbench.cli.tables import print_table
 
 
 @click.command()
@@ -36,16 +38,8 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     means = [name for name in table.header if name.startswith("Mean ")]
     shown = ("Algorithm", "Compared with", *means, "Change", "p")
     places = [table.header.index(name) for name in shown]
-    rows = [list(shown), *([cells[i].text for i in places] for cells in table.cells)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(shown))]
-    before = ""
-    for environment, row in zip(["", *(cells[0].text for cells in table.cells)], rows, strict=True):
-        if environment and environment != before:
-            click.echo(environment)
-        before = environment
-        cells = (text.ljust(width) if i < 2 else text.rjust(width)
-                 for i, (text, width) in enumerate(zip(row, widths, strict=True)))  # fmt: skip
-        click.echo("  " + "  ".join(cells).rstrip())
+    for environment, cells in groupby(table.cells, key=lambda cells: cells[0].text):
+        print_table(environment, shown, [[row[i].text for i in places] for row in cells])
     for remark in table.remarks[1:]:  # the first stands in the help: what a run set is
         click.echo(remark)
     click.echo(page)

@@ -32,6 +32,7 @@ def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
     Examples:
       erlbench list algos
       erlbench list algos td3
+      erlbench list algos erlbench_my_search:MySearch
       erlbench list envs hopper
       erlbench list envs Hopper-v5@paper
       erlbench list studies esac
@@ -58,7 +59,7 @@ def _algos(words: Sequence[str], verbose: bool) -> None:
 
     described = {
         name: registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else "")
-        for name in registry.names()
+        for name in (*registry.names(), *(word for word in words if ":" in word))  # classes by module:Class, too
     }
     chosen = _chosen(described, words, "algorithm")
     print_table("", ("algorithm", "what it is"), [(name, described[name]) for name in chosen])

@@ -34,8 +34,8 @@ def command(
     """Search settings of an algorithm with Optuna (pip install 'erlbench[tune]').
 
     A trial trains the same settings with several seeds, from 1000 on. Its value is the mean final score. Bad trials are
-    stopped early. After Ctrl-C the same command goes on. best.toml holds the cost of the search: report it with any
-    result of these settings.
+    stopped early, but not with --processes 0. After Ctrl-C the same command goes on. best.toml holds the cost of the
+    search: report it with any result of these settings.
 
     \b
     Example:

@@ -15,6 +15,9 @@ from erlbench.errors import UsageError
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
 PACKAGES = {"egl": "libegl1", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
 VARIABLE = "MUJOCO_GL"
+KNOWN = (  # values of the variable; the empty one lets MuJoCo choose
+    "", "egl", "osmesa", "glfw", "enable", "enabled", "on", "true", "1", "disable", "disabled", "off", "false", "0",
+)  # fmt: skip
 FLOOR = 10.0  # metres from its middle to its edge, of a plane that is a floor
 SECONDS = 60  # a driver that hangs is one that does not work
 PROBE = """
@@ -26,6 +29,12 @@ renderer = mujoco.Renderer(model, 16, 16)
 renderer.update_scene(data)
 assert renderer.render().any()
 """
+
+
+def unknown_choice() -> str:
+    """$MUJOCO_GL where MuJoCo does not know it, and can then not even be imported; else nothing."""
+    chosen = os.environ.get(VARIABLE, "")
+    return "" if chosen.lower().strip() in KNOWN else chosen
 
 
 def has_display() -> bool:
@@ -97,7 +106,11 @@ def choose_offscreen(*, mujoco: bool) -> None:
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # else Pygame complains where there is no display
     if not mujoco:
         return
-    chosen = os.environ.get(VARIABLE, "")
+    chosen = os.environ.get(VARIABLE, "").lower().strip()
+    if chosen in OFFSCREEN and not works(chosen):
+        raise UsageError(f"{VARIABLE}={chosen} does not work here; unset it, or: sudo apt install {PACKAGES[chosen]}")
+    if chosen == "glfw" and not has_display():
+        raise UsageError(f"{VARIABLE}=glfw needs a display, and there is none; unset it")
     if chosen in ("glfw", *OFFSCREEN):
         return
     for backend in OFFSCREEN:

@@ -69,7 +69,12 @@ def build_report(
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect)
         return report.write([everything(runs, f"All runs after {at}", at)], runs, known=known)
-    comparisons = [page for study in studies.values() for page in report.pages_of(study, runs, profile, named)]
+    pages = {name: report.pages_of(study, runs, profile, named) for name, study in studies.items()}
+    for name in (name for name, own in pages.items() if named and not own):
+        report.collect(
+            f"no run belongs to the study '{name}'{f', profile {profile}' if profile else ''}; it has no page"
+        )
+    comparisons = [page for own in pages.values() for page in own]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)

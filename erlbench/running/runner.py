@@ -56,7 +56,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
         display.close()
     if outcomes[INTERRUPTED]:
         if options.command_line[:1] == ("erlbench",):  # a Python function's caller tells how to go on
-            display.message(f"interrupted; everything is saved. To go on: {shlex.join(options.command_line)}")
+            display.message(f"interrupted; everything is saved. To go on:\n{shlex.join(options.command_line)}")
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
@@ -65,11 +65,15 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
     """What there is at the end, and the command that comes next."""
     folders = shlex.join(dict.fromkeys(str(cell.out) for cell in cells))
-    failed = f", {outcomes[FAILED]} failed (erlbench show {folders})" if outcomes[FAILED] else ""
     one = len(cells) == 1
-    what = f"{outcomes[DONE]} of {len(cells)} {'cell' if one else 'cells'} done{failed}"
+    what = f"{outcomes[DONE]} of {len(cells)} {'cell' if one else 'cells'} done"
+    if outcomes[FAILED]:
+        what += f", {outcomes[FAILED]} failed"
+    if not any(cell.directory.exists() for cell in cells):
+        return what
+    look = f" (erlbench show {folders})" if outcomes[FAILED] else ""
     where = str(cells[0].directory) if one else folders
-    return f"{what}. Results: {where}. Next: erlbench report {folders}"
+    return f"{what}{look}. Results: {where}\nNext: erlbench report {folders}"
 
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:

@@ -44,6 +44,12 @@ def test_words_filter_a_list(words, names):
     assert not any(line.startswith(("td3 ", "Ant-v5 ")) for line in lines)
 
 
+def test_a_class_is_listed_as_run_takes_it():
+    lines = invoke("list", "algos", "algorithms.cem:CEM").stdout
+    assert "Settings of algorithms.cem:CEM (--set SETTING=VALUE)" in lines
+    assert "population" in lines
+
+
 def test_a_word_that_nothing_has():
     result = invoke("list", "envs", "Hoper-v5")
     assert result.exit_code == 2

@@ -150,6 +150,23 @@ def test_a_robot_needs_a_renderer(robot, tmp_path, monkeypatch):
     assert "sudo apt install libegl1" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ("egl", "MUJOCO_GL=egl does not work here; unset it, or: sudo apt install libegl1"),
+        ("glfw", "MUJOCO_GL=glfw needs a display, and there is none; unset it"),
+    ],
+)
+def test_a_renderer_that_was_chosen_must_work(robot, tmp_path, monkeypatch, chosen, message):
+    monkeypatch.setenv("MUJOCO_GL", chosen)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(renderer, "works", lambda backend: False)
+    result = invoke(robot, "--video", tmp_path / "a.gif")
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
 def test_an_environment_without_pictures(tmp_path):
     cell = make_cell("cem", tmp_path, "erlbench/CyclicMDP-v0", steps=200)
     assert run(cell) == 0

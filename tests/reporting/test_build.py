@@ -217,6 +217,17 @@ def test_a_study_that_was_not_run_is_not_listed(tmp_path):
     assert pages(begun) == ["all-runs", "study"]
 
 
+def test_a_study_that_was_asked_for_and_has_no_run_is_told(tmp_path):
+    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1])
+    told: list[str] = []
+    build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, told.append, named=True)
+    message = "no run belongs to the study 'study'; it has no page"
+    assert message in told
+    told.clear()
+    build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, told.append)
+    assert message not in told
+
+
 def test_the_page_loads_nothing_from_elsewhere(tmp_path):
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1], tasks=make_tasks(0, "serial", 1, 2))
     page = read(build_report([tmp_path / "results"], tmp_path / "out", {}, None, pytest.fail))

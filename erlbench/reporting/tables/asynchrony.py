@@ -23,9 +23,11 @@ def asynchrony(of: Callable[[Any], Timeline | None]) -> list[Column[Any]]:
                note="updates of the search distribution between asking for an individual's episodes and telling their "
                "result: median and 90 % quantile."),
         Column("Critic lag", lambda row: _spread(of(row), "critic_lag"), _pair,
-               name=("critic_lag_median", "critic_lag_90"), note="critic updates in the same span, likewise."),
+               name=("critic_lag_median", "critic_lag_90"),
+               note="critic updates in the same span: median and 90 % quantile."),
         Column("Queueing", lambda row: _spread(of(row), "queueing"), _pair, name=("queueing_median", "queueing_90"),
-               unit="s", note="from when a task that played episodes could have begun to its begin, likewise."),
+               unit="s", note="how long a task that plays episodes waited, from when it could have begun to when it "
+               "began: median and 90 % quantile."),
         Column("Second cores", partial(_of, of, second_cores), number,
                note="cores that gradient tasks used beside their own, mean over the span."),
     ]  # fmt: skip

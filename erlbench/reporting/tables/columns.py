@@ -36,8 +36,12 @@ def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
 
 
 def status() -> Column[RunSetRow]:
-    """What the runs that do not count are at."""
-    return Column("Status", lambda row: row.run_set.status, note="what the runs that do not count are at.")
+    """How far the runs are that do not count, or why they ended."""
+    return Column(
+        "Status",
+        lambda row: row.run_set.status,
+        note="of the runs that do not count: how far they are, or why they ended.",
+    )
 
 
 def updates(rows: Iterable[RunSetRow]) -> Column[RunSetRow]:

@@ -61,7 +61,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         *identity(comparison), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
         *reference_columns(rows), updates(rows), status(),
     ]  # fmt: skip
-    return Table("scores", comparison.heading(METRICS[comparison.metric].title), columns, rows, remarks)
+    title = "return" if _on_the_way(comparison) else METRICS[comparison.metric].title
+    return Table("scores", comparison.heading(title), columns, rows, remarks)
+
+
+def _on_the_way(comparison: Comparison) -> bool:
+    """Whether scores are of evaluations that need not be the final ones."""
+    return comparison.at is not None and comparison.metric == FINAL
 
 
 def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSet]) -> Score:
@@ -160,7 +166,8 @@ def _of_episodes(comparison: Comparison) -> str:
 
 
 def _score_notes(comparison: Comparison) -> Iterator[str]:
-    yield f"{METRICS[comparison.metric].words}{_of_episodes(comparison)} after {comparison.budget}."
+    words = "Return" if _on_the_way(comparison) else METRICS[comparison.metric].words
+    yield f"{words}{_of_episodes(comparison)} after {comparison.budget}."
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
     cells = [(f"{run_set.label} on {group.env}", run_set.done) for group in comparison.groups
@@ -170,10 +177,25 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     if comparison.metric == FINAL:
         yield from unequal_episodes(cells)
     yield from departure_notes(comparison.run_sets)
+    yield from _borrowed_scores(comparison)
     if comparison.by_time:
         yield from machine_notes(comparison.runs)
     if comparison.profile:
         yield f"Profile: {comparison.profile}."
+
+
+def _borrowed_scores(comparison: Comparison) -> Iterator[str]:
+    """Failed runs that have no score of their own, which a row counts all the same."""
+    found = []
+    for run_set in comparison.run_sets:
+        seeds = [str(run.seed) for run in run_set.failed if not len(run.evaluations)]
+        if seeds and any(len(run.evaluations) for run in run_set.runs):
+            found.append(f"{run_set.label} on {run_set.env}, seed {', '.join(seeds)}")
+    if found:
+        yield (
+            "Failed before an evaluation, so counted in the row of failed runs by the score of another run before "
+            f"training: {'; '.join(found)}."
+        )
 
 
 def _nominal_note(comparison: Comparison) -> Iterator[str]:

@@ -171,7 +171,7 @@ def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes: Nodes, tmp
     os.kill(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "To go on: erlbench run" in errors
+    assert "To go on:\nerlbench run" in errors
     assert list((folder / "checkpoint").iterdir())
     cores = ray.cluster_resources()["CPU"]
     wait_for(lambda: ray.available_resources().get("CPU", 0) >= cores, 30, "an actor holds a core")

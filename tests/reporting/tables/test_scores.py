@@ -10,8 +10,10 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparison import judged, without_judgement
+from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents import latex, markdown
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import TableCell
@@ -227,6 +229,30 @@ def test_failed_runs_count_on_both_sides(tmp_path):
     found = {row["algorithm"]: row["improvement_pct"] for row in scores_table(page, load_published()).records}
     assert found["cem, failed: last"] == 0
     assert found["td3, failed: last"] is None
+
+
+def test_a_note_names_failed_runs_that_have_no_score_of_their_own(tmp_path):
+    """Seed 0 failed after an evaluation; seed 1 before one, so that it has the score of another before training."""
+    make_run(tmp_path, "Foo-v5", "cem", 0, [5, 10], status="failed", total=2000)
+    make_run(tmp_path, "Foo-v5", "cem", 1, [], status="failed", total=2000)
+    make_run(tmp_path, "Foo-v5", "cem", 2, [0, 10, 101.0])
+    make_run(tmp_path, "Foo-v5", "td3", 0, [], status="failed", total=2000)  # no run has a score, so none is borrowed
+    page = judged(everything(find_runs([tmp_path], lambda _: None)), ReportOptions())
+    notes = [note for note in scores_table(page, load_published()).notes if "before an evaluation" in note]
+    assert notes == [
+        "Failed before an evaluation, so counted in the row of failed runs by the score of another run before "
+        "training: cem on Foo-v5, seed 1."
+    ]
+
+
+def test_scores_at_a_moment_are_not_called_final(tmp_path):
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10, 20, 30])
+    runs, at = find_runs([tmp_path], pytest.fail), Moment(2000)
+    page = judged(everything(cut_runs(runs, at, pytest.fail), "All runs", at), ReportOptions())
+    table = scores_table(page, load_published())
+    assert table.title == "All runs – return"
+    assert not any("final" in note.split(";")[0] for note in table.notes[:1])
+    assert "final return" in scores_table(page_of(tmp_path), load_published()).title
 
 
 def test_the_note_on_p_names_holms_family(tmp_path):
