@@ -61,8 +61,8 @@ class RunArguments:
     simulated_processes: int | None = setting(
         None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1, maximum=MOST_PROCESSES
     )
-    simulated_critic: str = setting(
-        OWN, "with --simulated-time: own processor for the critic, or one of the others [default: own]",
+    simulated_critic: str | None = setting(
+        None, "with --simulated-time: own processor for the critic, or one of the others [default: own]",
         choices=(OWN, SHARED),
     )  # fmt: skip
     costs: str | None = setting(None, "task durations for --simulated-time, a file of `erlbench calibrate`")
@@ -137,7 +137,7 @@ class RunArguments:
             raise UsageError("--seed and --seeds exclude one another")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
-        if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic != OWN):
+        if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic):
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
         check_kind(self.pool)
         if self.slurm and self.launcher != "slurm":

@@ -15,7 +15,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
 from erlbench.experiment.arguments import RunArguments
-from erlbench.experiment.cells import FINAL_EPISODES, Cell, cell_name, differences
+from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
 from erlbench.settings import resolve
@@ -216,6 +216,6 @@ def _simulated(arguments: RunArguments) -> dict[str, Any]:
     return {
         "simulated_time": True,
         "simulated_processes": arguments.simulated_processes or 0,
-        "simulated_critic": arguments.simulated_critic,
+        "simulated_critic": arguments.simulated_critic or OWN,
         "costs": load_costs(Path(arguments.costs)) if arguments.costs else built_in_costs(),
     }

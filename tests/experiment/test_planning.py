@@ -120,6 +120,6 @@ def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the
     [cell] = cells_of(algo=("aes-rl",), env=("Hopper-v5",), simulated_time=True, **modelled)
     assert (cell.costs, cell.simulated_processes, cell.simulated_critic) == (costs, 64, "shared")
     assert cell.config()["costs"]["source"] == "this test"
-    for name, value in modelled.items():
+    for name, value in (*modelled.items(), ("simulated_critic", "own")):
         with pytest.raises(UsageError, match="need --simulated-time"):
             cells_of(algo=("aes-rl",), env=("Hopper-v5",), **{name: value})
