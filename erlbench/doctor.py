@@ -112,7 +112,7 @@ def _window() -> Finding:
 
 
 def _films() -> Finding:
-    if chosen := renderer.unknown_choice():
+    if chosen := renderer.unusable_choice():
         variable = renderer.VARIABLE
         return Finding("films", f"MuJoCo does not start: {variable} is '{chosen}'", f"unset {variable}", serious=True)
     found = renderer.working()

@@ -15,9 +15,6 @@ from erlbench.errors import UsageError
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
 PACKAGES = {"egl": "libegl1", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
 VARIABLE = "MUJOCO_GL"
-KNOWN = (  # values of the variable; the empty one lets MuJoCo choose
-    "", "egl", "osmesa", "glfw", "enable", "enabled", "on", "true", "1", "disable", "disabled", "off", "false", "0",
-)  # fmt: skip
 FLOOR = 10.0  # metres from its middle to its edge, of a plane that is a floor
 SECONDS = 60  # a driver that hangs is one that does not work
 PROBE = """
@@ -31,10 +28,12 @@ assert renderer.render().any()
 """
 
 
-def unknown_choice() -> str:
-    """$MUJOCO_GL where MuJoCo does not know it, and can then not even be imported; else nothing."""
+def unusable_choice() -> str:
+    """$MUJOCO_GL where MuJoCo cannot even be imported with it; else nothing."""
     chosen = os.environ.get(VARIABLE, "")
-    return "" if chosen.lower().strip() in KNOWN else chosen
+    if chosen and subprocess.run([sys.executable, "-P", "-c", "import mujoco"], capture_output=True).returncode:
+        return chosen
+    return ""
 
 
 def has_display() -> bool:
