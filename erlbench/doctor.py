@@ -63,8 +63,8 @@ def examine() -> Iterator[Finding]:
 
 def _shared_memory() -> Finding:
     if not os.access(SHARED, os.W_OK | os.X_OK):
-        slower = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
-        return Finding("shared memory", f"{SHARED} cannot be written", slower)
+        advice = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
+        return Finding("shared memory", f"{SHARED} cannot be written", advice)
     usage = shutil.disk_usage(SHARED)
     advice = "" if usage.free >= LEAST_SHARED else "free some; in a container: docker run --shm-size=2g"
     return Finding("shared memory", f"{usage.free / GIB:.1f} of {usage.total / GIB:.1f} GiB free", advice)
