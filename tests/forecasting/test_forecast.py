@@ -121,3 +121,13 @@ def test_the_model_gives_openai_es_published_minutes_on_1440_cores():
     assert 657 * 18 / 1440 < full < any_length < published
     assert full == pytest.approx(657 * 18 / 1440 * 7 * 1440 / 10_000, rel=0.02)  # seven rounds of 1,440
     assert any_length == pytest.approx(published, rel=0.12)
+
+
+@pytest.mark.parametrize("algo", ["aes-rl", "p-cem-rl", "cem-rl", "cem"])
+def test_a_network_s_width_changes_no_schedule(tmp_path, algo):
+    """So a forecast may compute with small ones; here the widths are those of the cell."""
+    cells = [make_cell(algo, tmp_path, steps=3000, settings={"hidden": hidden}) for hidden in ((5,), (30, 20))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("erlbench.forecasting.forecast._narrow", lambda cell: cell.settings)
+        wide = [repr(forecast(cell, COSTS, 3, [30, 70, 20])) for cell in cells]
+    assert wide[0] == wide[1] == repr(forecast(cells[0], COSTS, 3, [30, 70, 20]))
