@@ -103,7 +103,7 @@ def command(
     rows = []
     for cell, own in zip(cells, each, strict=True):
         for count in counts:
-            found = forecast(with_workers(cell, count), own, count, episodes.steps, critic)
+            found = forecast(with_workers(cell, count), own, count, episodes.by_kind, critic)
             shown = (found.minutes, found.minutes_after, found.critic_per_step, found.minutes_per_updates,
                      found.staleness, found.staleness_90)  # fmt: skip
             rows.append((cell.name, str(count), *map(_number, shown), f"{found.busy:.0%}"))

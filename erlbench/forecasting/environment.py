@@ -26,6 +26,7 @@ from erlbench.experiment.costs import BUILT_IN, Costs, load_costs
 from erlbench.files import read_rows, read_text, read_toml, readable
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
 from erlbench.reporting.data.runs import find_runs
+from erlbench.words import counted
 from erlbench.work.rollout import play
 from erlbench.work.seeding import Purpose, environment_seed, generator
 
@@ -38,17 +39,18 @@ EPISODES = "episodes.csv"
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of episodes, steps, in the order in which a forecast takes them again and again."""
+    """Lengths of episodes, steps, in the order in which a forecast takes them again and again; by kind of task."""
 
-    steps: list[int]
+    by_kind: Mapping[str, Sequence[int]]  # "": of any
     source: str
 
     def __str__(self) -> str:
-        mean, deviation = float(np.mean(self.steps)), float(np.std(self.steps))
+        steps = np.concatenate([np.array(found, float) for found in self.by_kind.values()])
+        mean, deviation = steps.mean(), steps.std()
         if not deviation:
-            return f"{self.steps[0]:,} steps each: {self.source}"
+            return f"{mean:,.0f} steps each: {self.source}"
         return (
-            f"{mean:,.0f} steps in the mean ({min(self.steps):,} to {max(self.steps):,}, deviation "
+            f"{mean:,.0f} steps in the mean ({steps.min():,.0f} to {steps.max():,.0f}, deviation "
             f"{deviation / mean:.2f} of the mean): {self.source}"
         )
 
@@ -73,38 +75,40 @@ def given_lengths(text: str, task: Problem, env: str) -> Lengths:
         "uniform": lambda: random.integers(1, 2 * mean, DRAWN), "geometric": lambda: random.geometric(1 / mean, DRAWN)
     }  # fmt: skip
     steps = [mean] if kind is None else np.minimum(drawn[kind](), limit).tolist()
-    return Lengths(steps, f"--lengths {text}")
+    return Lengths({"": steps}, f"--lengths {text}")
 
 
 def lengths_in(path: Path, env: str) -> Lengths:
     """Those of training episodes: of a run, of all runs of `env` below a folder, or in a file.
 
-    A file has one length a line, or a column `l`, as episodes.csv has. Raises `UsageError`.
+    A file has one length a line, or the columns of episodes.csv, of which `kind` may be missing. Raises `UsageError`.
     """
     if not path.is_dir():
-        return Lengths(_read(path), str(path))
+        return Lengths(_read([path]), str(path))
     if (path / EPISODES).exists():
-        return Lengths(_read(path / EPISODES), f"{path}")
+        return Lengths(_read([path / EPISODES]), str(path))
     found = [run.path / EPISODES for run in find_runs([path], lambda warning: None) if run.env == env]
     known = [file for file in found if file.exists()]
     if not known:
         raise UsageError(f"{path} has no run of {env} with {EPISODES}; name another folder, or give --lengths N")
-    return Lengths([steps for file in known for steps in _read(file)], f"{len(known)} runs in {path}")
+    return Lengths(_read(known), f"{counted(len(known), 'run')} in {path}")
 
 
-def _read(path: Path) -> list[int]:
-    with readable(path):
-        text = read_text(path) if path.suffix != ".csv" else ""
-        words = [row.get("l") for row in read_rows(path)] if path.suffix == ".csv" else text.split()
-    if any(word is None for word in words):
-        raise UsageError(f"{path} has no column l")
-    if not all(re.fullmatch(r"[0-9]{1,10}", str(word)) and 1 <= int(str(word)) <= LONGEST for word in words):
-        raise UsageError(
-            f"{path} has episodes whose length is no number of steps, less than one, or of more than {LONGEST:,}"
-        )
-    if not words:
-        raise UsageError(f"{path} has no episode yet")
-    return [int(str(word)) for word in words]
+def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
+    """Lengths by kind, in the order of the files; raises `UsageError`."""
+    found: dict[str, list[int]] = {}
+    for path in paths:
+        with readable(path):
+            rows = read_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
+        if any("l" not in row for row in rows):
+            raise UsageError(f"{path} has no column l")
+        if not all(re.fullmatch(r"[0-9]{1,10}", row["l"]) and 1 <= int(row["l"]) <= LONGEST for row in rows):
+            raise UsageError(f"{path} has an episode whose length is no number of steps from 1 to {LONGEST:,}")
+        if not rows:
+            raise UsageError(f"{path} has no episode yet")
+        for row in rows:
+            found.setdefault(row.get("kind", ""), []).append(int(row["l"]))
+    return found
 
 
 class Played:
@@ -135,8 +139,10 @@ class Played:
         """What a forecast takes: all that were played, or full ones where none ended before the time limit."""
         limit, count = self.task.env.max_episode_steps, len(self.lengths)
         if min(self.lengths) == limit:
-            return Lengths([limit], f"the time limit; none of {count} episodes of initial policies here was shorter")
-        return Lengths(self.lengths, f"{count} episodes of initial policies here")
+            return Lengths(
+                {"": [limit]}, f"the time limit; none of {count} episodes of initial policies here was shorter"
+            )
+        return Lengths({"": self.lengths}, f"{count} episodes of initial policies")
 
 
 def play_in_turns(*players: Played) -> None:

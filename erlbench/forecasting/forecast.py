@@ -10,6 +10,7 @@ import csv
 import math
 import tempfile
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,17 @@ class CountingReplay(Replay):
         self.rows += steps
 
 
-def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], critic: str = SHARED) -> Forecast:
-    """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`."""
+def forecast(
+    cell: Cell,
+    costs: Costs,
+    processors: int,
+    lengths: Sequence[int] | Mapping[str, Sequence[int]],
+    critic: str = SHARED,
+) -> Forecast:
+    """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`.
+
+    `lengths` of episodes, in steps, are taken in turn, again and again; those of a mapping by the kind of task.
+    """
     if registry.entry(cell.algo).critic_updates and cell.algo not in LEARNING:
         raise UsageError(
             f"there is no forecast for {cell.algo}; there is one for evolution strategies, {', '.join(LEARNING[:-1])} "
