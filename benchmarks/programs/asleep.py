@@ -30,6 +30,7 @@ from erlbench.algorithms.aes_rl import AESRL  # noqa: E402
 from erlbench.algorithms.p_cem_rl import PCEMRL  # noqa: E402
 from erlbench.experiment.cells import Cell, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
+from erlbench.files import read_rows  # noqa: E402
 from erlbench.forecasting.environment import lengths_in  # noqa: E402
 from erlbench.forecasting.forecast import forecast  # noqa: E402
 from erlbench.work.tasks import Task  # noqa: E402
@@ -39,7 +40,6 @@ STEP = 5e-3  # seconds
 MEAN = 20  # steps of an episode
 SECONDS = 40.0  # that a run takes by the forecast
 TURNS = 3
-TARGET = 5.0  # percent
 SMALL = {"hidden": (4,), "batch_size": 1, "start_timesteps": 100}
 SCHEMES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # name -> algorithm, settings
     "p-cem-rl@barriers": ("p-cem-rl", {"barriers": True}),
@@ -129,6 +129,12 @@ def save(rows: Sequence[Turn], path: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([item.name for item in fields(Turn)])
         writer.writerows(map(astuple, rows))
+
+
+def load(path: Path) -> list[Turn]:
+    """The rows of such a file."""
+    kinds = {"processes": int, "turn": int, "measured": float, "forecast": float, "load": float, "stolen": float}
+    return [Turn(**{name: kinds.get(name, str)(value) for name, value in row.items()}) for row in read_rows(path)]
 
 
 def table(rows: Sequence[Turn]) -> str:

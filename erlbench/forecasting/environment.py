@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -119,7 +119,7 @@ class Played:
         self.lengths: list[int] = []
         self.seconds: list[float] = []
 
-    def blocks(self) -> Iterator[None]:
+    def blocks(self) -> Generator[None, None, None]:
         """Each `next` plays episodes until they have had `BLOCK` steps; every episode has a policy of its own."""
         limit = self.task.env.max_episode_steps
         with closing(build(self.task.env)) as env:
@@ -156,11 +156,15 @@ def play_in_turns(*players: Played) -> None:
 
 
 def load_costs_of(path: Path | None) -> tuple[Costs, Mapping[str, Any]]:
-    """The costs in a file (None: the package's), and its table `cell`, what they were measured on; {} if unknown."""
+    """The costs in a file (None: the package's), and what they were measured on, `env` and `hidden`; {} if unknown."""
     file = path or Path(str(files("erlbench.experiment") / BUILT_IN))
     costs = load_costs(file)
     cell = read_toml(file).get("cell")
-    return costs, cell if isinstance(cell, dict) else {}
+    env, hidden = (cell.get("env"), cell.get("hidden", [])) if isinstance(cell, dict) else (None, None)
+    known = (
+        isinstance(env, str) and isinstance(hidden, list) and all(type(width) is int and width > 0 for width in hidden)
+    )
+    return costs, {"env": env, "hidden": hidden} if known else {}
 
 
 def of_this_environment(
@@ -172,31 +176,28 @@ def of_this_environment(
     steps on this machine. The cells have the same environment.
     """
     task = problem(cells[0].env, cells[0].env_settings)
-    played: dict[PolicySpec, tuple[Played, Played | None]] = {}
+    ratios: dict[PolicySpec, float] = {}  # of a step here and one of the costs, by policy
     found = []
     for cell in cells:
         spec, same = registry.find(cell.algo).policy_for(cell.settings, task), _same_step(cell, measured_on)
-        if spec not in played and not (same and lengths):
-            played[spec] = here, there = Played(task, spec), None if same else _reference(measured_on)
-            play_in_turns(*filter(None, (here, there)))
-        here, there = played.get(spec, (None, None))
-        if lengths is None and here is not None:
-            lengths = here.as_lengths()
-        ratio = median(here.seconds) / median(there.seconds) if here and there else 1.0
-        found.append(replace(costs, timestep=costs.timestep * ratio))
+        if spec not in ratios and not (same and lengths):
+            here, there = Played(task, spec), None if same else _reference(measured_on)
+            play_in_turns(here, *filter(None, [there]))
+            ratios[spec] = median(here.seconds) / median(there.seconds) if there else 1.0
+            lengths = lengths or here.as_lengths()
+        found.append(replace(costs, timestep=costs.timestep * ratios.get(spec, 1.0)))
     assert lengths is not None
     return lengths, found
 
 
 def _same_step(cell: Cell, measured_on: Mapping[str, Any]) -> bool:
     """Whether a step of the costs is one of the cell's, as far as their file says it."""
-    hidden = list(getattr(cell.settings, "hidden", ()))
-    env = measured_on.get("env")
-    return env is None or (env == cell.env and list(measured_on.get("hidden", hidden)) == hidden)
+    own = {"env": cell.env, "hidden": list(getattr(cell.settings, "hidden", ()))}
+    return not measured_on or measured_on == own
 
 
 def _reference(measured_on: Mapping[str, Any]) -> Played:
     """The environment of the costs, with a policy as wide as theirs."""
-    task = problem(str(measured_on["env"]))
-    sizes = (task.observation_size, *measured_on.get("hidden", ()), task.action_size)
+    task = problem(measured_on["env"])
+    sizes = (task.observation_size, *measured_on["hidden"], task.action_size)
     return Played(task, PolicySpec(sizes, "tanh", task.action_low, task.action_high))
