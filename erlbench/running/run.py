@@ -21,6 +21,7 @@ from erlbench.experiment.plan import plan_hash
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.running import extension, machine
 from erlbench.running.driver import Driver, DriverOptions
+from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Reading
@@ -59,6 +60,7 @@ class Command:
     display: Display
     stop: threading.Event  # set: save and end
     machine: Mapping[str, Any] = field(default_factory=machine.describe)
+    pauses: Pauses = field(default_factory=Pauses)
 
 
 class RunningCell:
@@ -97,13 +99,16 @@ class RunningCell:
             _gradient_workers(cell, pool.processes),
             registry.entry(cell.algo).modules,
             extension.keeps_end(cell, directory, asked.save_replay),
+            asked.keep_checkpoints,
+            asked.until,
         )
         self.aside = _aside(cell, pool, asked)
         if self.aside is not None:
             opened.callback(self.aside.close)
         self.driver = Driver(
-            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside
-        )
+            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside,
+            command.pauses.known,
+        )  # fmt: skip
         self._read = self._written = 0.0
         start = {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -177,6 +182,7 @@ class RunningCell:
             total_timesteps=self.cell.total_timesteps,
             train_time_s=driver.clock.train,
             total_time_s=driver.clock.total,
+            paused_s=driver.clock.paused,
             return_mean=driver.last_return,
             **more,
         )

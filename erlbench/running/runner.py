@@ -21,11 +21,12 @@ from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
 from erlbench.running import extension, progress, signals
+from erlbench.running.checkpoint import format_of, unreadable
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
-from erlbench.running.results import RunDirectory
+from erlbench.running.results import CHECKPOINTS, TRAINING_END, RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
 from erlbench.work import kernel
 
@@ -86,6 +87,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
         directory.hold()
         try:
             saved = None if options.force else directory.config()
+            if not options.force:
+                _check_format(directory, cell)
             if not (options.force or options.force_kernel):
                 _check_kernel(directory, cell)
         finally:
@@ -100,6 +103,19 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
+
+
+def _check_format(directory: RunDirectory, cell: Cell) -> None:
+    """Refuse to go on from checkpoints that this version cannot read as they were meant."""
+    folder = TRAINING_END if directory.status().get("status") == DONE else CHECKPOINTS
+    if folder == TRAINING_END and not extension.pending(directory.status(), cell):
+        return
+    found = format_of(directory.path / folder)
+    if found is not None and (reason := unreadable(found, cell.simulated_time)):
+        raise UsageError(
+            f"{directory.path / folder} cannot be gone on from: {reason}; finish the run with the version that began "
+            "it, or start anew by --force (the old run is moved aside)"
+        )
 
 
 def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
@@ -185,6 +201,7 @@ class Runner:
         for thread, (_, pool) in self._pools.items():
             if thread not in self._abandoned:
                 pool.close()
+        self.command.pauses.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()
