@@ -126,6 +126,9 @@ class RunArguments:
     save_replay: bool = setting(
         False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
+    keep_checkpoints: bool = setting(
+        False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
+    )
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
@@ -196,6 +199,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         task_timeout=asked.task_timeout or HUNG_AFTER,
         worker_memory=asked.worker_memory and asked.worker_memory << 20,
         save_replay=asked.save_replay,
+        keep_checkpoints=asked.keep_checkpoints,
         force=asked.force,
         force_kernel=asked.force_kernel,
         shard=str(asked.shard or ""),

@@ -29,13 +29,18 @@ class Stretch(NamedTuple):
         return self.begin <= here <= self.end or here < self.begin <= after or before <= self.end < here
 
 
+def file(run: Path, evaluation: int) -> Path:
+    """Where the policy of an evaluation is, if it is kept."""
+    return run / FOLDER / f"{evaluation:06d}.safetensors"
+
+
 class KeptPolicies:
     """Files `policies/NNNNNN.safetensors`, by the number of the evaluation."""
 
     def __init__(
         self, run: Path, spec: PolicySpec, load: Callable[[Input], np.ndarray], scored: Sequence[Stretch] = ()
     ) -> None:
-        self._folder = run / FOLDER
+        self._run = run
         self._spec = spec
         self._load = load
         self._scored = scored
@@ -49,17 +54,14 @@ class KeptPolicies:
         row = pending.row
         data = serialise_policy(np.asarray(self._load(pending.task.inputs["parameters"])), self._spec)
         if not row["final"]:
-            self._folder.mkdir(exist_ok=True)
-            part = self._folder / "part"
+            path = file(self._run, row["evaluation"])
+            path.parent.mkdir(exist_ok=True)
+            part = path.with_name("part")
             part.write_bytes(data)
-            part.rename(self.file(row["evaluation"]))
+            part.rename(path)
         shown.append((row["evaluation"], row["timesteps"], row["train_time_s"]))
         self._forget(shown)
         return hashlib.sha256(data).hexdigest()
-
-    def file(self, evaluation: int) -> Path:
-        """Where the policy of an evaluation is, if it is kept."""
-        return self._folder / f"{evaluation:06d}.safetensors"
 
     def _forget(self, shown: list[tuple[int, int, float]]) -> None:
         """Remove the policy that is no longer one of the last, unless a score needs it."""
@@ -68,7 +70,7 @@ class KeptPolicies:
         here, after = shown[-LAST - 1], shown[-LAST]
         before = shown[-LAST - 2] if len(shown) > LAST + 1 else (-1, -1, -1.0)
         if not any(s.enters(*(_on(s.axis, point) for point in (before, here, after))) for s in self._scored):
-            self.file(here[0]).unlink(missing_ok=True)
+            file(self._run, here[0]).unlink(missing_ok=True)
         del shown[: -LAST - 1]
 
 

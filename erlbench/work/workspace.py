@@ -42,9 +42,7 @@ class Workspace:
         self.store = store
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
-        self._cpu = (
-            cpu  # seconds of processor time so far, of this process, or of this thread alone
-        )
+        self._cpu = cpu  # seconds of processor time so far, of this process, or of this thread alone
         self.second_core: Core | None = None  # that a task may use while it is idle; no result depends on it
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
