@@ -55,7 +55,7 @@ SECTIONS = {
         "slurm_set",
         "pool",
     ),
-    "Results": ("out", "name", "checkpoint_every", "save_replay", "force", "force_kernel", "dry_run"),
+    "Results": ("out", "name", "checkpoint_every", "save_replay", "force", "force_kernel", "force_identity", "dry_run"),
     "Output": ("quiet", "verbose"),
 }
 SHORT = {"quiet": "-q", "verbose": "-v"}

@@ -104,6 +104,7 @@ class RunOptions:
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
     force: bool = False  # move a directory with other settings aside and start anew
     force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
+    force_identity: bool = False  # go on with a run of other packages, source files or another model
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 
