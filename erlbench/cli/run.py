@@ -63,6 +63,7 @@ SECTIONS = {
         "keep_checkpoints",
         "force",
         "force_kernel",
+        "force_identity",
         "dry_run",
     ),
     "Output": ("quiet", "verbose"),

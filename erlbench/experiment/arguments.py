@@ -131,6 +131,7 @@ class RunArguments:
     )
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
+    force_identity: bool = setting(False, "continue runs that began with other packages, source files or MuJoCo models")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
     quiet: bool = setting(False, "print errors only")
     verbose: bool = setting(False, "print more messages, and tracebacks of errors")
@@ -202,6 +203,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         keep_checkpoints=asked.keep_checkpoints,
         force=asked.force,
         force_kernel=asked.force_kernel,
+        force_identity=asked.force_identity,
         shard=str(asked.shard or ""),
         plan=part,
         studies=asked.study,

@@ -106,6 +106,7 @@ class RunOptions:
     until: int | None = None  # the evaluation after which a run stops, as if interrupted
     force: bool = False  # move a directory with other settings aside and start anew
     force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
+    force_identity: bool = False  # go on with a run of other packages, source files or another model
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 

@@ -19,7 +19,8 @@ from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan import plan_hash
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.running import extension, machine
+from erlbench.running import extension, identity, machine
+from erlbench.running.checkpoint import FORMAT
 from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
@@ -79,6 +80,7 @@ class RunningCell:
         """Make the algorithm and the driver, and open the files; `opened` closes them."""
         cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
         asked = command.options
+        identity.begin(cell)
         task = problem(cell.env, cell.env_settings)
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
@@ -111,6 +113,7 @@ class RunningCell:
         )  # fmt: skip
         self._read = self._written = 0.0
         start = {
+            "format": FORMAT,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "pool": asked.pool,
             "processes": pool.processes,
@@ -119,6 +122,8 @@ class RunningCell:
             "device": asked.device,
             "threads_per_process": 1,
             "arithmetic": kernel.in_words(command.machine, registry.learns(self.cell.algo)),
+            **({"identity": found} if (found := identity.identity_of(cell)) else {}),
+            **({"force_identity": True} if asked.force_identity else {}),
             **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
             **({"studies": list(asked.studies)} if asked.studies else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),

@@ -23,7 +23,7 @@ def digests(cell):
 
 @pytest.mark.parametrize("algo", sorted({"cem", "td3", "cem-rl", "openai-es", "ppo"} & set(synchronous())))
 def test_equal_runs_have_equal_digests_whatever_ran_them(tmp_path, algo):
-    whole, parts, workers = (make_cell(algo, tmp_path / name, steps=600) for name in ("whole", "parts", "workers"))
+    whole, parts, workers = (make_cell(algo, tmp_path / name, steps=1500) for name in ("whole", "parts", "workers"))
     assert run(whole) == 0
     interrupt(parts, 5, 9)
     assert run(parts) == 0
@@ -79,7 +79,7 @@ def test_one_edited_reward_changes_the_digest(tmp_path, algo, monkeypatch):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    cell = make_cell("td3", tmp_path_factory.mktemp("kept"), steps=1000, settings={"start_timesteps": 100})
+    cell = make_cell("td3", tmp_path_factory.mktemp("kept"), steps=1000, workers=0)
     assert run(cell, keep_checkpoints=True) == 0
     return cell.directory
 
