@@ -17,7 +17,7 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
-from erlbench.experiment.plan import plan_hash
+from erlbench.experiment.plan_file import plan_hash
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.running import extension, identity, machine
 from erlbench.running.checkpoint import FORMAT

@@ -16,6 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.experiment.estimate import estimates
+from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
@@ -101,6 +102,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
+    if options.study_plan:
+        lay(options.study_plan, cells[0].out)
 
 
 class Runner:
