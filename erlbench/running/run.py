@@ -18,10 +18,12 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan_file import plan_hash
+from erlbench.experiment.planned import scored
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.running import extension, identity, machine
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.driver import Driver, DriverOptions
+from erlbench.running.kept_policies import Stretch
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
@@ -103,6 +105,7 @@ class RunningCell:
             extension.keeps_end(cell, directory, asked.save_replay),
             asked.keep_checkpoints,
             asked.until,
+            tuple(Stretch(*stretch) for stretch in scored(cell)),
         )
         self.aside = _aside(cell, pool, asked)
         if self.aside is not None:
