@@ -309,7 +309,7 @@ class Driver:
             "replay": replay.state(),
             "clock": self.clock.state(),
             "files": self.recorder.state(),
-            "pool": self._pool_state(),
+            "pool": self.pool.state(self._outstanding.arrived.values()),
             "last_return": self.last_return,
             "asynchrony": self.recorder.asynchrony,
             "asked": self._outstanding.state(),
@@ -318,15 +318,6 @@ class Driver:
         save_checkpoint(self.directory.path / folder, payload, arrays, keep)
         sync_folder(self.directory.path)
         self._saved = time.monotonic()
-
-    def _pool_state(self) -> dict[str, Any]:
-        """What the pool needs to go on; a pool with times of its own also those of results that wait to be told."""
-        state = dict(self.pool.state())
-        if state:
-            arrived = self._outstanding.arrived.values()
-            held = [[result.task, result.start, result.process, result.end] for result in arrived]
-            state["past"] = [*state["past"], *held]
-        return state
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
