@@ -66,7 +66,9 @@ class Costs:
         tasks slow each other down no more.
         """
         others = min(tasks, self.cores) - 1
-        return BILLION + (round((_billionths(self.crowding) - BILLION) * others / (self.cores - 1)) if others > 0 else 0)
+        if others <= 0:
+            return BILLION
+        return BILLION + round((_billionths(self.crowding) - BILLION) * others / (self.cores - 1))
 
 
 def rounded(table: Mapping[str, Any]) -> dict[str, Any]:

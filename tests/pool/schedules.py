@@ -62,8 +62,13 @@ def work(costs, steps, critic, actor):
     one = {name: round(Fraction(str(getattr(costs, name))) * 10**9)
            for name in ("overhead", "timestep", "critic_update", "actor_update", "gradient_overhead")}  # fmt: skip
     gradient = one["gradient_overhead"] if critic + actor else 0
-    return one["overhead"] + gradient + sum(
-        count * one[name] for name, count in (("timestep", steps), ("critic_update", critic), ("actor_update", actor))
+    return (
+        one["overhead"]
+        + gradient
+        + sum(
+            count * one[name]
+            for name, count in (("timestep", steps), ("critic_update", critic), ("actor_update", actor))
+        )
     )
 
 
