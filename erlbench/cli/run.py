@@ -29,6 +29,8 @@ SECTIONS = {
         "preset",
         "study",
         "studies",
+        "plan",
+        "only_seeds",
         "profile",
         "seed",
         "seeds",
@@ -55,7 +57,17 @@ SECTIONS = {
         "slurm_set",
         "pool",
     ),
-    "Results": ("out", "name", "checkpoint_every", "save_replay", "force", "force_kernel", "dry_run"),
+    "Results": (
+        "out",
+        "name",
+        "checkpoint_every",
+        "save_replay",
+        "keep_checkpoints",
+        "force",
+        "force_kernel",
+        "force_identity",
+        "dry_run",
+    ),
     "Output": ("quiet", "verbose"),
 }
 SHORT = {"quiet": "-q", "verbose": "-v"}
@@ -64,6 +76,7 @@ METAVARS = {
     "env": "ID[,ID...]",
     "study": "NAME[,NAME...]",
     "studies": "FILE",
+    "plan": "FILE",
     "seeds": "N|LIST",
     "set": "KEY=VALUE",
     "env_set": "KEY=VALUE",
@@ -136,11 +149,13 @@ def run(**given: Any) -> None:
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
+      erlbench run --plan results/study/plan.toml --only-seeds 6
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.planning import plan
+    from erlbench.experiment.plan_file import plan_text
+    from erlbench.experiment.planning import plan, study_plan
 
     check_device(asked.device)
     if asked.launcher is not None:
@@ -156,6 +171,10 @@ def run(**given: Any) -> None:
         if asked.save_replay:
             _name_useless_replays(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
+    if asked.plan:
+        written, _ = study_plan(asked)
+        options = dataclasses.replace(options, study_plan=plan_text(written))
+        _tell(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
         show_plan(cells, options)
         return
@@ -205,7 +224,7 @@ def _tell(line: str) -> None:
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
     """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
-    from erlbench.experiment.plan import FILE, departures, load_plan
+    from erlbench.experiment.early_plan import FILE, departures, load_plan
 
     for out in dict.fromkeys(cell.out for cell in cells):
         try:

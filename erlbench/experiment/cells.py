@@ -100,10 +100,14 @@ class RunOptions:
     worker_memory: int | None = None  # bytes after which a worker is replaced
     shard: str = ""  # I/N, where other machines run the other cells of the plan
     plan: str = ""  # the version of that plan
+    study_plan: str = ""  # the text of the study's plan, which is laid into the folder of the results
     studies: tuple[str, ...] = ()  # the studies whose cells these are, if the command named any
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
+    keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
+    until: int | None = None  # the evaluation after which a run stops, as if interrupted
     force: bool = False  # move a directory with other settings aside and start anew
     force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
+    force_identity: bool = False  # go on with a run of other packages, source files or another model
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 

@@ -13,11 +13,13 @@ from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment import studies
+from erlbench.experiment import planned, studies
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.plan import Plan
+from erlbench.experiment.plan_file import read_plan
 from erlbench.settings import resolve
 
 RESULTS = Path("results")
@@ -26,7 +28,8 @@ PROFILE = "smoke"
 
 def plan(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
-    cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
+    made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
+    cells = list(made(arguments))
     for algo in dict.fromkeys(cell.algo for cell in cells):
         registry.require(algo)
     distinct: dict[Path, Cell] = {}
@@ -39,6 +42,23 @@ def plan(arguments: RunArguments) -> list[Cell]:
             )
     _check_problems(distinct.values())
     return list(distinct.values())
+
+
+def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
+    """The plan of `--plan` with all values, and a cell with seed 0 for each of its cells; `plan` checks these."""
+    path = Path(arguments.plan or "")
+    written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
+    made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
+    whole = planned.with_values(written, made)
+    planned.check_folder(whole, made, folder)
+    return whole, made
+
+
+def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
+    """The cells of a plan, all of a seed before those of the next."""
+    whole, made = study_plan(arguments)
+    seeds = whole.assigned_seeds()[: arguments.only_seeds]
+    yield from (dataclasses.replace(cell, seed=seed) for seed in seeds for cell in made)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:

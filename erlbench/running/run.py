@@ -17,10 +17,12 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
-from erlbench.experiment.plan import plan_hash
+from erlbench.experiment.plan_file import plan_hash
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.running import extension, machine
+from erlbench.running import extension, identity, machine
+from erlbench.running.checkpoint import FORMAT
 from erlbench.running.driver import Driver, DriverOptions
+from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Reading
@@ -59,6 +61,7 @@ class Command:
     display: Display
     stop: threading.Event  # set: save and end
     machine: Mapping[str, Any] = field(default_factory=machine.describe)
+    pauses: Pauses = field(default_factory=Pauses)
 
 
 class RunningCell:
@@ -77,6 +80,7 @@ class RunningCell:
         """Make the algorithm and the driver, and open the files; `opened` closes them."""
         cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
         asked = command.options
+        identity.begin(cell)
         task = problem(cell.env, cell.env_settings)
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
@@ -97,15 +101,19 @@ class RunningCell:
             _gradient_workers(cell, pool.processes),
             registry.entry(cell.algo).modules,
             extension.keeps_end(cell, directory, asked.save_replay),
+            asked.keep_checkpoints,
+            asked.until,
         )
         self.aside = _aside(cell, pool, asked)
         if self.aside is not None:
             opened.callback(self.aside.close)
         self.driver = Driver(
-            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside
-        )
+            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside,
+            command.pauses.known,
+        )  # fmt: skip
         self._read = self._written = 0.0
         start = {
+            "format": FORMAT,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "pool": asked.pool,
             "processes": pool.processes,
@@ -114,6 +122,8 @@ class RunningCell:
             "device": asked.device,
             "threads_per_process": 1,
             "arithmetic": kernel.in_words(command.machine, registry.learns(self.cell.algo)),
+            **({"identity": found} if (found := identity.identity_of(cell)) else {}),
+            **({"force_identity": True} if asked.force_identity else {}),
             **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
             **({"studies": list(asked.studies)} if asked.studies else {}),
             **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
@@ -177,6 +187,7 @@ class RunningCell:
             total_timesteps=self.cell.total_timesteps,
             train_time_s=driver.clock.train,
             total_time_s=driver.clock.total,
+            paused_s=driver.clock.paused,
             return_mean=driver.last_return,
             **more,
         )

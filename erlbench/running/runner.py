@@ -16,18 +16,18 @@ from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.experiment.estimate import estimates
+from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
-from erlbench.running import extension, progress, signals
+from erlbench.running import continuing, extension, identity, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
-from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
 GRACE = 0.4  # seconds that a run that begins has to come to its end
@@ -78,16 +78,18 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
-    for cell in cells:
+    for number, cell in enumerate(cells):
         directory = RunDirectory(cell.directory)
         if not cell.directory.exists():
             directory.check_parent()
+            if number < options.jobs:
+                identity.begin(cell)  # beside what follows
             continue
         directory.hold()
         try:
             saved = None if options.force else directory.config()
-            if not (options.force or options.force_kernel):
-                _check_kernel(directory, cell)
+            if not options.force:
+                continuing.check(directory, cell, options)
         finally:
             directory.release()
         if saved and extension.asked(saved, cell):
@@ -100,25 +102,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
-
-
-def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
-    """Refuse to go on with a run on another kernel than that of its last start, as its numbers would be of both."""
-    done = directory.status().get("status") == DONE and not extension.pending(directory.status(), cell)
-    if not done and (path := directory.path / "meta.json").exists() and not directory.meta():
-        raise UsageError(
-            f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
-            "--force-kernel, or start anew by --force"
-        )
-    before = str(directory.meta().get("arithmetic") or "")
-    if done or not before:
-        return
-    if before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
-        raise UsageError(
-            f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
-            f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
-            "were, go on by --force-kernel (the report says so), or start anew by --force"
-        )
+    if options.study_plan:
+        lay(options.study_plan, cells[0].out)
 
 
 class Runner:
@@ -185,6 +170,7 @@ class Runner:
         for thread, (_, pool) in self._pools.items():
             if thread not in self._abandoned:
                 pool.close()
+        self.command.pauses.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from erlbench.experiment.plan import StudyPlan, load_plan, plan_hash
+from erlbench.experiment.early_plan import StudyPlan, load_plan
+from erlbench.experiment.plan_file import plan_hash
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.documents.formats import number, p_value
 from erlbench.reporting.documents.model import Column, Table
