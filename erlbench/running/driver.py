@@ -295,12 +295,12 @@ class Driver:
 
     def _rest(self) -> dict[str, Any]:
         """All that determines the rest of the run, for its digest."""
-        pool, state = self._pool_state(), self.evaluator.state
+        pool, state = self.pool.state(self._outstanding.arrived.values()), self.evaluator.state
         algorithm = self.algorithm.snapshot()
         algorithm["counters"] = algorithm["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
         for name in ("running", "past"):
             if name in pool:
-                pool[name] = sorted(entry for entry in pool[name] if entry[0] < FIRST_ID)
+                pool[name] = [entry for entry in pool[name] if entry[0] < FIRST_ID]
         return {
             "seed": self.algorithm.context.seed,
             "algorithm": algorithm,
