@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs
+from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.settings import toml_values
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
@@ -141,7 +141,7 @@ def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if not isinstance(there, Mapping):
             there = {}
         if there and table == "costs":
-            there = DEFAULTS | there  # a run of before some of these were measured
+            there = rounded(DEFAULTS | there)  # a run of before some of these were measured
         for key in [*here, *(key for key in there if key not in here)]:
             if there.get(key) != here.get(key):
                 lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")

@@ -295,12 +295,12 @@ class Driver:
 
     def _rest(self) -> dict[str, Any]:
         """All that determines the rest of the run, for its digest."""
-        pool, state = self._pool_state(), self.evaluator.state
+        pool, state = self.pool.state(self._outstanding.arrived.values()), self.evaluator.state
         algorithm = self.algorithm.snapshot()
         algorithm["counters"] = algorithm["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
         for name in ("running", "past"):
             if name in pool:
-                pool[name] = sorted(entry for entry in pool[name] if entry[0] < FIRST_ID)
+                pool[name] = [entry for entry in pool[name] if entry[0] < FIRST_ID]
         return {
             "seed": self.algorithm.context.seed,
             "algorithm": algorithm,
@@ -363,7 +363,7 @@ class Driver:
             "replay": replay.state(),
             "clock": self.clock.state(),
             "files": self.recorder.state(),
-            "pool": self._pool_state(),
+            "pool": self.pool.state(self._outstanding.arrived.values()),
             "last_return": self.last_return,
             "asynchrony": self.recorder.asynchrony,
             "asked": self._outstanding.state(),
@@ -372,15 +372,6 @@ class Driver:
         save_checkpoint(self.directory.path / folder, payload, arrays, keep, number)
         sync_folder(self.directory.path)
         self._saved = time.monotonic()
-
-    def _pool_state(self) -> dict[str, Any]:
-        """What the pool needs to go on; a pool with times of its own also those of results that wait to be told."""
-        state = dict(self.pool.state())
-        if state:
-            arrived = self._outstanding.arrived.values()
-            held = [[result.task, result.start, result.process, result.end] for result in arrived]
-            state["past"] = [*state["past"], *held]
-        return state
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
