@@ -54,6 +54,13 @@ class RunArguments:
     total_generations: int | None = setting(
         None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
     )
+    total_minutes: float | None = setting(
+        None,
+        "with --simulated-time: modelled minutes of training after which a run ends, with --total-timesteps when both "
+        "have passed",
+        minimum=0.001,
+        maximum=MOST,
+    )
     workers: int | None = setting(
         None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
     )
@@ -153,6 +160,8 @@ class RunArguments:
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
         if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic):
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
+        if not self.simulated_time and self.total_minutes is not None:
+            raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
         self._check_plan()
         check_kind(self.pool)
         if self.slurm and self.launcher != "slurm":

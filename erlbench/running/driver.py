@@ -254,6 +254,7 @@ class Driver:
         self._known.update({ref.name: ref for ref in refs})
         self._outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
         self.pool.submit(tasks)
+        self.clock.tick()  # simulated time has passed if a generation begins
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding.tasks:
@@ -280,6 +281,7 @@ class Driver:
         self._outstanding.ask_again(held_back, counters)
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
+            self.algorithm.end_generation(self.clock.train)
             self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
             if self.evaluator.due():
                 self._evaluate()

@@ -42,7 +42,8 @@ STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.j
 def _gradient_workers(cell: Cell, processes: int) -> int:
     """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
     warmup = getattr(cell.settings, "start_timesteps", 0) or 0
-    if not registry.entry(cell.algo).critic_updates or warmup >= cell.total_timesteps:
+    ends_before = cell.total_minutes is None and warmup >= cell.total_timesteps
+    if not registry.entry(cell.algo).critic_updates or ends_before:
         return 0
     return min(max(1, processes), registry.find(cell.algo).gradient_workers(cell.settings, cell.workers))
 
@@ -87,8 +88,9 @@ class RunningCell:
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
         context = Context(
-            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
-        )
+            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations,
+            cell.total_minutes,
+        )  # fmt: skip
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
@@ -153,7 +155,9 @@ class RunningCell:
             max(1, self.pool.processes),
             counters.generation,
             self.cell.total_generations,
-            *(driver.evaluator.progress() if driver.clock.ended else ()),
+            *(driver.evaluator.progress() if driver.clock.ended else (0, 0)),
+            driver.clock.train / 60,
+            self.cell.total_minutes,
         )
         self.command.display.update(self.cell.label, reading)
         if now - self._written >= STATUS_EVERY:
@@ -187,7 +191,8 @@ class RunningCell:
             status=status,
             message=message,
             timesteps=driver.algorithm.counters.timesteps,
-            total_timesteps=self.cell.total_timesteps,
+            total_timesteps=self.cell.total_timesteps or None,
+            **({"total_minutes": minutes} if (minutes := self.cell.total_minutes) is not None else {}),
             train_time_s=driver.clock.train,
             total_time_s=driver.clock.total,
             paused_s=driver.clock.paused,

@@ -44,7 +44,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     check_directories(cells, options)
     needs = estimates(cells, lambda cell: processes_for(cell, options))
     workloads = [
-        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps, found.seconds)
+        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps or 1, found.seconds)
         for cell, found in zip(cells, needs, strict=True)
     ]
     display = progress.create(options.verbosity, workloads, options.jobs)
