@@ -127,7 +127,8 @@ def report(
     names = {"columns", *(field.name for field in fields(ReportOptions) if field.name != "panels")}
     if unknown := sorted(options.keys() - names):
         raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
-    chosen = parse_options(**{name: value if name == "smooth" else _words(value) for name, value in options.items()})
+    plain = ("smooth", "early")
+    chosen = parse_options(**{name: value if name in plain else _words(value) for name, value in options.items()})
     return requested_report(
         _paths(folders or ("results",)), Path(out), chosen, study=_tuple(study),
         studies=map(str, _paths(studies, "files with studies")), profile=profile,

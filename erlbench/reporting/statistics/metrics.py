@@ -26,6 +26,18 @@ def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
     return float(evaluations.timesteps[there[0]]), float(evaluations.train_time_s[there[0]] / 60)
 
 
+def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
+    """The mean of a curve from `start` to `end`, linear between its points (points,), x increasing.
+
+    NaN where the curve does not span the stretch.
+    """
+    if not len(x) or x[0] > start or x[-1] < end:
+        return float("nan")
+    points = np.concatenate([[start], x[(x > start) & (x < end)], [end]])
+    values = np.interp(points, x, y)
+    return float((np.diff(points) * (values[1:] + values[:-1]) / 2).sum() / (end - start))
+
+
 def average_reached(runs: Sequence[Run], score: float) -> float:
     """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
 
