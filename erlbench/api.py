@@ -85,7 +85,11 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     check_device(asked.device)
     cells, options = plan(asked), run_options(asked, ("erlbench.run",))
     if asked.plan:
-        options = replace(options, study_plan=plan_text(study_plan(asked)[0]))
+        from erlbench.reporting.statistics.simulated_studies import check_plan
+
+        written, _ = study_plan(asked)
+        check_plan(written)
+        options = replace(options, study_plan=plan_text(written))
     code = run_cells(cells, options)
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")

@@ -162,7 +162,10 @@ def run(**given: Any) -> None:
             _name_useless_replays(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.plan:
+        from erlbench.reporting.statistics.simulated_studies import check_plan
+
         written, _ = study_plan(asked)
+        check_plan(written)
         options = dataclasses.replace(options, study_plan=plan_text(written))
         _tell(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:

@@ -28,8 +28,8 @@ from erlbench.reporting.data.departures import with_departures
 from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
-from erlbench.reporting.data.sides import Side, read_sides
-from erlbench.reporting.data.study import studies_of
+from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.data.study import check_open, studies_of
 from erlbench.reporting.data.study_departures import asked_departures, record_report
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
@@ -98,7 +98,7 @@ def build_comparison(
     """
     report = _Report(out, warn, options, counting)
     sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
-    _check_open(folders, sides)
+    check_open(folders, [run for side in sides for run in side.runs])
     runs = [run for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
@@ -217,16 +217,6 @@ def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
     if baseline and baseline not in names:
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
-
-
-def _check_open(folders: Sequence[Path], sides: Sequence[Side]) -> None:
-    """Refuse to compare runs that a plan withholds."""
-    for study in studies_of(folders, [run for side in sides for run in side.runs]):
-        if study.withheld:
-            raise UsageError(
-                f"{study.folder} is under a plan, and {counted(len(study.withheld), 'run')} of it may not be seen "
-                "before its next look; `erlbench report` says how far it is"
-            )
 
 
 def _prepared(page: Comparison, study: Study) -> Comparison:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench import files
+from erlbench.errors import UsageError
 from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, of_run, planned_cell
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
@@ -16,6 +17,7 @@ from erlbench.experiment.plan_file import is_of_today, read_plan
 from erlbench.renamed import read_config
 from erlbench.reporting.data.csvfile import read_columns
 from erlbench.reporting.data.runs import Run
+from erlbench.words import counted
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,16 @@ def studies_of(folders: Iterable[Path], runs: Iterable[Run]) -> list[Study]:
     places = [*folders, *(run.path.resolve().parents[2] for run in runs)]
     planned = {place.resolve(): place for place in reversed(places) if is_of_today(place / FILE)}
     return [read_study(place) for place in reversed(planned.values())]
+
+
+def check_open(folders: Iterable[Path], runs: Iterable[Run]) -> None:
+    """Raise `UsageError` where a plan withholds some of the runs."""
+    for study in studies_of(folders, runs):
+        if study.withheld:
+            raise UsageError(
+                f"{study.folder} is under a plan, and {counted(len(study.withheld), 'run')} of it may not be seen "
+                "before its next look; `erlbench report` says how far it is"
+            )
 
 
 def read_study(folder: Path) -> Study:

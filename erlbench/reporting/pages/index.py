@@ -65,13 +65,8 @@ def _summary(runs: Sequence[Run]) -> Text:
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
     when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
-    return Text(
-        (
-            f"{_runs(len(runs))}{f': {states}' if states else ''}.{when} All of them, one a line: ",
-            Link("cells.csv", "cells.csv"),
-            ".",
-        )
-    )
+    what = f"{_runs(len(runs))}{f': {states}' if states else ''}.{when} All of them, one a line: "
+    return Text((what, Link("cells.csv", "cells.csv"), "."))
 
 
 def _moment(time: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.statistics.curves import align
 
@@ -24,6 +25,15 @@ def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
     if not len(there):
         return float("inf"), float("inf")
     return float(evaluations.timesteps[there[0]]), float(evaluations.train_time_s[there[0]] / 60)
+
+
+def on_the_way(evaluations: Evaluations, axis: str) -> tuple[Array, Array, Array]:
+    """Axis (`timesteps` or `minutes`), mean return and all simulator steps (points,) without the final evaluation."""
+    kept = evaluations.final != 1
+    if np.isnan(evaluations.final).all():
+        kept[-1:] = False  # an older file does not say which is the final one
+    x = evaluations.timesteps if axis == TIMESTEPS else evaluations.train_time_s / 60
+    return x[kept], evaluations.return_mean[kept], evaluations.all_steps[kept]
 
 
 def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:

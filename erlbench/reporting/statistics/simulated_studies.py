@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from erlbench.errors import UsageError
+from erlbench.experiment.plan import HOLM, Plan
 from erlbench.reporting.statistics.estimates import Array
 from erlbench.reporting.statistics.sequential import Design, design
 
@@ -60,9 +61,15 @@ def normal_studies(std_x: float, std_y: float, looks: Sequence[int], studies: in
     return simulate(std_x * draws[0], std_y * draws[1], looks)
 
 
-def welch_stopping(found: Design, difference: float, std_x: float, std_y: float) -> list[float]:
-    """The probability that Welch's test stops at each look where the true means differ by `difference`."""
-    return normal_studies(std_x, std_y, found.looks).stopping(found, difference)
+def detectable(studies: Studies, found: Design, power: float) -> float:
+    """The smallest true difference that such studies find with `power`; their runs must have some spread."""
+    low, high = 0.0, float(studies.error[:, -1].mean())
+    while sum(studies.stopping(found, high)) < power:
+        low, high = high, 2 * high
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sum(studies.stopping(found, middle)) >= power else (middle, high)
+    return high
 
 
 def check_looks(looks: Sequence[int], level: float, spending: str, tests: int = 1) -> None:
@@ -80,6 +87,12 @@ def check_looks(looks: Sequence[int], level: float, spending: str, tests: int = 
                     f"looks after {', '.join(map(str, looks))} seeds with {spending} spending have level {real:.2g}, "
                     f"not {share:.2g}, where {words}; begin later, take fewer looks, or obrien-fleming spending"
                 )
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise `UsageError` for a plan whose looks do not keep its level."""
+    test = plan.test
+    check_looks(test.looks, test.level, test.spending, len(plan.contrasts) if test.correction == HOLM else 1)
 
 
 def _worst_cases(looks: Sequence[int]) -> Iterator[tuple[str, Studies]]:

@@ -12,13 +12,13 @@ import numpy as np
 
 from erlbench.experiment.departures import Departure
 from erlbench.experiment.plan import HOLM, TIMESTEPS, Contrast
-from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.study import Study
 from erlbench.reporting.data.study_departures import departures
-from erlbench.reporting.documents.formats import NONE, number, with_interval
+from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.statistics.metrics import stretch_mean
+from erlbench.reporting.statistics.metrics import on_the_way, stretch_mean
 from erlbench.reporting.statistics.sequential import Verdict, verdicts
 from erlbench.reporting.statistics.significance import Difference, compare
 from erlbench.words import counted
@@ -82,16 +82,6 @@ def departures_table(found: Sequence[Departure]) -> Table[Departure]:
     return Table("departures", "Departures from the plan", columns, found)
 
 
-def curve(run: Run, contrast: Contrast) -> tuple[Array, Array, Array]:
-    """A run's evaluations without the final one: axis of the contrast, mean return, all simulator steps."""
-    known = run.evaluations
-    kept = known.final != 1
-    if np.isnan(known.final).all():
-        kept[-1:] = False  # an older file does not say which is the final one
-    x = known.timesteps if contrast.axis == TIMESTEPS else known.train_time_s / 60
-    return x[kept], known.return_mean[kept], known.all_steps[kept]
-
-
 def _tested(study: Study, runs: Runs) -> list[Tested]:
     """Each contrast at each look that was reached, by exactly its seeds."""
     test, rows = study.plan.test, []
@@ -116,7 +106,10 @@ def _samples(
     """The scores of the two cells, and their mean simulator steps at the end of the stretch."""
     scores, steps = [], []
     for label in (contrast.a, contrast.b):
-        curves = [curve(run, contrast) for run in study.runs_of(study.plan.cell(label), seeds, runs) or ()]
+        curves = [
+            on_the_way(run.evaluations, contrast.axis)
+            for run in study.runs_of(study.plan.cell(label), seeds, runs) or ()
+        ]
         scores.append([stretch_mean(x, y, *contrast.stretch) for x, y, _ in curves])
         steps.append(mean([np.interp(contrast.stretch[1], x, all_steps) for x, _, all_steps in curves if len(x)]))
     return (scores[0], scores[1]), (steps[0], steps[1])
@@ -126,8 +119,8 @@ def _remarks(study: Study, runs: Runs, found: Sequence[Departure]) -> Iterator[s
     plan, test = study.plan, study.plan.test
     correction = "Holm's correction" if test.correction == HOLM else "no correction"
     yield (
-        f"Plan{f' of {plan.written}' if plan.written else ''}, SHA-256 {plan.hash}: "
-        f"{counted(len(plan.cells), 'cell')}, {plan.seeds} seeds; {counted(len(plan.contrasts), 'contrast')} by Welch's test after "
+        f"Plan{f' of {plan.written}' if plan.written else ''}, SHA-256 {plan.hash}: {counted(len(plan.cells), 'cell')} "
+        f"with {plan.seeds} seeds. Welch's test of {counted(len(plan.contrasts), 'contrast')} after "
         f"{', '.join(map(str, test.looks))} seeds, {test.spending} spending, {correction}, level {test.level:g}. A "
         "run's score is the mean of its evaluation curve over the stretch, without the final evaluation."
     )
@@ -137,7 +130,7 @@ def _remarks(study: Study, runs: Runs, found: Sequence[Departure]) -> Iterator[s
     what = "processor time" if measured else f"by the {modelled}time of training, as processor time is not recorded"
     yield (
         f"{complete} of {plan.seeds} seeds {'is' if complete == 1 else 'are'} complete in all cells; they cost "
-        f"{hours:.1f} core-hours ({what})."
+        f"{significant(hours)} core-hours ({what})."
     )
     if not study.reached:
         yield f"The first look is after {test.looks[0]} seeds. Before it no contrast and no mean of a cell is shown."
