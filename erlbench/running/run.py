@@ -16,6 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
+from erlbench.experiment import journal
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan_file import plan_hash
 from erlbench.experiment.planned import scored
@@ -131,12 +132,25 @@ class RunningCell:
             **({"force_identity": True} if asked.force_identity else {}),
             **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
             **({"studies": list(asked.studies)} if asked.studies else {}),
-            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
             "command_line": shlex.join(asked.command_line),
         }
+        start |= self._under_plan(start)
         directory.add_start(command.machine, start)
         self._write_status("running", "")
         self._written = 0.0  # again as soon as the run has gone on from its checkpoint
+
+    def _under_plan(self, start: Mapping[str, Any]) -> dict[str, str]:
+        """What a start records of the study's plan that lies in the folder of the results; it enters the journal."""
+        cell, command = self.cell, self.command
+        if not (digest := plan_hash(cell.out)):
+            return {}
+        entry = journal.append(
+            cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
+            folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(command.machine),
+            identity=journal.fingerprint(start.get("identity")), commit=command.machine.get("commit", ""),
+            command=start["command_line"], forced=command.options.force,
+        )  # fmt: skip
+        return {"study_plan": digest, "journal": entry}
 
     def _watch(self, driver: Driver) -> None:
         now = time.monotonic()
