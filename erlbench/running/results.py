@@ -21,6 +21,7 @@ from erlbench.renamed import read_config
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
+from erlbench.work.repeats import repeats_of
 
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")  # what a run must never lose
 POLICY = "policy.safetensors"
@@ -175,10 +176,11 @@ class RunDirectory:
         return files.read_object(self.path / "meta.json")
 
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
-        """Write meta.json: the machine of the last start, and one entry per start."""
+        """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
         starts = files.read_object(self.path / "meta.json").get("starts", [])
         starts = starts if isinstance(starts, list) else []
-        self._write_json("meta.json", {**machine, **start, "starts": [*starts, dict(start)]})
+        earlier = {"repeats": found} if (found := repeats_of(self.path)) else {}
+        self._write_json("meta.json", {**machine, **start, **earlier, "starts": [*starts, dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""

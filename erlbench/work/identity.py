@@ -22,8 +22,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from erlbench.envs.registry import build, problem
-
 Identity = Mapping[str, Any]
 
 FIRST = "multiprocess"  # what is loaded before it, Python loads by itself: hooks of site-packages
@@ -46,6 +44,8 @@ def loaded() -> dict[str, str]:
 
 def of_environment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, str], str]:
     """Make an environment in this process: what is `loaded` then, and the digest of its compiled model."""
+    from erlbench.envs.registry import build, problem  # not at the top: whoever compares identities makes nothing
+
     env = build(problem(name, settings).env)
     return loaded(), model_digest(env)
 
