@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import re
 import sys
@@ -167,10 +168,16 @@ def differences(before: Identity, now: Identity) -> list[str]:
         for name in sorted(there.keys() | here.keys()):
             old, new = there.get(name), here.get(name)
             if old != new:
-                lines.append(f"{words.format(name)} {_change(old, new, part == 'versions')}")
+                lines.append(f"{words.format(name[:80])} {_change(old, new, part == 'versions')}")
     if before.get("model") != now.get("model"):
         lines.append("compiled MuJoCo model changed")
     return lines
+
+
+def digest(identity: Identity) -> str:
+    """The first 12 digits of the SHA-256 of an identity, to tell it from others; empty for an unknown one."""
+    text = json.dumps(identity, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if identity else ""
 
 
 def last_recorded(meta: Mapping[str, Any]) -> Identity:
@@ -192,5 +199,5 @@ def _table(identity: Identity, part: str) -> Mapping[str, Any]:
 
 def _change(old: Any, new: Any, shown: bool) -> str:
     if shown:
-        return f"{old or 'not loaded'} -> {new or 'not loaded'}"
+        return f"{str(old or 'not loaded')[:40]} -> {str(new or 'not loaded')[:40]}"
     return "changed" if old and new else "not there any more" if old else "new"

@@ -16,12 +16,12 @@ def repeats_of(run: Path) -> list[Entry]:
 
     They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone.
     """
-    found: dict[tuple[str, str], Entry] = {}
+    found: dict[tuple[str, ...], Entry] = {}
     for folder in (run, *sorted(run.parent.glob(f"{run.name}{files.ASIDE}*"))):
         meta = files.read_object(folder / "meta.json")
         listed = _dicts(meta.get("repeats")) + ([] if folder is run else [_entry(folder, meta)])
         for entry in listed:
-            found.setdefault((str(entry.get("folder")), str(entry.get("started"))), entry)
+            found.setdefault(tuple(str(entry.get(key)) for key in ("folder", "started", "score")), entry)
     return sorted(found.values(), key=lambda entry: str(entry.get("started")))
 
 
@@ -47,5 +47,5 @@ def in_words(repeats: Iterable[Entry]) -> str:
 
 
 def _in_words(entry: Entry) -> str:
-    score, status = entry.get("score"), str(entry.get("status", "unknown"))
+    score, status = entry.get("score"), str(entry.get("status", "unknown"))[:20]
     return f"{status}, score {score:,.4g}" if isinstance(score, int | float) else status
