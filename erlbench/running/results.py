@@ -98,11 +98,13 @@ class RunDirectory:
             raise UsageError(f"{self.path} cannot be made: {parent} is not writable; choose another folder by --out")
 
     def move_aside(self) -> Path | None:
-        """Rename the directory to the first free `<name>.old-N`; None when there is nothing to move."""
+        """Rename the directory to the first `<name>.old-N` that no run has had; None when there is nothing to move."""
         if not self.path.exists():
             return None
-        number = 1
-        while (target := self.path.with_name(f"{self.path.name}{files.ASIDE}{number}")).exists():
+        number, taken = 1, {entry.get("folder") for entry in repeats_of(self.path)}
+        while (
+            target := self.path.with_name(f"{self.path.name}{files.ASIDE}{number}")
+        ).exists() or target.name in taken:
             number += 1
         self.path.rename(target)
         return target

@@ -16,13 +16,13 @@ def repeats_of(run: Path) -> list[Entry]:
 
     They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone.
     """
-    found: dict[tuple[str, ...], Entry] = {}
+    found: dict[str, Entry] = {}
     for folder in (run, *sorted(run.parent.glob(f"{run.name}{files.ASIDE}*"))):
         meta = files.read_object(folder / "meta.json")
         listed = _dicts(meta.get("repeats")) + ([] if folder is run else [_entry(folder, meta)])
         for entry in listed:
-            found.setdefault(tuple(str(entry.get(key)) for key in ("folder", "started", "score")), entry)
-    return sorted(found.values(), key=lambda entry: str(entry.get("started")))
+            found.setdefault(str(entry.get("folder")), entry)
+    return sorted(found.values(), key=lambda entry: (str(entry.get("started")), str(entry.get("folder"))))
 
 
 def _entry(folder: Path, meta: Mapping[str, Any]) -> Entry:
