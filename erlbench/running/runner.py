@@ -28,6 +28,7 @@ from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
+from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
 GRACE = 0.4  # seconds that a run that begins has to come to its end

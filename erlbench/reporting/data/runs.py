@@ -18,6 +18,7 @@ from erlbench.errors import UsageError
 from erlbench.renamed import read_config
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.machine import Machine, parse_machine
+from erlbench.work.repeats import repeats_of
 
 Array = NDArray[np.float64]
 Key = tuple[str, str, int, int, int]  # environment, name, seed, steps and generations of the budget
@@ -211,7 +212,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
         run_config.get("simulated_time") is True,
         evaluations,
-        parse_machine(_read(path / "meta.json", warn)),
+        replace(parse_machine(_read(path / "meta.json", warn)), repeats=tuple(repeats_of(path))),
         _mapping(config.get("settings")),
     )
 
