@@ -85,7 +85,11 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     check_device(asked.device)
     cells, options = plan(asked), run_options(asked, ("erlbench.run",))
     if asked.plan:
-        options = replace(options, study_plan=plan_text(study_plan(asked)[0]))
+        from erlbench.reporting.statistics.simulated_studies import check_plan
+
+        written, _ = study_plan(asked)
+        check_plan(written)
+        options = replace(options, study_plan=plan_text(written))
     code = run_cells(cells, options)
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")
@@ -127,7 +131,8 @@ def report(
     names = {"columns", *(field.name for field in fields(ReportOptions) if field.name != "panels")}
     if unknown := sorted(options.keys() - names):
         raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
-    chosen = parse_options(**{name: value if name == "smooth" else _words(value) for name, value in options.items()})
+    plain = ("smooth", "early")
+    chosen = parse_options(**{name: value if name in plain else _words(value) for name, value in options.items()})
     return requested_report(
         _paths(folders or ("results",)), Path(out), chosen, study=_tuple(study),
         studies=map(str, _paths(studies, "files with studies")), profile=profile,

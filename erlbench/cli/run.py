@@ -174,7 +174,10 @@ def run(**given: Any) -> None:
             _name_useless_replays(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.plan:
+        from erlbench.reporting.statistics.simulated_studies import check_plan
+
         written, _ = study_plan(asked)
+        check_plan(written)
         options = dataclasses.replace(options, study_plan=plan_text(written))
         _tell(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
@@ -226,16 +229,25 @@ def _tell(line: str) -> None:
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
     """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
-    from erlbench.experiment.early_plan import FILE, departures, load_plan
+    from erlbench.experiment import early_plan
+    from erlbench.experiment.departures import of_run
+    from erlbench.experiment.plan import FILE
+    from erlbench.experiment.plan_file import is_of_today, read_plan
 
     for out in dict.fromkeys(cell.out for cell in cells):
+        own, path = [cell for cell in cells if cell.out == out], out / FILE
         try:
-            written = load_plan(out)
+            if is_of_today(path):
+                plan = read_plan(path)
+                found = [f"{one.kind} ({one.what})" for cell in own for one in of_run(plan, cell.config(), cell.label)]
+            else:
+                written = early_plan.load_plan(out)
+                found = early_plan.departures(written, own) if written else []
         except UsageError as error:
             _tell(f"warning: {error}")
             continue
-        if written and (found := departures(written, [cell for cell in cells if cell.out == out])):
-            _tell(f"warning: {out / FILE} is not followed: there are runs with {', and with '.join(found)}")
+        if found:
+            _tell(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
 
 
 def _name_useless_replays(cells: Sequence[Cell]) -> None:

@@ -94,6 +94,14 @@ def is_of_today(path: Path) -> bool:
         return False
 
 
+def check_new(folder: Path) -> None:
+    """Raise `UsageError` where a plan or a run lies in the folder already: a plan comes first, and once."""
+    if (folder / FILE).exists():
+        raise UsageError(f"{folder} is under another plan ({folder / FILE}); choose another folder")
+    if files.run_folders(folder):
+        raise UsageError(f"{folder} holds runs already, and a plan comes before the first run; choose another folder")
+
+
 def lay(text: str, folder: Path) -> None:
     """Put the text of a resolved plan into a folder of results, unless the plan lies there as a whole."""
     path = folder / FILE

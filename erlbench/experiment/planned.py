@@ -7,12 +7,11 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
-from erlbench.experiment.plan_file import costs_file, is_of_today, read_plan
+from erlbench.experiment.plan_file import check_new, costs_file, is_of_today, read_plan
 from erlbench.settings import toml_values
 
 
@@ -75,16 +74,25 @@ def check_folder(plan: Plan, made: Sequence[Cell], folder: Path) -> None:
             )
         if there.resolved:
             return
-    elif path.exists():
-        raise UsageError(f"{folder} is under another plan ({path}); choose another --out")
-    if next((one for one in files.run_folders(folder) if one.is_dir()), None) is not None:
-        raise UsageError(f"{folder} holds runs already, and a plan comes before the first run; choose another --out")
+    else:
+        check_new(folder)
     for cell, own in zip(plan.cells, made):
         if lacking := toml_values(own.settings).keys() - cell.settings.keys():
             raise UsageError(
                 f"[settings] of '{cell.label}' lack {', '.join(sorted(lacking))}; a cell has all settings, or those "
                 "that differ from its preset as [cells.set]"
             )
+
+
+def scored(cell: Cell) -> list[tuple[str, float, float]]:
+    """The stretches of a run's evaluation curve that enter scores of the plan beside its results: axis, begin, end."""
+    path = cell.out / FILE
+    if not is_of_today(path):
+        return []
+    plan = read_plan(path)
+    own = {there.label for there in plan.cells if (there.env, there.name) == (cell.env, cell.name)}
+    chosen = [contrast for contrast in plan.contrasts if own & {contrast.a, contrast.b}]
+    return sorted({(contrast.axis, *contrast.stretch) for contrast in chosen})
 
 
 def _with_values(cell: PlannedCell, made: Cell) -> PlannedCell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -38,37 +38,43 @@ _lock = threading.Lock()
 
 def begin(cell: Cell) -> None:
     """Begin to find out the identity of the cell's problem; returns at once."""
-    for key, find in _parts(cell):
+    for key, find in _parts(cell.algo, cell.env, cell.env_settings):
         _future(key, find)
 
 
 def identity_of(cell: Cell) -> dict[str, Any]:
     """The identity of the cell's problem here and now; empty where it cannot be found out."""
-    futures = [_future(key, find) for key, find in _parts(cell)]
+    return identity_of_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings))
+
+
+def identity_of_run(
+    algo: str, env: str, env_settings: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """As `identity_of`, of what a config.toml says."""
+    futures = [_future(key, find) for key, find in _parts(algo, env, env_settings)]
     found = [future.result() for future in futures]
     parts = [part for part in found if part is not None]
     if len(parts) < len(found):
         return {}
     return {
         **identity.described({name: file for part in parts for name, file in part.files.items()}),
-        "files": {name: identity.file_digest(path) for name, path in _named_files(cell)},
+        "files": {
+            name: identity.file_digest(path)
+            for table, values in (("env_settings", env_settings), ("settings", settings))
+            for name, path in identity.named_files(table, values)
+        },
         "model": next((part.model for part in parts if part.model), ""),
     }
 
 
-def _named_files(cell: Cell) -> list[tuple[str, str]]:
-    tables = {"env_settings": dict(cell.env_settings), "settings": toml_values(cell.settings)}
-    return [pair for name, table in tables.items() for pair in identity.named_files(name, table)]
-
-
-def _parts(cell: Cell) -> list[tuple[Any, Callable[[], Any]]]:
+def _parts(algo: str, env: str, env_settings: Mapping[str, Any]) -> list[tuple[Any, Callable[[], Any]]]:
     """What is found out in a process each: a key of what decides it, and how."""
-    settings, entry, path = dict(cell.env_settings), registry.entry(cell.algo), tuple(sys.path)
+    settings, entry, path = dict(env_settings), registry.entry(algo), tuple(sys.path)
     files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", settings))
-    environment = partial(in_clean_process, identity.of_environment, cell.env, settings)
-    parts: list[tuple[Any, Callable[[], Any]]] = [((path, cell.env, repr(settings), files), environment)]
+    environment = partial(in_clean_process, identity.of_environment, env, settings)
+    parts: list[tuple[Any, Callable[[], Any]]] = [((path, env, repr(settings), files), environment)]
     modules = [tuple(filter(None, (entry.where.partition(":")[0], entry.library)))]
-    if registry.learns(cell.algo):
+    if registry.learns(algo):
         modules.append((*GRADIENTS, *entry.modules))
     return [*parts, *(((path, names), partial(in_clean_process, identity.of_modules, names)) for names in modules)]
 

@@ -158,6 +158,7 @@ class Recorder:
                 "generation": counters.generation,
                 "timesteps": counters.timesteps,
                 "train_time_s": clock.train,
+                "paused_s": clock.paused,
                 "critic_updates": counters.critic_updates,
                 "actor_updates": counters.actor_updates,
                 **metrics,

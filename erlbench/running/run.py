@@ -16,12 +16,15 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
+from erlbench.experiment import journal
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan_file import plan_hash
+from erlbench.experiment.planned import scored
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.running import extension, identity, machine
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.driver import Driver, DriverOptions
+from erlbench.running.kept_policies import Stretch
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
@@ -105,6 +108,7 @@ class RunningCell:
             extension.keeps_end(cell, directory, asked.save_replay),
             asked.keep_checkpoints,
             asked.until,
+            tuple(Stretch(*stretch) for stretch in scored(cell)),
         )
         self.aside = _aside(cell, pool, asked)
         if self.aside is not None:
@@ -128,12 +132,25 @@ class RunningCell:
             **({"force_identity": True} if asked.force_identity else {}),
             **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
             **({"studies": list(asked.studies)} if asked.studies else {}),
-            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
             "command_line": shlex.join(asked.command_line),
         }
+        start |= self._under_plan(start)
         directory.add_start(command.machine, start)
         self._write_status("running", "")
         self._written = 0.0  # again as soon as the run has gone on from its checkpoint
+
+    def _under_plan(self, start: Mapping[str, Any]) -> dict[str, str]:
+        """What a start records of the study's plan that lies in the folder of the results; it enters the journal."""
+        cell, command = self.cell, self.command
+        if not (digest := plan_hash(cell.out)):
+            return {}
+        entry = journal.append(
+            cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
+            folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(command.machine),
+            identity=journal.fingerprint(start.get("identity")), commit=command.machine.get("commit", ""),
+            command=start["command_line"], forced=command.options.force,
+        )  # fmt: skip
+        return {"study_plan": digest, "journal": entry}
 
     def _watch(self, driver: Driver) -> None:
         now = time.monotonic()

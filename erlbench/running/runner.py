@@ -28,6 +28,7 @@ from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
+from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
 GRACE = 0.4  # seconds that a run that begins has to come to its end
@@ -99,11 +100,29 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
+    if options.study_plan and not options.force_kernel:
+        _check_blocks(cells)
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
     if options.study_plan:
         lay(options.study_plan, cells[0].out)
+
+
+def _check_blocks(cells: Sequence[Cell]) -> None:
+    """Refuse to begin or to go on with a planned run where other cells of its seed ran on another kernel."""
+    now = kernel.in_words(kernel.describe())
+    for cell in cells:
+        if RunDirectory(cell.directory).status().get("status") == DONE:
+            continue
+        for path in sorted(cell.out.glob(f"*/*/{cell.directory.name}")):
+            before = kernel.in_words(RunDirectory(path).meta())
+            if before and before != now:
+                raise UsageError(
+                    f"{path} was begun with other arithmetic ({before}) than is here ({now}), and a plan has all cells "
+                    f"of seed {cell.seed} on one kernel; run this seed where it was begun, or depart from the plan by "
+                    "--force-kernel (the report says so)"
+                )
 
 
 class Runner:

@@ -71,8 +71,7 @@ def _compare(run: Files, again: Files, number: int, first: int) -> Check:
     wrong = [index for index, pair in enumerate(zip(ours, theirs, strict=True), first) if pair[0] != pair[1]]
     if not wrong:
         return Check(NAME, AGREES, f"the digests of evaluations {first} to {number} are those of a second run")
-    software = check_software(run)
-    outcome = DIFFERS if software.outcome == AGREES else UNKNOWN
+    outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
     return Check(NAME, outcome, f"the digest of evaluation {wrong[0]} and {len(wrong) - 1} later ones differ")
 
 

@@ -26,10 +26,11 @@ PART = 10  # episodes of one task
 Played = list[tuple[float, int]]  # returns and lengths
 
 
-def check_policies(run: Files, software: Check, trusted: bool, processes: int = 0) -> Iterator[Check]:
+def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -> Iterator[Check]:
     """Play the saved policies from the start states of their evaluations and compare each return to the last bit.
 
-    A module that the folder names is only imported where it is `trusted`: importing runs its code. With `processes`,
+    `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
+    the folder names is only imported where it is `trusted`: importing runs its code. With `processes`,
     so many worker processes share the episodes.
     """
     held = _held(run)
@@ -42,9 +43,8 @@ def check_policies(run: Files, software: Check, trusted: bool, processes: int = 
     if (module := module_of(str(run.run.get("env")))) and not trusted:
         yield Check(NAME, UNKNOWN, f"its environment is in the module {module}, which runs code; --import allows that")
         return
-    settings = run.config.get("env_settings")
     try:
-        task = problem(str(run.run.get("env")), settings if isinstance(settings, dict) else {}).env
+        task = problem(str(run.run.get("env")), run.table("env_settings")).env
     except ErlbenchError as error:
         yield Check(NAME, UNKNOWN, f"{error}")
         return
@@ -55,7 +55,7 @@ def check_policies(run: Files, software: Check, trusted: bool, processes: int = 
     for name, chosen in ((NAME, final), (ON_THE_WAY, others)):
         if chosen:
             try:
-                yield _compare(name, run, _play(run, task, chosen, processes), chosen, software)
+                yield _compare(name, run, _play(run, task, chosen, processes), chosen, alike)
             except (ErlbenchError, OSError, KeyError, TypeError, ValueError) as error:
                 yield Check(name, DIFFERS, f"cannot be played: {error}")
 
@@ -98,14 +98,14 @@ def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) ->
     return played
 
 
-def _compare(name: str, run: Files, played: Mapping[int, Played], held: Mapping[int, Path], software: Check) -> Check:
+def _compare(name: str, run: Files, played: Mapping[int, Played], held: Mapping[int, Path], alike: bool) -> Check:
     foreign = [path.name for index, path in held.items() if not _is_recorded(path, _row(run, index))]
     if foreign:
         return Check(name, DIFFERS, f"{', '.join(foreign)}: another policy than the one whose SHA-256 eval.csv has")
     wrong = [text for index, episodes in played.items() if (text := _difference(index, _row(run, index), episodes))]
     returns = sum(map(len, played.values()))
     if wrong:
-        return Check(name, DIFFERS if software.outcome == AGREES else UNKNOWN, "; ".join(wrong[:3]))
+        return Check(name, DIFFERS if alike else UNKNOWN, "; ".join(wrong[:3]))
     what = "the final evaluation" if name == NAME else f"{len(played)} evaluations on the way"
     return Check(name, AGREES, f"all {returns} returns of {what} are equal to the last bit")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import re
 import sys
@@ -21,8 +22,6 @@ from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
-
-from erlbench.envs.registry import build, problem
 
 Identity = Mapping[str, Any]
 
@@ -46,6 +45,8 @@ def loaded() -> dict[str, str]:
 
 def of_environment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, str], str]:
     """Make an environment in this process: what is `loaded` then, and the digest of its compiled model."""
+    from erlbench.envs.registry import build, problem  # not at the top: whoever compares identities makes nothing
+
     env = build(problem(name, settings).env)
     return loaded(), model_digest(env)
 
@@ -167,10 +168,16 @@ def differences(before: Identity, now: Identity) -> list[str]:
         for name in sorted(there.keys() | here.keys()):
             old, new = there.get(name), here.get(name)
             if old != new:
-                lines.append(f"{words.format(name)} {_change(old, new, part == 'versions')}")
+                lines.append(f"{words.format(name[:80])} {_change(old, new, part == 'versions')}")
     if before.get("model") != now.get("model"):
         lines.append("compiled MuJoCo model changed")
     return lines
+
+
+def digest(identity: Identity) -> str:
+    """The first 12 digits of the SHA-256 of an identity, to tell it from others; empty for an unknown one."""
+    text = json.dumps(identity, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if identity else ""
 
 
 def last_recorded(meta: Mapping[str, Any]) -> Identity:
@@ -192,5 +199,5 @@ def _table(identity: Identity, part: str) -> Mapping[str, Any]:
 
 def _change(old: Any, new: Any, shown: bool) -> str:
     if shown:
-        return f"{old or 'not loaded'} -> {new or 'not loaded'}"
+        return f"{str(old or 'not loaded')[:40]} -> {str(new or 'not loaded')[:40]}"
     return "changed" if old and new else "not there any more" if old else "new"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from erlbench.running.checkpoint import FORMAT
 from erlbench.running.identity import identity_of
 from erlbench.running.machine import version
 from erlbench.work import identity
-from tests.runs import interrupt, make_cell, run
+from tests.runs import interrupt, interrupt_after, make_cell, run
 
 ENVIRONMENT = """
 import gymnasium
@@ -227,3 +228,34 @@ def test_a_run_of_a_later_format_is_refused(tmp_path):
     (cell.directory / "meta.json").write_text(json.dumps(later))
     assert str(FORMAT + 1) in refused(cell, "a later version of erlbench", force_kernel=True, force_identity=True)
     assert run(cell, force=True) == 0
+
+
+def test_each_start_of_a_seed_is_counted_with_its_score(tmp_path):
+    """Three starts; the first run's folder is gone by then, and the second one's list still has it."""
+    scores = []
+    for force in (False, True, True):
+        cell = make_cell("cem", tmp_path, steps=300 if scores else 200)
+        assert run(cell, force=force) == 0
+        scores.append(json.loads((cell.directory / "status.json").read_text())["return_mean"])
+        shutil.rmtree(cell.directory.with_name("seed-000.old-1"), ignore_errors=True)
+    first, second = meta(cell)["repeats"]
+    assert (first["score"], second["score"]) == (scores[0], scores[1])
+    assert [(entry["folder"], entry["status"]) for entry in (first, second)] == [
+        ("seed-000.old-1", "done"),
+        ("seed-000.old-2", "done"),
+    ]
+    assert first["timesteps"] < second["timesteps"]
+    assert first["started"] <= second["started"] <= meta(cell)["starts"][0]["started"]
+
+
+def test_a_run_that_goes_on_keeps_its_list(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=600)
+    assert run(cell) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(patch, 10)
+        assert run(cell, force=True) == 130
+    (listed,) = meta(cell)["repeats"]
+    shutil.rmtree(cell.directory.with_name("seed-000.old-1"))
+    assert run(cell) == 0
+    assert meta(cell)["repeats"] == [listed]
+    assert len(meta(cell)["starts"]) == 2
