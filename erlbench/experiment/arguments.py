@@ -54,6 +54,13 @@ class RunArguments:
     total_generations: int | None = setting(
         None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
     )
+    total_minutes: float | None = setting(
+        None,
+        "with --simulated-time: modelled minutes of training after which a run ends, with --total-timesteps when both "
+        "have passed",
+        minimum=0.001,
+        maximum=MOST,
+    )
     workers: int | None = setting(
         None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
     )
@@ -136,8 +143,12 @@ class RunArguments:
     save_replay: bool = setting(
         False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
+    keep_checkpoints: bool = setting(
+        False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
+    )
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
+    force_identity: bool = setting(False, "continue runs that began with other packages, source files or MuJoCo models")
     dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
     quiet: bool = setting(False, "print errors only")
     verbose: bool = setting(False, "print more messages, and tracebacks of errors")
@@ -149,6 +160,8 @@ class RunArguments:
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
         if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic):
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
+        if not self.simulated_time and self.total_minutes is not None:
+            raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
         self._check_plan()
         check_kind(self.pool)
         if self.slurm and self.launcher != "slurm":
@@ -218,8 +231,10 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         task_timeout=asked.task_timeout or HUNG_AFTER,
         worker_memory=asked.worker_memory and asked.worker_memory << 20,
         save_replay=asked.save_replay,
+        keep_checkpoints=asked.keep_checkpoints,
         force=asked.force,
         force_kernel=asked.force_kernel,
+        force_identity=asked.force_identity,
         shard=str(asked.shard or ""),
         plan=part,
         studies=asked.study,

@@ -84,6 +84,17 @@ def check_folder(plan: Plan, made: Sequence[Cell], folder: Path) -> None:
             )
 
 
+def scored(cell: Cell) -> list[tuple[str, float, float]]:
+    """The stretches of a run's evaluation curve that enter scores of the plan beside its results: axis, begin, end."""
+    path = cell.out / FILE
+    if not is_of_today(path):
+        return []
+    plan = read_plan(path)
+    own = {there.label for there in plan.cells if (there.env, there.name) == (cell.env, cell.name)}
+    chosen = [contrast for contrast in plan.contrasts if own & {contrast.a, contrast.b}]
+    return sorted({(contrast.axis, *contrast.stretch) for contrast in chosen})
+
+
 def _with_values(cell: PlannedCell, made: Cell) -> PlannedCell:
     return replace(
         cell, algo=f"{made.algo}@{made.preset}", env=made.env, name=made.name, workers=made.workers, set={},

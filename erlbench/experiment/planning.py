@@ -89,6 +89,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
             settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
+            _check_minutes(arguments, algo, settings)
             for seed in arguments.all_seeds or (0,):
                 yield Cell(
                     algo=algo,
@@ -97,7 +98,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     seed=seed,
                     settings=settings,
                     name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
-                    total_timesteps=arguments.total_timesteps or 1_000_000,
+                    total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=_workers(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or 5000,
                     eval_episodes=arguments.eval_episodes or 10,
@@ -106,12 +107,13 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
+                    total_minutes=arguments.total_minutes,
                     **_simulated(arguments),
                 )
 
 
 def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers", "total_generations"):
+    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
         if getattr(arguments, option) is not None:
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
@@ -221,6 +223,11 @@ def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
             f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
             "--processes sets how many processes share the work"
         )
+
+
+def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
+    if arguments.total_minutes is not None and (reason := registry.find(algo).depends_on_budget(settings)):
+        raise UsageError(f"--total-minutes cannot be given with {algo}, which needs its number of steps: {reason}")
 
 
 def _workers(algo: str, wanted: int | None) -> int:

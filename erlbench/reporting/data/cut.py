@@ -28,7 +28,7 @@ class Moment:
 
     def of(self, evaluations: Evaluations) -> Array:
         """When each evaluation was, in the same unit (evaluations,); infinite where the file does not say."""
-        when = evaluations.train_time_s / 60 if self.minutes else evaluations.timesteps
+        when = evaluations.seconds / 60 if self.minutes else evaluations.timesteps
         return np.nan_to_num(when, nan=math.inf)
 
     def span(self, runs: Sequence[Run]) -> str:
