@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from erlbench import files
 from erlbench.errors import UsageError
@@ -14,7 +14,7 @@ from erlbench.experiment.departures import Departure, Kind, planned_cell
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.score import FINAL
 from erlbench.reporting.data.study import PlannedStudy, Record
-from erlbench.work import kernel
+from erlbench.work import identity, kernel
 
 
 class Options(Protocol):
@@ -27,7 +27,7 @@ class Options(Protocol):
     holm: str
 
 
-def departures(study: PlannedStudy) -> list[Departure]:
+def all_departures(study: PlannedStudy) -> list[Departure]:
     """Every departure of a study, each once."""
     found = [
         *study.differing, *_failed(study), *_starts(study), *_moved_aside(study), *_journal(study), *_kernels(study),
@@ -130,15 +130,14 @@ def _kernels(study: PlannedStudy) -> Iterator[Departure]:
 
 
 def _identities(study: PlannedStudy) -> Iterator[Departure]:
-    """Cells whose runs have several identities; unknown ones do not count."""
-    identities: dict[str, set[str]] = {}
+    """Cells whose starts differ in identity; what was not recorded is no difference."""
+    identities: dict[str, list[identity.Identity]] = {}
     for record in study.records:
         if (cell := planned_cell(study.plan, record.config)) is not None:
-            own = {journal.fingerprint(_mapping(start.get("identity"))) for start in record.starts}
-            identities.setdefault(cell.label, set()).update(own - {""})
+            identities.setdefault(cell.label, []).extend(identity.recorded(record.meta))
     for label, found in identities.items():
-        if len(found) > 1:
-            yield Departure(Kind.IDENTITY, f"{label}: {len(found)}")
+        if lines := dict.fromkeys(line for one in found for line in identity.differences(found[0], one)):
+            yield Departure(Kind.IDENTITY, f"{label}: {'; '.join(lines)}")
 
 
 def _reports(study: PlannedStudy) -> Iterator[Departure]:
@@ -154,7 +153,3 @@ def _recorded(study: PlannedStudy, record: Record, key: str) -> set[str]:
     """What the journal says of the starts of a run."""
     own = {str(start.get("journal")) for start in record.starts}
     return {str(line.get(key) or "") for line in study.journal if str(line.get("id")) in own}
-
-
-def _mapping(value: Any) -> Mapping[str, Any] | None:
-    return value if isinstance(value, Mapping) else None

@@ -61,7 +61,7 @@ def normal_studies(std_x: float, std_y: float, looks: Sequence[int], studies: in
     return simulate(std_x * draws[0], std_y * draws[1], looks)
 
 
-def detectable(studies: Studies, found: Design, power: float) -> float:
+def least_difference(studies: Studies, found: Design, power: float) -> float:
     """The smallest true difference that such studies find with `power`; their runs must have some spread."""
     low, high = 0.0, float(studies.error[:, -1].mean())
     while sum(studies.stopping(found, high)) < power:

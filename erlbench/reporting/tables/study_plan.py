@@ -14,7 +14,7 @@ from erlbench.experiment.departures import Departure
 from erlbench.experiment.plan import HOLM, TIMESTEPS, Contrast
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.study import PlannedStudy
-from erlbench.reporting.data.study_departures import departures
+from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
@@ -67,7 +67,7 @@ def plan_tables(study: PlannedStudy, runs: Runs) -> list[Table[Any]]:
                name=("simulator_steps_a", "simulator_steps_b"),
                note="of the two cells, all of them, at the end of the stretch."),
     ]  # fmt: skip
-    found = departures(study)
+    found = all_departures(study)
     contrasts = Table("plan", _title(study), columns, _tested(study, runs), list(_remarks(study, runs, found)))
     return [contrasts, departures_table(found)] if found else [contrasts]
 

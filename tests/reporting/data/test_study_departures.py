@@ -15,7 +15,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.departures import Kind
 from erlbench.experiment.plan import FILE
 from erlbench.reporting.data.study import read_study
-from erlbench.reporting.data.study_departures import departures
+from erlbench.reporting.data.study_departures import all_departures
 from erlbench.running.runner import run_cells
 from erlbench.work import kernel
 from tests import plans
@@ -39,7 +39,7 @@ def study(one_seed, tmp_path):
 
 
 def kinds(study):
-    return {one.kind for one in departures(read_study(study))}
+    return {one.kind for one in all_departures(read_study(study))}
 
 
 def cells(study, seeds=None):

@@ -8,7 +8,7 @@ from scipy import stats
 
 from erlbench.errors import UsageError
 from erlbench.reporting.statistics.sequential import design
-from erlbench.reporting.statistics.simulated_studies import check_looks, detectable, normal_studies
+from erlbench.reporting.statistics.simulated_studies import check_looks, least_difference, normal_studies
 
 STUDIES = 4000
 
@@ -50,7 +50,7 @@ def test_a_power_takes_less_than_two_seconds_and_is_the_same_each_time():
 
 def test_what_is_detectable_is_found_with_its_power():
     found = design((4, 8), 0.05)
-    least = detectable(normal_studies(1.0, 1.0, (4, 8)), found, 0.8)
+    least = least_difference(normal_studies(1.0, 1.0, (4, 8)), found, 0.8)
     assert sum(normal_studies(1.0, 1.0, (4, 8), seed=1).stopping(found, least)) == pytest.approx(0.8, abs=0.01)
 
 
