@@ -28,6 +28,7 @@ class AlgorithmEntry:
     actor_updates: float = 0.0
     episodes: float = 1.0  # simulated per counted one
     extra: tuple[str, str] | None = None  # of erlbench that it needs, and the module that comes with it
+    library: str = ""  # a module of others that it imports only when it runs
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -44,10 +45,12 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
         "ppo": AlgorithmEntry(
             "erlbench.algorithms.ppo:PPO", critic_updates=0.16, actor_updates=0.16, extra=("ppo", "stable_baselines3")
         ),
-        "nevergrad": AlgorithmEntry("erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad")),
+        "nevergrad": AlgorithmEntry(
+            "erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad"), library="nevergrad"
+        ),
         "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES"),
         "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM"),
-        "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES"),
+        "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES", library="cma"),
         "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
         "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
         "multi-actor-td3": AlgorithmEntry(

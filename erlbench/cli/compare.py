@@ -36,7 +36,7 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     with notices() as warn:
         page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric), known_studies().values())
     means = [name for name in table.header if name.startswith("Mean ")]
-    shown = ("Algorithm", "Compared with", *means, "Change", "p")
+    shown = ("Algorithm", "Compared with", *means, "Change", "Identity", "p")
     places = [table.header.index(name) for name in shown]
     for environment, cells in groupby(table.cells, key=lambda cells: cells[0].text):
         print_table(environment, shown, [[row[i].text for i in places] for row in cells])

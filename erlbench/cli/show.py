@@ -17,6 +17,8 @@ from erlbench.errors import UsageError
 from erlbench.launch.queue import slurm_jobs
 from erlbench.renamed import read_config
 from erlbench.running.results import RunDirectory
+from erlbench.work.identity import digest, last_recorded
+from erlbench.work.repeats import in_words, repeats_of
 
 PAUSE = 5.0  # seconds between two looks
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
@@ -100,6 +102,9 @@ def _show_run(run: Path, last: int) -> bool:
     ]
     facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
     facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
+    facts.append(("identity", digest(last_recorded(meta)) or "unknown"))
+    if repeats := repeats_of(run):
+        facts.append((f"run {len(repeats) + 1} of this seed", f"before it {in_words(repeats)}"))
     rows = _evaluations(run / "eval.csv")[-last:]
     facts += _updates_per_step(rows[-1]) if rows else []
     print_table("Status", ("name", "value"), facts)
@@ -150,9 +155,14 @@ def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
 
 def _steps(status: dict[str, Any]) -> str:
     """Training steps so far and the budget, which says nothing of a run that its number of generations has ended."""
-    steps, budget = status.get("timesteps"), status.get("total_timesteps")
+    steps, budget, minutes = (status.get(name) for name in ("timesteps", "total_timesteps", "total_minutes"))
     ended = status.get("status") == "done" and isinstance(steps, int) and isinstance(budget, int) and steps < budget
-    return _number(steps) if ended else f"{_number(steps)} of {_number(budget)}"
+    without = ended or (budget is None and minutes is not None)
+    text = _number(steps) if without else f"{_number(steps)} of {_number(budget)}"
+    trained = status.get("train_time_s")
+    if isinstance(minutes, int | float) and isinstance(trained, int | float):
+        text += f", {trained / 60:,.2f} of {minutes:g} modelled minutes"
+    return text
 
 
 def _number(value: Any) -> str:

@@ -13,11 +13,14 @@ from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment import studies
-from erlbench.experiment.arguments import RunArguments
-from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, cell_name, differences
+from erlbench.experiment import planned, studies
+from erlbench.experiment.arguments import RunArguments, option_fields
+from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.plan import Plan
+from erlbench.experiment.plan_file import read_plan
+from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.settings import resolve
 
 RESULTS = Path("results")
@@ -26,7 +29,8 @@ PROFILE = "smoke"
 
 def plan(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
-    cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
+    made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
+    cells = list(made(arguments))
     for algo in dict.fromkeys(cell.algo for cell in cells):
         registry.require(algo)
     distinct: dict[Path, Cell] = {}
@@ -37,8 +41,26 @@ def plan(arguments: RunArguments) -> list[Cell]:
                 f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them by "
                 "two commands, with another --out each"
             )
-    _check_problems(distinct.values())
-    return list(distinct.values())
+    found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
+    _check_problems(found)
+    return found
+
+
+def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
+    """The plan of `--plan` with all values, and a cell with seed 0 for each of its cells; `plan` checks these."""
+    path = Path(arguments.plan or "")
+    written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
+    made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
+    whole = planned.with_values(written, made)
+    planned.check_folder(whole, made, folder)
+    return whole, made
+
+
+def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
+    """The cells of a plan, all of a seed before those of the next."""
+    whole, made = study_plan(arguments)
+    seeds = whole.assigned_seeds()[: arguments.only_seeds]
+    yield from (dataclasses.replace(cell, seed=seed) for seed in seeds for cell in made)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:
@@ -64,11 +86,13 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
     parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
     _check_workers(arguments, [algo for algo, _ in parts])
+    typed = _typed(arguments)
     for env in dict.fromkeys(map(canonical, arguments.env)):
         for algo, own_preset in parts:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
             settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
+            _check_minutes(arguments, algo, settings)
             for seed in arguments.all_seeds or (0,):
                 yield Cell(
                     algo=algo,
@@ -77,7 +101,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     seed=seed,
                     settings=settings,
                     name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
-                    total_timesteps=arguments.total_timesteps or 1_000_000,
+                    total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=_workers(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or 5000,
                     eval_episodes=arguments.eval_episodes or 10,
@@ -86,12 +110,14 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
+                    total_minutes=arguments.total_minutes,
+                    origin=Origin(typed | ({"run.preset"} if own_preset else set())),
                     **_simulated(arguments),
                 )
 
 
 def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers", "total_generations"):
+    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
         if getattr(arguments, option) is not None:
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
@@ -127,6 +153,8 @@ def _entry_cells(
         profile = dataclasses.replace(
             profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
         )
+    stated = (f"settings.{name}" for name in studies.profile_settings(profile, entry))
+    typed = _typed(arguments) | {"run.*", "env_settings.*", *stated}
     longest = problem(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.all_seeds or profile.seeds:
         yield Cell(
@@ -146,6 +174,7 @@ def _entry_cells(
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
             env_settings=env_settings,
+            origin=Origin(typed),
             **_simulated(arguments),
         )
 
@@ -203,10 +232,23 @@ def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
         )
 
 
+def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
+    if arguments.total_minutes is not None and (reason := registry.find(algo).depends_on_budget(settings)):
+        raise UsageError(f"--total-minutes cannot be given with {algo}, which needs its number of steps: {reason}")
+
+
 def _workers(algo: str, wanted: int | None) -> int:
     """Individuals in flight; 0 for an algorithm that has no such number."""
     default = registry.find(algo).default_workers
     return 0 if default is None else wanted or default
+
+
+def _typed(arguments: RunArguments) -> frozenset[str]:
+    """What the command line or a --config file gives, as `Origin.typed`, and what says which folder it is."""
+    given = {name for name in option_fields() if getattr(arguments, name) not in (None, False, (), {})}
+    tables = {"settings": arguments.set, "env_settings": arguments.env_set}
+    keys = {f"{table}.{key}" for table, values in tables.items() for key in values}
+    return frozenset(keys | {f"run.{name}" for name in given | FOLDER} | ({"costs.*"} if arguments.costs else set()))
 
 
 def _simulated(arguments: RunArguments) -> dict[str, Any]:

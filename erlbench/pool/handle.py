@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ class WorkerProcess:
         self.ready = device is None  # a gradient worker says so when it has imported torch
         self._tasks = messages.TaskWriter()
         arguments = (str(folder), occupancy and str(occupancy), slot, device, memory)
-        self.connection, self._process = _started(context, arguments)
+        self.connection, self._process = started(context, worker.main, arguments)
         self._descriptor = self.connection.fileno()
         self.pid: int = self._process.pid
         self.sentinel: int = self._process.sentinel
@@ -150,15 +150,15 @@ class WorkerProcess:
         return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
 
 
-def _started(context: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The driver's end of a connection and the new process at the other end.
+def started(context: Any, main: Callable[..., None], arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The driver's end of a connection and the new process at the other end, which runs `main(its end, *arguments)`.
 
     A fork server that is killed meanwhile is started anew. Each attempt has a connection of its own: the last one may
     have got as far as a worker, which ends when its connection does.
     """
     for attempt in range(STARTS):
         connection, theirs = context.Pipe()
-        process = context.Process(target=worker.main, args=(theirs, *arguments), daemon=True)
+        process = context.Process(target=main, args=(theirs, *arguments), daemon=True)
         try:
             with worker_surroundings():
                 process.start()

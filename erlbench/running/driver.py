@@ -26,20 +26,22 @@ from erlbench.running.checkpoint import (
 )
 from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
-from erlbench.running.evaluation import Evaluator
+from erlbench.running.evaluation import FIRST_ID, Evaluator, Pending
+from erlbench.running.kept_policies import KeptPolicies, Stretch
 from erlbench.running.lease import LostLease
+from erlbench.running.live_arrays import LiveArrays
 from erlbench.running.outstanding import Outstanding
 from erlbench.running.recorder import Recorder
-from erlbench.running.results import CHECKPOINTS, POLICY, TRAINING_END, RunDirectory, checksum
+from erlbench.running.results import CHECKPOINTS, KEPT, POLICY, TRAINING_END, RunDirectory, checksum
+from erlbench.running.state_digest import StateDigest
 from erlbench.work.preparation import Preparation
-from erlbench.work.tasks import ArrayRef, Result, Task, arrays_of
+from erlbench.work.tasks import Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
 # What a driver does. Another thread may call `save` while it waits, and leave it alone while it begins.
 BEGINS, WAITS, WORKS = "begins", "waits", "works"
 NODES = ("node joined", "node lost", "node refused")  # events that the user is told at once
-SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class DriverOptions:
     gradient_workers: int = 0  # that the training will need; they are there before the clock starts
     modules: tuple[str, ...] = ()  # that those import besides torch
     keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
+    keep_all: bool = False  # keep a checkpoint of each evaluation
+    until: int | None = None  # the evaluation after which the run stops
+    scored: tuple[Stretch, ...] = ()  # of a plan: the policies in them are kept
 
 
 class Driver:
@@ -73,6 +78,7 @@ class Driver:
         stop: threading.Event,
         watch: Callable[[Driver], None] = lambda driver: None,
         aside: Pool | None = None,
+        pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool
@@ -82,11 +88,14 @@ class Driver:
         self.evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes, options.final_episodes)
         self.clock = Clock(pool.now)
         self.last_return: float | None = None
+        self._digest = StateDigest(pool.store)
+        self._policies = KeptPolicies(directory.path, algorithm.policy_spec, pool.store.load, options.scored)
+        self._pauses = pauses
+        self._known_pauses = len(pauses())
         self._stop = stop
         self._watch = watch
         self._outstanding = Outstanding(in_order=algorithm.is_synchronous(algorithm.settings))
-        self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
-        self._sweep_at = SWEEP_FROM
+        self._arrays = LiveArrays(pool.store)
         self._aside = aside
         self._pools = [pool] if aside is None else [pool, aside]
         self._evaluating: int | None = None  # the task that `aside` has
@@ -144,6 +153,10 @@ class Driver:
 
     def _train(self) -> None:
         while True:
+            if self._reached():
+                self._evaluate_rest()
+                self.save()
+                raise Interrupted(f"stopped after evaluation {self.options.until}")
             if not self.evaluator.state.final:
                 self._submit(self.algorithm.ask())
             if not self._outstanding.tasks:
@@ -206,6 +219,7 @@ class Driver:
         return self.pool.next_result(PATIENCE)
 
     def _flush(self) -> None:
+        self._take_pauses()
         self.directory.check()
         self.recorder.check_places()
         self.recorder.flush()
@@ -218,21 +232,32 @@ class Driver:
                 if event.event in NODES:
                     self.warnings.append(f"{event.event}: {event.message}")
 
+    def _take_pauses(self) -> None:
+        """Note the pauses that have ended; simulated time does not pass in them."""
+        pauses = self._pauses()
+        for begin, end in pauses[self._known_pauses :]:
+            real = not self.pool.state()
+            if real:
+                self.clock.pause(begin, end)
+            moment = self.clock.since_start(begin) if real else self.clock.total
+            self.recorder.event("paused", f"nothing ran for {end - begin:.1f} s", moment)
+        self._known_pauses = len(pauses)
+
     # -- tasks out, results in ------------------------------------------------------------------------------------
 
     def _submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
         if not tasks:
             return
-        refs = (ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
-        self._known.update({ref.name: ref for ref in refs})
+        self._arrays.add(ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
         self._outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
         self.pool.submit(tasks)
+        self.clock.tick()  # simulated time has passed if a generation begins
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding.tasks:
             self.recorder.task(result, "evaluation", 0, self.clock)
-            for row in self.evaluator.finish(result):
+            for row in self.evaluator.finish(result, self._keep_policy):
                 self.recorder.eval.write(row)
                 self.last_return = row["return_mean"]
             if result.task == self._evaluating:
@@ -246,24 +271,36 @@ class Driver:
     def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result and write its rows."""
         task, asked, held_back = self._outstanding.remove(result)
-        for ref in result.arrays.values():
-            self._known[ref.name] = ref
+        self._arrays.add(result.arrays.values())
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
         self.recorder.task(result, task.kind, task.individual, self.clock, asked, counters)
         self.algorithm.tell(task, result)
         self._outstanding.ask_again(held_back, counters)
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
+            self.algorithm.end_generation(self.clock.train)
             self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
             if self.evaluator.due():
                 self._evaluate()
         self._sweep()
 
     def _evaluate(self, final: bool = False) -> None:
-        now = self.clock.train if final else self.clock.total  # evaluations may have run since the training's end
-        task = self.evaluator.take(self.clock.train, now, final)
-        self._known.update({ref.name: ref for ref in references(task)})
+        self._take_pauses()
+        out, pool = self._outstanding, self.pool.state(self._outstanding.arrived.values())
+        digest = self._digest(self.algorithm, out.tasks.values(), self.evaluator.state, pool)
+        task = self.evaluator.take(self.clock, digest, final)
+        self._arrays.add(references(task))
         self._evaluate_aside()
+        if self.options.keep_all and not final:
+            self.save(KEPT, number=task.id - FIRST_ID + 1)
+
+    def _keep_policy(self, pending: Pending) -> str:
+        return self._policies.add(pending, self.evaluator.state.shown)
+
+    def _reached(self) -> bool:
+        """Whether the evaluation is taken after which the run is to stop."""
+        until, state = self.options.until, self.evaluator.state
+        return until is not None and not state.final and state.taken > until
 
     def _evaluate_aside(self) -> None:
         """Begin the next evaluation beside the training; those at its end are not begun here."""
@@ -279,23 +316,17 @@ class Driver:
 
     def _sweep(self) -> None:
         """Free the arrays that neither the algorithm nor a task refers to any more."""
-        if len(self._known) < self._sweep_at:
-            return
-        tasks, arrived = self._outstanding.tasks, self._outstanding.arrived
-        holders = (self.algorithm.snapshot(), tasks, self.evaluator.state, arrived)
-        live = [ref.name for ref in references(holders)]
-        dead = self._known.keys() - live
-        self.pool.store.free(dead)
-        for name in dead:
-            del self._known[name]
-        self._sweep_at = len(self._known) + max(SWEEP_FROM, len(live) // 2)  # the search costs as much as it finds
+        if self._arrays.many:
+            tasks, arrived = self._outstanding.tasks, self._outstanding.arrived
+            self._arrays.free_but((self.algorithm.snapshot(), tasks, self.evaluator.state, arrived))
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
-    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP) -> None:
+    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP, number: int | None = None) -> None:
         """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to.
 
-        The files that it describes reach the disk before it does. The last `keep` of `folder` stay.
+        The files that it describes reach the disk before it does. The last `keep` of `folder` stay; all, if it has a
+        `number` of its own.
         """
         self._flush()
         self.recorder.sync()
@@ -309,24 +340,15 @@ class Driver:
             "replay": replay.state(),
             "clock": self.clock.state(),
             "files": self.recorder.state(),
-            "pool": self._pool_state(),
+            "pool": self.pool.state(self._outstanding.arrived.values()),
             "last_return": self.last_return,
             "asynchrony": self.recorder.asynchrony,
             "asked": self._outstanding.state(),
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
-        save_checkpoint(self.directory.path / folder, payload, arrays, keep)
+        save_checkpoint(self.directory.path / folder, payload, arrays, keep, number)
         sync_folder(self.directory.path)
         self._saved = time.monotonic()
-
-    def _pool_state(self) -> dict[str, Any]:
-        """What the pool needs to go on; a pool with times of its own also those of results that wait to be told."""
-        state = dict(self.pool.state())
-        if state:
-            arrived = self._outstanding.arrived.values()
-            held = [[result.task, result.start, result.process, result.end] for result in arrived]
-            state["past"] = [*state["past"], *held]
-        return state
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""
@@ -354,7 +376,7 @@ class Driver:
         """Go on from a checkpoint; one of the end of a training goes on with a larger budget."""
         for ref in references(payload):
             self.pool.store.put(ref.name, arrays[ref.name])
-            self._known[ref.name] = ref
+        self._arrays.add(references(payload))
         self.recorder.restore(payload["files"])
         self.recorder.asynchrony = payload.get("asynchrony") or self.recorder.asynchrony
         self.algorithm.restore(payload["algorithm"])

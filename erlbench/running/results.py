@@ -21,10 +21,12 @@ from erlbench.renamed import read_config
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
+from erlbench.work.repeats import repeats_of
 
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")  # what a run must never lose
 POLICY = "policy.safetensors"
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
+KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 
 
@@ -97,11 +99,13 @@ class RunDirectory:
             raise UsageError(f"{self.path} cannot be made: {parent} is not writable; choose another folder by --out")
 
     def move_aside(self) -> Path | None:
-        """Rename the directory to the first free `<name>.old-N`; None when there is nothing to move."""
+        """Rename the directory to the first `<name>.old-N` that no run has had; None when there is nothing to move."""
         if not self.path.exists():
             return None
-        number = 1
-        while (target := self.path.with_name(f"{self.path.name}{files.ASIDE}{number}")).exists():
+        number, taken = 1, {entry.get("folder") for entry in repeats_of(self.path)}
+        while (
+            target := self.path.with_name(f"{self.path.name}{files.ASIDE}{number}")
+        ).exists() or target.name in taken:
             number += 1
         self.path.rename(target)
         return target
@@ -175,10 +179,11 @@ class RunDirectory:
         return files.read_object(self.path / "meta.json")
 
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
-        """Write meta.json: the machine of the last start, and one entry per start."""
+        """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
         starts = files.read_object(self.path / "meta.json").get("starts", [])
         starts = starts if isinstance(starts, list) else []
-        self._write_json("meta.json", {**machine, **start, "starts": [*starts, dict(start)]})
+        earlier = {"repeats": found} if (found := repeats_of(self.path)) else {}
+        self._write_json("meta.json", {**machine, **start, **earlier, "starts": [*starts, dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""
@@ -197,9 +202,10 @@ class RunDirectory:
         return _has_numbered(self.path / TRAINING_END)
 
     def discard_checkpoints(self) -> None:
-        """Remove what only an unfinished run needs: checkpoints, and the replay unless a training's end needs it."""
+        """Remove what only an unfinished run needs: checkpoints, and the replay unless a kept one needs it."""
         shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
-        if not (self.has_training_end() and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
+        kept = self.has_training_end() or _has_numbered(self.path / KEPT)
+        if not (kept and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
             shutil.rmtree(self.path / REPLAY, ignore_errors=True)
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:

@@ -14,13 +14,14 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
-from erlbench.experiment.cells import Cell, RunOptions, differences
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimates
+from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
-from erlbench.running import extension, progress, signals
+from erlbench.running import continuing, extension, identity, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
@@ -44,7 +45,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     check_directories(cells, options)
     needs = estimates(cells, lambda cell: processes_for(cell, options))
     workloads = [
-        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps, found.seconds)
+        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps or 1, found.seconds)
         for cell, found in zip(cells, needs, strict=True)
     ]
     display = progress.create(options.verbosity, workloads, options.jobs)
@@ -78,47 +79,50 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
-    for cell in cells:
+    for number, cell in enumerate(cells):
         directory = RunDirectory(cell.directory)
         if not cell.directory.exists():
             directory.check_parent()
+            if number < options.jobs:
+                identity.begin(cell)  # beside what follows
             continue
         directory.hold()
         try:
             saved = None if options.force else directory.config()
-            if not (options.force or options.force_kernel):
-                _check_kernel(directory, cell)
+            if not options.force:
+                continuing.check(directory, cell, options)
         finally:
             directory.release()
         if saved and extension.asked(saved, cell):
             extension.check(cell, directory)
-        elif saved and (different := differences(saved, cell.config())):
+        elif saved and (different := cell.departures(saved)):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
+    if options.study_plan and not options.force_kernel:
+        _check_blocks(cells)
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
+    if options.study_plan:
+        lay(options.study_plan, cells[0].out)
 
 
-def _check_kernel(directory: RunDirectory, cell: Cell) -> None:
-    """Refuse to go on with a run on another kernel than that of its last start, as its numbers would be of both."""
-    done = directory.status().get("status") == DONE and not extension.pending(directory.status(), cell)
-    if not done and (path := directory.path / "meta.json").exists() and not directory.meta():
-        raise UsageError(
-            f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
-            "--force-kernel, or start anew by --force"
-        )
-    before = str(directory.meta().get("arithmetic") or "")
-    if done or not before:
-        return
-    if before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
-        raise UsageError(
-            f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
-            f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
-            "were, go on by --force-kernel (the report says so), or start anew by --force"
-        )
+def _check_blocks(cells: Sequence[Cell]) -> None:
+    """Refuse to begin or to go on with a planned run where other cells of its seed ran on another kernel."""
+    now = kernel.in_words(kernel.describe())
+    for cell in cells:
+        if RunDirectory(cell.directory).status().get("status") == DONE:
+            continue
+        for path in sorted(cell.out.glob(f"*/*/{cell.directory.name}")):
+            before = kernel.in_words(RunDirectory(path).meta())
+            if before and before != now:
+                raise UsageError(
+                    f"{path} was begun with other arithmetic ({before}) than is here ({now}), and a plan has all cells "
+                    f"of seed {cell.seed} on one kernel; run this seed where it was begun, or depart from the plan by "
+                    "--force-kernel (the report says so)"
+                )
 
 
 class Runner:
@@ -185,6 +189,7 @@ class Runner:
         for thread, (_, pool) in self._pools.items():
             if thread not in self._abandoned:
                 pool.close()
+        self.command.pauses.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()

@@ -38,7 +38,17 @@ class Files:
     @property
     def run(self) -> dict[str, Any]:
         """The table [run] of config.toml."""
-        found = self.config.get("run")
+        return self.table("run")
+
+    @property
+    def starts(self) -> list[dict[str, Any]]:
+        """The starts that meta.json lists."""
+        found = self.meta.get("starts")
+        return [start for start in found if isinstance(start, dict)] if isinstance(found, list) else []
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A table of config.toml; empty without one."""
+        found = self.config.get(name)
         return found if isinstance(found, dict) else {}
 
     @property

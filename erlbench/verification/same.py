@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from erlbench import files
 from erlbench.running.results import POLICY
@@ -11,8 +10,8 @@ from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, 
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset({
-    "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "process", "queueing_median_s",
-    "queueing_90_s", "busy_processes", "second_cores",
+    "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "cpu_s", "paused_s", "process",
+    "queueing_median_s", "queueing_90_s", "busy_processes", "second_cores",
 })  # fmt: skip
 
 
@@ -32,17 +31,12 @@ def _configuration(run: Files, other: Files) -> Check:
     differing = [
         f"{table}.{key}"
         for table in sorted(run.config.keys() | other.config.keys())
-        for ours, theirs in [(_table(run, table), _table(other, table))]
+        for ours, theirs in [(run.table(table), other.table(table))]
         for key in sorted(ours.keys() | theirs.keys())
         if ours.get(key) != theirs.get(key)
     ]
     text = ", ".join(differing) or "all settings are equal"
     return Check("config.toml", DIFFERS if differing else AGREES, text)
-
-
-def _table(run: Files, name: str) -> dict[str, Any]:
-    found = run.config.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _rows(name: str, ours: list[Row] | None, theirs: list[Row] | None) -> Check:

@@ -1,12 +1,18 @@
-"""Whether this machine has the software, and the kernel of the BLAS, that a run was made with."""
+"""Whether this machine has the software, the kernel of the BLAS, and the problem that a run was made with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.envs.catalogue import module_of
+from erlbench.errors import ErlbenchError
 from erlbench.running import machine
+from erlbench.running.identity import identity_of_run
 from erlbench.verification.check import AGREES, UNKNOWN, Check, Files
+from erlbench.words import counted
+from erlbench.work import identity
 
 APART = frozenset({"versions", "cpu", "cores", "memory_gib", "gpus", "platform", "commit"})  # they change no bit
 
@@ -16,10 +22,42 @@ def check_software(run: Files) -> Check:
     if not run.meta:
         return Check("software", UNKNOWN, "meta.json is missing")
     here = machine.describe()
+    kernels = {start["arithmetic"] for start in run.starts if start.get("arithmetic")}
+    if len(kernels) > 1:
+        return Check("software", UNKNOWN, f"several kernels computed the run: {' | '.join(sorted(kernels))}")
     others = list(_differences(run.meta, here))
     if others:
         return Check("software", UNKNOWN, f"other versions here, so bits may differ: {'; '.join(others)}")
-    return Check("software", AGREES, f"Python {here['python']} and all packages are those of the run")
+    if not run.meta.get("kernel"):
+        return Check("software", UNKNOWN, "the run does not say which kernel computed it, so bits may differ")
+    return Check("software", AGREES, f"Python {here['python']}, the kernel {here['kernel']}, and the packages named")
+
+
+def check_identity(run: Files, trusted: bool) -> Check:
+    """Whether each start of the run had the identity that its problem has here.
+
+    A module that the folder names is only imported where it is `trusted`: importing runs its code.
+    """
+    starts = identity.recorded(run.meta)
+    if not starts:
+        return Check("identity", UNKNOWN, "the run did not record which packages, files and model it was made with")
+    within = list(dict.fromkeys(line for later in starts for line in identity.differences(starts[0], later)))
+    if within:
+        return Check("identity", UNKNOWN, f"changed within the run (--force-identity): {'; '.join(within)}")
+    algo, env = str(run.run.get("algo")), str(run.run.get("env"))
+    if not trusted and (module_of(env) or algo not in ALGORITHMS):
+        return Check("identity", UNKNOWN, "its modules are not the suite's and would run code; --import allows that")
+    try:
+        here = identity_of_run(algo, env, run.table("env_settings"), run.table("settings"))
+    except ErlbenchError as error:
+        return Check("identity", UNKNOWN, str(error))
+    if not here:
+        return Check("identity", UNKNOWN, "environment and algorithm cannot be made here")
+    if found := identity.differences(starts[-1], here):
+        return Check("identity", UNKNOWN, f"another one here, so bits may differ: {'; '.join(found)}")
+    kinds = (("versions", "package"), ("modules", "source file"), ("files", "named file"))
+    compared = [counted(len(here[part]), one) for part, one in kinds if here[part]]
+    return Check("identity", AGREES, f"{', '.join(compared)}{', the MuJoCo model' if here['model'] else ''}")
 
 
 def _differences(meta: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:

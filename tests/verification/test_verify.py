@@ -10,10 +10,12 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.running import machine
+from erlbench.running.recorder import EVAL_COLUMNS
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
+RETURNS = EVAL_COLUMNS.index("returns")
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
 
@@ -51,21 +53,36 @@ def forget_sums(folder: Path) -> None:
 def test_everything_of_a_fresh_run_agrees(folder):
     checks = verify(folder)
     assert outcomes(checks) == dict.fromkeys(
-        ("status", "checksums", "evaluations", "episodes", "tasks", "scores", "software", "policy"), AGREES
+        (
+            "status",
+            "checksums",
+            "evaluations",
+            "episodes",
+            "tasks",
+            "scores",
+            "starts",
+            "software",
+            "identity",
+            "policy",
+            "policies",
+        ),
+        AGREES,
     )
-    assert checks[-1].text == "all 3 returns of the final evaluation are equal to the last bit"
+    assert checks[-2].text == "all 3 returns of the final evaluation are equal to the last bit"
 
 
 def test_a_changed_return_is_found_three_times(folder):
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[-2].split()[0]
-    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     found = outcomes(verify(folder))
     assert {name for name, outcome in found.items() if outcome == DIFFERS} == {"checksums", "evaluations", "policy"}
 
 
 def test_another_policy_differs_by_its_returns(made, folder):
     forget_sums(folder)
+    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
+    edit(folder / "eval.csv", row[-1], "")  # an older run has no SHA-256 of it
     shutil.copy(made[2] / "policy.safetensors", folder)
     found = {check.name: check for check in verify(folder)}
     assert found["checksums"].outcome == UNKNOWN
@@ -94,7 +111,7 @@ def test_what_is_missing_cannot_be_verified(folder):
     for name in ("policy.safetensors", "episodes.csv", "tasks.csv", "meta.json"):
         (folder / name).unlink()
     found = outcomes(verify(folder))
-    missing = {"checksums", "episodes", "tasks", "software", "policy"}
+    missing = {"checksums", "episodes", "tasks", "starts", "software", "identity", "policy"}
     assert {name for name, outcome in found.items() if outcome == UNKNOWN} == missing
     assert outcomes(verify(folder))["evaluations"] == AGREES
 
@@ -143,9 +160,56 @@ def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     assert f"mujoco {here['versions']['mujoco']}, here 0.0.1" in found["software"].text
     assert found["policy"].outcome == AGREES  # the bits happen to be the same
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[-2].split()[0]
-    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     assert outcomes(verify(folder))["policy"] == UNKNOWN
+
+
+def meta(folder: Path) -> dict:
+    return json.loads((folder / "meta.json").read_text())
+
+
+def write_meta(folder: Path, values: dict) -> None:
+    (folder / "meta.json").write_text(json.dumps(values))
+
+
+def test_a_kernel_and_an_identity_that_were_never_recorded_do_not_agree(folder):
+    known = meta(folder)
+    for name, forgotten in (
+        ("software", ("kernel", "arithmetic")),
+        ("identity", ("identity",)),
+        ("starts", ("format",)),
+    ):
+        starts = [{key: value for key, value in start.items() if key not in forgotten} for start in known["starts"]]
+        write_meta(folder, {key: value for key, value in known.items() if key not in forgotten} | {"starts": starts})
+        assert {check: outcome for check, outcome in outcomes(verify(folder)).items() if outcome == UNKNOWN} == {
+            name: UNKNOWN
+        }
+
+
+def test_several_kernels_or_identities_of_one_run_are_named(folder):
+    known = meta(folder)
+    (start,) = known["starts"]
+    versions = start["identity"]["versions"] | {"mujoco": "0.0.1"}
+    before = {**start, "arithmetic": "other", "identity": start["identity"] | {"versions": versions}}
+    write_meta(folder, {**known, "starts": [before, start]})
+    found = {check.name: check for check in verify(folder)}
+    assert (found["software"].outcome, found["identity"].outcome) == (UNKNOWN, UNKNOWN)
+    assert "other | " in found["software"].text or " | other" in found["software"].text
+    assert f"mujoco 0.0.1 -> {start['identity']['versions']['mujoco']}" in found["identity"].text
+
+
+def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
+    known = meta(folder)
+    known["starts"][0]["identity"]["model"] = "0" * 64
+    write_meta(folder, known)
+    forget_sums(folder)
+    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
+    found = {check.name: check for check in verify(folder)}
+    assert "compiled MuJoCo model" in found["identity"].text
+    assert (found["identity"].outcome, found["policy"].outcome) == (UNKNOWN, UNKNOWN)
 
 
 def test_the_same_run_again_is_the_same_to_the_last_bit(made):
@@ -175,8 +239,9 @@ def test_a_module_that_the_folder_names_is_imported_only_where_it_is_trusted(fol
     (tmp_path / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
     monkeypatch.syspath_prepend(tmp_path)
     edit(folder / "config.toml", 'env = "InvertedPendulum-v5"', 'env = "trap:Trap-v0"')
-    (check,) = [check for check in verify(folder) if check.name == "policy"]
-    assert (check.outcome, "module trap" in check.text) == (UNKNOWN, True)
+    found = {check.name: check for check in verify(folder)}
+    assert (found["policy"].outcome, "module trap" in found["policy"].text) == (UNKNOWN, True)
+    assert found["identity"].outcome == UNKNOWN
     assert not (tmp_path / "sprung").exists()
     CliRunner().invoke(cli, ["verify", str(folder), "--import"])
     assert (tmp_path / "sprung").exists()

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from erlbench.work.identity import Identity, recorded
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -26,6 +28,8 @@ class Machine:
     kernels: tuple[str, ...] = ()  # BLAS, kernel and instruction sets, each once
     studies: tuple[str, ...] = ()  # that the commands of its starts named
     plans: tuple[str, ...] = ()  # hashes of the study plans under which it was started; "" without one
+    identities: tuple[Identity, ...] = ()  # of its starts, each once, where they were recorded
+    repeats: tuple[Mapping[str, Any], ...] = ()  # runs of its folder that were moved aside before it
     differ: bool = False  # the starts had different processes, jobs or devices
 
     @property
@@ -59,6 +63,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
     starts = [start for start in _list(meta.get("starts")) if isinstance(start, Mapping)]
     last = {**meta, **(starts[-1] if starts else {})}
     versions = last.get("versions")
+    identities = recorded(meta)
     kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in starts}
     return Machine(
         cpu=_text(last, "cpu"),
@@ -76,6 +81,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         kernels=tuple(sorted({kernel for start in (starts or [last]) if (kernel := _text(start, "arithmetic"))})),
         studies=tuple(dict.fromkeys(str(name) for start in starts for name in _list(start.get("studies")))),
         plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (starts or [last]))),
+        identities=tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         differ=len(kinds) > 1,
     )
 

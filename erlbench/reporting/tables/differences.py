@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.identities import change_between, mixed_identities, repeated_seeds
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
@@ -56,6 +57,9 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
                style=lambda row: row.compared.mark,
                note=f"other mean minus first, with its 95 % interval (Welch); bold: higher, italic: lower at {LEVEL}."),
         Column("Change", lambda row: row.compared.improvement, percent, name="change_pct"),
+        Column("Identity", _identity,
+               note="whether kernel, packages, source files and MuJoCo model are those of the first folder, or what "
+                    "has changed; unknown: a run did not record them."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
                note=f"Welch's two-sided test after Holm's correction over the table; from {FEWEST_RUNS} runs a side."),
         Column(f"Minutes {first}", lambda row: _minutes(row.first), number, name="minutes_per_million_first"),
@@ -65,6 +69,10 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
     ]  # fmt: skip
     rows = _rows(sides, metric)
     remarks = [f"{METRICS[metric].words}. Runs are compared where environment, budget and name are the same."]
+    cells = [(f"{row.name} on {row.env} in {side}", run_set.done) for row in rows
+             for side, run_set in ((first, row.first), (row.side, row.other)) if run_set]  # fmt: skip
+    cells = list(dict(cells).items())  # each once
+    remarks += [*mixed_identities(cells), *repeated_seeds(cells)]
     remarks += [differ] if (differ := _unequal_budgets(rows, first)) else []
     names = " and ".join([", ".join(side.name for side in sides[:-1]), sides[-1].name])
     return Table("differences", f"{names}, side by side", columns, rows, remarks)
@@ -112,6 +120,11 @@ def _runs(run_set: RunSet | None) -> float:
 
 def _spread(run_set: RunSet | None) -> tuple[float, float]:
     return (estimates.mean(run_set.scores), estimates.std(run_set.scores)) if run_set else (math.nan, math.nan)
+
+
+def _identity(row: FolderPair) -> str:
+    both = row.first is not None and row.other is not None and row.first.done and row.other.done
+    return change_between(row.first.done, row.other.done) if both else ""  # type: ignore[union-attr]
 
 
 def _difference(row: FolderPair) -> tuple[float, float, float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
+from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.mixture import episode_counts, mixed_settings, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
@@ -173,6 +174,8 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     cells = [(f"{run_set.label} on {group.env}", run_set.done) for group in comparison.groups
              for run_set in group.run_sets]  # fmt: skip
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
+    yield from mixed_identities(cells)
+    yield from repeated_seeds(cells)
     yield from mixed_settings(cells)
     if comparison.metric == FINAL:
         yield from unequal_episodes(cells)

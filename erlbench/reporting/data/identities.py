@@ -1,0 +1,65 @@
+"""Remarks on the identity of problems: cells whose runs were made with different ones, and seeds run repeatedly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from erlbench.reporting.data.runs import Run
+from erlbench.work.identity import differences
+from erlbench.work.repeats import in_words
+
+MOST = 5  # differences that are listed
+Cells = Iterable[tuple[str, Sequence[Run]]]  # label and runs
+
+
+def mixed_identities(cells: Cells) -> Iterator[str]:
+    """A remark on the cells whose runs, or the starts of one run, had different packages, files or models.
+
+    Where some recorded none, it says which ones.
+    """
+    mixed = [f"{label} ({'; '.join(found)})" for label, runs in cells if (found := [*_groups(runs)])]
+    if mixed:
+        yield f"MIXED IDENTITIES: the mean is over runs of different problems or software: {'; '.join(mixed)}."
+
+
+def repeated_seeds(cells: Cells) -> Iterator[str]:
+    """A remark on the seeds that were run before, with the scores that they had."""
+    found = [
+        f"{label}, seed {run.seed}: run {len(run.machine.repeats) + 1} of this seed, before it {in_words(earlier)}"
+        for label, runs in cells for run in runs if (earlier := run.machine.repeats)
+    ]  # fmt: skip
+    if found:
+        yield f"REPEATED SEEDS: --force moved earlier runs aside: {' | '.join(found)}."
+
+
+def change_between(runs: Sequence[Run], others: Sequence[Run]) -> str:
+    """How `others` differ from `runs` in kernel and identity: `same`, `unknown`, `mixed`, or what has changed."""
+    if not all(run.machine.identities and run.machine.kernels for run in (*runs, *others)):
+        return "unknown"
+    kernels = [{kernel for run in side for kernel in run.machine.kernels} for side in (runs, others)]
+    last = [side[-1].machine.identities[-1] for side in (runs, others)]
+    changes = [*(["kernel"] if kernels[0] != kernels[1] else []), *_listed(differences(*last))]
+    return "; ".join(changes) or ("mixed" if any(_groups((*runs, *others))) else "same")
+
+
+def _groups(runs: Sequence[Run]) -> Iterator[str]:
+    """The seeds whose identity is not that of the first recorded one, with what differs."""
+    known = [run for run in runs if run.machine.identities]
+    if not known:
+        return
+    first = known[0].machine.identities[0]
+    seeds: dict[str, list[str]] = {}
+    for run in known:
+        lines = list(dict.fromkeys(line for found in run.machine.identities for line in differences(first, found)))
+        within = len(run.machine.identities) > 1
+        if lines:
+            text = f"{'changed within the run: ' if within else ''}{', '.join(_listed(lines))}"
+            seeds.setdefault(text, []).append(str(run.seed))
+    for text, those in seeds.items():
+        yield f"seed {', '.join(those)}: {text}"
+    if seeds and (missing := [str(run.seed) for run in runs if not run.machine.identities]):
+        yield f"seed {', '.join(missing)}: not recorded"
+
+
+def _listed(lines: Sequence[str]) -> list[str]:
+    return [*lines[:MOST], *([f"{len(lines) - MOST} more"] if len(lines) > MOST else [])]

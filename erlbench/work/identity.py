@@ -1,0 +1,204 @@
+"""The identity of a problem: versions, source files and the compiled model that a run's numbers depend on.
+
+    {"versions": {distribution: version}, "modules": {module: SHA-256}, "files": {setting: SHA-256}, "model": SHA-256}
+
+`versions` has the distributions of all modules that environment and algorithm load, `modules` those that belong to no
+installed distribution, `files` what settings name. Neither paths nor erlbench's own version are part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib import metadata
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+Identity = Mapping[str, Any]
+
+FIRST = "multiprocess"  # what is loaded before it, Python loads by itself: hooks of site-packages
+OWN = "erlbench"
+MODELS = ("model", "sim.model", "physics.model.ptr", "_env.physics.model.ptr")  # of an environment: where MjModel is
+PATHS = ("paths", "npaths", "nbuffer", "signature")  # of a model; and the addresses in `paths`
+WORDS = {"versions": "package {}", "modules": "source of module {}", "files": "file of {}"}
+
+
+def loaded() -> dict[str, str]:
+    """The files of the modules that this process has loaded, by module; neither Python's own nor erlbench's."""
+    names = list(sys.modules)
+    found = {}
+    for name in names[names.index(FIRST) if FIRST in names else 0 :]:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if isinstance(file, str) and name.partition(".")[0] not in (OWN, "__main__", "__mp_main__"):
+            found[name] = file
+    return {name: file for name, file in found.items() if not _is_pythons(file)}
+
+
+def of_environment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Make an environment in this process: what is `loaded` then, and the digest of its compiled model."""
+    from erlbench.envs.registry import build, problem  # not at the top: whoever compares identities makes nothing
+
+    env = build(problem(name, settings).env)
+    return loaded(), model_digest(env)
+
+
+def of_modules(names: Iterable[str]) -> tuple[dict[str, str], str]:
+    """Import modules in this process: what is `loaded` then; there is no model."""
+    for name in names:
+        importlib.import_module(name)
+    return loaded(), ""
+
+
+def _is_pythons(file: str) -> bool:
+    """Whether a file is of the standard library."""
+    own = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    return file.startswith(tuple(f"{path}/" for path in own)) and "-packages/" not in file
+
+
+def described(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """`versions` and `modules` of what `loaded` found, as they are on this machine now."""
+    entries = tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
+    versions: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    for name, file in modules.items():
+        if owner := _owner(file, entries):
+            versions.update([owner])
+        elif digest := file_digest(file):
+            sources[name] = digest
+    return {"versions": dict(sorted(versions.items())), "modules": dict(sorted(sources.items()))}
+
+
+def _owner(file: str, entries: tuple[tuple[str, int], ...]) -> tuple[str, str] | None:
+    """Name and version of the distribution that installed a file; a module's own name may be any."""
+    for path, _ in entries:
+        if file.startswith(f"{path}/"):
+            top = re.split(r"[/.]", file[len(path) + 1 :])[0]
+            for name in _distributions(entries).get(top, ()):
+                if found := _installed(name, path, entries):
+                    return found
+    return None
+
+
+@lru_cache(maxsize=1)
+def _distributions(entries: tuple[tuple[str, int], ...]) -> Mapping[str, list[str]]:
+    """The names of distributions by top-level module; `entries` of sys.path with their times are for the cache."""
+    return metadata.packages_distributions()
+
+
+@lru_cache(maxsize=1024)
+def _installed(name: str, place: str, entries: tuple[tuple[str, int], ...]) -> tuple[str, str] | None:
+    """Name and version of a distribution in the folder `place`; None where somebody only develops it there."""
+    distribution = metadata.distribution(name)
+    if not distribution.read_text("RECORD") or f"{distribution.locate_file('')}".rstrip("/") != place:
+        return None
+    return distribution.name, distribution.version
+
+
+def file_digest(path: str | Path) -> str:
+    """SHA-256 of a regular file; empty where there is none."""
+    try:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
+def named_files(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The files that a setting, or a part of it, names by a text: `name` of the part, and the file."""
+    if isinstance(value, str):
+        path = os.path.expanduser(value)
+        with suppress(OSError, ValueError):
+            if os.path.isfile(path):
+                yield name, path
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from named_files(f"{name}.{key}", item)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from named_files(f"{name}[{index}]", item)
+
+
+def model_digest(env: Any) -> str:
+    """SHA-256 of the compiled MuJoCo model of an environment; empty where it has none."""
+    mujoco = sys.modules.get("mujoco")
+    for where in MODELS if mujoco else ():
+        with suppress(Exception):  # attributes of others may do anything
+            if isinstance(model := attrgetter(where)(env.unwrapped), mujoco.MjModel):  # type: ignore[union-attr]
+                digest = hashlib.sha256()
+                for name, value in _values(model):
+                    digest.update(f"{name} {value}".encode() if not isinstance(value, bytes) else value)
+                return digest.hexdigest()
+    return ""
+
+
+def _values(structure: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """All values of a MuJoCo structure but those that depend on paths; fields only, so no padding between them."""
+    for name in sorted(dir(structure)):
+        if name.startswith("_") or name in PATHS or name.endswith("_pathadr"):
+            continue
+        value = getattr(structure, name)
+        if callable(value):
+            continue
+        if hasattr(value, "tobytes"):
+            yield f"{prefix}{name}", f"{value.dtype} {value.shape}"
+            yield "", value.tobytes()
+        elif isinstance(value, bool | int | float | bytes):
+            yield f"{prefix}{name}", repr(value)
+        else:
+            yield from _values(value, f"{prefix}{name}.")
+
+
+def differences(before: Identity, now: Identity) -> list[str]:
+    """What differs between two identities, in words: "package numpy 2.1.0 -> 2.2.0"; nothing where one is unknown."""
+    if not before or not now:
+        return []
+    lines = []
+    for part, words in WORDS.items():
+        there, here = _table(before, part), _table(now, part)
+        for name in sorted(there.keys() | here.keys()):
+            old, new = there.get(name), here.get(name)
+            if old != new:
+                lines.append(f"{words.format(name[:80])} {_change(old, new, part == 'versions')}")
+    if before.get("model") != now.get("model"):
+        lines.append("compiled MuJoCo model changed")
+    return lines
+
+
+def digest(identity: Identity) -> str:
+    """The first 12 digits of the SHA-256 of an identity, to tell it from others; empty for an unknown one."""
+    text = json.dumps(identity, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if identity else ""
+
+
+def last_recorded(meta: Mapping[str, Any]) -> Identity:
+    """The identity of the last start in a run's meta.json that recorded one; empty where none did."""
+    return next(reversed(recorded(meta)), {})
+
+
+def recorded(meta: Mapping[str, Any]) -> list[Identity]:
+    """The identities of the starts in a run's meta.json, in their order, where they were recorded."""
+    starts = meta.get("starts")
+    found = [start.get("identity") for start in (starts if isinstance(starts, list) else []) if isinstance(start, dict)]
+    return [identity for identity in found if isinstance(identity, dict) and identity]
+
+
+def _table(identity: Identity, part: str) -> Mapping[str, Any]:
+    found = identity.get(part)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _change(old: Any, new: Any, shown: bool) -> str:
+    if shown:
+        return f"{str(old or 'not loaded')[:40]} -> {str(new or 'not loaded')[:40]}"
+    return "changed" if old and new else "not there any more" if old else "new"

@@ -1,0 +1,261 @@
+"""The identity of a problem: what is recorded, and that a run goes on with another one only when asked to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gymnasium.envs.mujoco
+import mujoco
+import numpy as np
+import pytest
+from gymnasium.envs.registration import registry as registered
+
+from erlbench.algorithms import registry
+from erlbench.errors import UsageError
+from erlbench.pool.clean import in_clean_process
+from erlbench.running.checkpoint import FORMAT
+from erlbench.running.identity import identity_of
+from erlbench.running.machine import version
+from erlbench.work import identity
+from tests.runs import interrupt, interrupt_after, make_cell, run
+
+ENVIRONMENT = """
+import gymnasium
+from gymnasium.envs.classic_control.pendulum import PendulumEnv
+
+GRAVITY = 10.0
+
+
+class Swing(PendulumEnv):
+    def __init__(self):
+        super().__init__(g=GRAVITY)
+
+
+gymnasium.register("Swing-v0", Swing, max_episode_steps=20)
+"""
+
+
+@pytest.fixture
+def swing(tmp_path, monkeypatch):
+    """The file of a module with an environment of one's own, `swinging:Swing-v0`."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    file = folder / "swinging.py"
+    file.write_text(ENVIRONMENT)
+    monkeypatch.syspath_prepend(folder)
+    yield file
+    sys.modules.pop("swinging", None)
+    registered.pop("Swing-v0", None)
+
+
+def meta(cell):
+    return json.loads((cell.directory / "meta.json").read_text())
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """All files but the lock and the lease, which a refusal takes and gives back."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("l"))
+    return {str(path): path.read_bytes() for path in files}
+
+
+def refused(cell, match: str, **options) -> str:
+    """The one line by which going on is refused; nothing is written."""
+    before = content(cell.out)
+    with pytest.raises(UsageError, match=match) as refusal:
+        run(cell, **options)
+    assert content(cell.out) == before
+    assert "\n" not in str(refusal.value)
+    assert refusal.value.exit_code == 2
+    return str(refusal.value)
+
+
+def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
+    """This process has pytest loaded; a Python that has loaded nothing finds the same."""
+    cell = make_cell("cem", tmp_path, steps=300)
+    assert run(cell) == 0
+    found = meta(cell)["identity"]
+    for name in ("numpy", "gymnasium", "mujoco", "safetensors"):
+        assert found["versions"][name] == version(name)
+    assert not found["versions"].keys() & {"pytest", "pandas", "torch", "erlbench", "setuptools"}
+    assert (found["modules"], found["files"]) == ({}, {})
+    assert len(found["model"]) == 64
+    assert meta(cell)["starts"][-1]["identity"] == found
+    assert meta(cell)["format"] == meta(cell)["starts"][-1]["format"] == FORMAT
+    code = (
+        "import json; from pathlib import Path; from tests.runs import make_cell\n"
+        "from erlbench.running.identity import identity_of\n"
+        f"print(json.dumps(identity_of(make_cell('cem', Path({str(tmp_path)!r})))))"
+    )
+    root = Path(__file__).parents[2]
+    other = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+    assert json.loads(other) == found
+
+
+def test_it_has_what_gradient_tasks_and_the_algorithm_import(tmp_path):
+    found = {name: identity_of(make_cell(name, tmp_path))["versions"] for name in ("cem", "cma-es", "td3")}
+    assert found["td3"]["torch"] == version("torch")
+    assert found["td3"].keys() > found["cem"].keys()
+    assert registry.learns("td3")
+    assert not registry.learns("cma-es")
+    assert "torch" not in found["cma-es"]
+    assert found["cma-es"]["cma"] == version("cma")
+
+
+def test_another_environment_has_another_model(tmp_path):
+    models = [identity_of(make_cell("cem", tmp_path, env))["model"] for env in ("Hopper-v5", "Walker2d-v5")]
+    assert len({*models}) == 2
+    assert identity_of(make_cell("cem", tmp_path, "Pendulum-v1"))["model"] == ""
+
+
+def test_the_model_of_dm_control_is_found(tmp_path):
+    pytest.importorskip("dm_control")
+    pytest.importorskip("shimmy")
+    found = identity_of(make_cell("cem", tmp_path, "dm_control/cartpole-swingup-v0"))
+    assert found["versions"]["dm_control"] == version("dm_control")
+    assert len(found["model"]) == 64
+
+
+class Holder:
+    """As much of an environment as holds a model."""
+
+    def __init__(self, model):
+        self.unwrapped = self
+        self.model = model
+
+
+def test_the_digest_of_a_model_knows_its_values_and_not_its_paths(tmp_path):
+    """A field of heights, read from a file: two copies of it, and one with another height."""
+    digests, paths = [], set()
+    for folder, height in (("here", 1.0), ("in/a/longer/path", 1.0), ("elsewhere", 2.0)):
+        place = tmp_path / folder
+        place.mkdir(parents=True)
+        heights = np.array([0, 0, height, 1.5], np.float32)
+        (place / "field.bin").write_bytes(np.array([2, 2], np.int32).tobytes() + heights.tobytes())
+        xml = (
+            f'<mujoco><asset><hfield name="f" file="{place}/field.bin" size="1 1 1 1"/></asset>'
+            '<worldbody><geom type="hfield" hfield="f"/></worldbody></mujoco>'
+        )
+        model = mujoco.MjModel.from_xml_string(xml)
+        paths.add(model.paths)
+        digests.append(identity.model_digest(Holder(model)))
+    assert len(paths) == 3
+    assert digests[0] == digests[1] != digests[2]
+    model.opt.timestep *= 2
+    assert identity.model_digest(Holder(model)) != digests[2]
+
+
+def test_a_changed_module_needs_the_option(tmp_path, swing):
+    cell = interrupt(make_cell("cem", tmp_path / "results", "swinging:Swing-v0", steps=900), 10)
+    first = meta(cell)["identity"]
+    assert first["modules"] == {"swinging": hashlib.sha256(swing.read_bytes()).hexdigest()}
+    swing.write_text(ENVIRONMENT.replace("10.0", "9.8"))
+    assert "source of module swinging changed" in refused(cell, "--force-identity")
+    assert "force_identity" not in meta(cell)
+    assert run(cell, force_identity=True) == 0
+    assert meta(cell)["force_identity"] is True
+    assert identity.recorded(meta(cell)) == [first, identity_of(cell)]
+    assert first != identity_of(cell)
+    swing.write_text(ENVIRONMENT)
+    assert run(cell) == 0  # it is done, so nothing is computed any more
+
+
+def test_a_changed_file_of_a_setting_needs_the_option(tmp_path):
+    """A copy of a robot's model; the file may lie elsewhere if the setting says so, but not have another content."""
+    original = Path(gymnasium.envs.mujoco.__file__).parent / "assets" / "inverted_pendulum.xml"
+    file = tmp_path / "pendulum.xml"
+    file.write_bytes(original.read_bytes())
+    settings = {"xml_file": str(file)}
+    cell = interrupt(make_cell("cem", tmp_path / "results", steps=600, env_settings=settings), 10)
+    found = meta(cell)["identity"]
+    assert found["files"] == {"env_settings.xml_file": hashlib.sha256(original.read_bytes()).hexdigest()}
+    assert found["model"] == identity_of(make_cell("cem", tmp_path))["model"]
+    file.write_text(original.read_text().replace('gravity="0 0 -9.81"', 'gravity="0 0 -9.8"'))
+    line = refused(cell, "file of env_settings.xml_file changed")
+    assert "compiled MuJoCo model changed" in line
+    file.write_text(original.read_text() + "\n<!-- -->\n")
+    assert "model" not in refused(cell, "file of env_settings.xml_file changed")
+    file.write_bytes(original.read_bytes())
+    assert run(cell) == 0
+
+
+def test_another_version_is_named_with_both_numbers(tmp_path):
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
+    changed = meta(cell)
+    changed["starts"][-1]["identity"]["versions"] |= {"numpy": "1.0", "forgotten": "2"}
+    (cell.directory / "meta.json").write_text(json.dumps(changed))
+    line = refused(cell, "--force-identity")
+    assert f"package forgotten 2 -> not loaded; package numpy 1.0 -> {version('numpy')}" in line
+
+
+def test_what_was_not_recorded_refuses_nothing(tmp_path):
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
+    old = meta(cell)
+    for place in (old, *old["starts"]):
+        place.pop("identity")
+        place.pop("format")
+    (cell.directory / "meta.json").write_text(json.dumps(old))
+    assert run(cell) == 0
+    assert [*map(bool, (start.get("identity") for start in meta(cell)["starts"]))] == [False, True]
+
+
+def test_an_environment_that_ends_the_clean_process_leaves_it_unknown(tmp_path, swing):
+    swing.write_text(ENVIRONMENT + "\nimport os, sys\nif 'pytest' not in sys.modules:\n    os._exit(3)\n")
+    cell = make_cell("cem", tmp_path / "results", "swinging:Swing-v0", steps=300)
+    assert run(cell) == 0  # in this very process
+    assert "identity" not in meta(cell)
+
+
+def test_a_clean_process_has_a_limit_and_may_raise_or_die():
+    begun = time.monotonic()
+    assert in_clean_process(time.sleep, 60, limit=0.2) is None
+    assert time.monotonic() - begun < 20
+    assert in_clean_process(os._exit, 1) is None
+    assert in_clean_process(int, "x") is None
+    assert in_clean_process(int, "7") == 7
+
+
+def test_a_run_of_a_later_format_is_refused(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=300)
+    assert run(cell) == 0
+    later = {**meta(cell), "format": FORMAT + 1}
+    (cell.directory / "meta.json").write_text(json.dumps(later))
+    assert str(FORMAT + 1) in refused(cell, "a later version of erlbench", force_kernel=True, force_identity=True)
+    assert run(cell, force=True) == 0
+
+
+def test_each_start_of_a_seed_is_counted_with_its_score(tmp_path):
+    """Three starts; the first run's folder is gone by then, and the second one's list still has it."""
+    scores = []
+    for force in (False, True, True):
+        cell = make_cell("cem", tmp_path, steps=900 if scores else 200)
+        assert run(cell, force=force) == 0
+        scores.append(json.loads((cell.directory / "status.json").read_text())["return_mean"])
+        shutil.rmtree(cell.directory.with_name("seed-000.old-1"), ignore_errors=True)
+    first, second = meta(cell)["repeats"]
+    assert (first["score"], second["score"]) == (scores[0], scores[1])
+    assert [(entry["folder"], entry["status"]) for entry in (first, second)] == [
+        ("seed-000.old-1", "done"),
+        ("seed-000.old-2", "done"),
+    ]
+    assert first["timesteps"] < second["timesteps"]
+    assert first["started"] <= second["started"] <= meta(cell)["starts"][0]["started"]
+
+
+def test_a_run_that_goes_on_keeps_its_list(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=600)
+    assert run(cell) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(patch, 10)
+        assert run(cell, force=True) == 130
+    (listed,) = meta(cell)["repeats"]
+    shutil.rmtree(cell.directory.with_name("seed-000.old-1"))
+    assert run(cell) == 0
+    assert meta(cell)["repeats"] == [listed]
+    assert len(meta(cell)["starts"]) == 2
