@@ -16,15 +16,17 @@ import csv  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
 import tempfile  # noqa: E402
+import time  # noqa: E402
 from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
 from dataclasses import astuple, dataclass, fields, replace  # noqa: E402
 from pathlib import Path  # noqa: E402
+from statistics import mean  # noqa: E402
 from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 
 from benchmarks.harness import Stolen  # noqa: E402
-from benchmarks.programs.forecast import cell_of, dispatch_seconds, measure, this_machine  # noqa: E402
+from benchmarks.programs.forecast import cell_of, measure, this_machine  # noqa: E402
 from benchmarks.tasks import ACTOR, CRITIC  # noqa: E402
 from erlbench.algorithms.aes_rl import AESRL  # noqa: E402
 from erlbench.algorithms.p_cem_rl import PCEMRL  # noqa: E402
@@ -33,12 +35,14 @@ from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.files import read_rows  # noqa: E402
 from erlbench.forecasting.environment import lengths_in  # noqa: E402
 from erlbench.forecasting.forecast import forecast  # noqa: E402
+from erlbench.pool import local_pool  # noqa: E402
 from erlbench.work.tasks import Task  # noqa: E402
 
 ROWS, PAGE = Path("results/reference/bench/asleep_turns.csv"), Path("docs/asynchrony.md")
 STEP = 5e-3  # seconds
 MEAN = 20  # steps of an episode
 SECONDS = 40.0  # that a run takes by the forecast
+NAPS, NAP = 20, 0.05  # tasks, and seconds of each, that tell what a task takes besides
 TURNS = 3
 SMALL = {"hidden": (4,), "batch_size": 1, "start_timesteps": 100}
 SCHEMES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # name -> algorithm, settings
@@ -83,6 +87,7 @@ class Turn:
     turn: int
     measured: float
     forecast: float
+    overhead_ms: float  # of a task, measured before and after the run
     load: float  # runnable processes of the machine in the last minute, in the mean
     stolen: float  # percent
     machine: str
@@ -106,12 +111,28 @@ def turn(scheme: str, lengths: str, processes: int, number: int, folder: Path) -
     """Run a point once, and forecast it with the lengths that its episodes had."""
     one = cell(scheme, lengths, processes, number, folder)
     kind = SleepingPCEMRL if one.algo == "p-cem-rl" else SleepingAESRL
-    costs, stolen = Costs(STEP, CRITIC, ACTOR, dispatch_seconds(), "asleep"), Stolen()
+    stolen, before = Stolen(), late()
     measured = measure(replace(one, algo=f"{__spec__.name}:{kind.__name__}"), processes)
+    costs = Costs(STEP, CRITIC, ACTOR, (before + late()) / 2, "asleep")
     played = lengths_in(one.directory, one.env).by_kind
     expected = forecast(one, costs, processes, played).minutes
     load, share = round(os.getloadavg()[0], 1), round(100 * stolen.share(), 1)
-    return Turn(scheme, lengths, processes, number, round(measured, 2), round(expected, 2), load, share, this_machine())
+    numbers = round(measured, 2), round(expected, 2), round(1e3 * costs.overhead, 2)
+    return Turn(scheme, lengths, processes, number, *numbers, load, share, this_machine())
+
+
+def late() -> float:
+    """Seconds by which tasks that sleep come back late, in the mean: messages, and waking up on a busy machine."""
+    found = []
+    with local_pool(1) as pool:
+        task = Task(0, "sleep", "benchmarks.tasks:sleep", (), {"seconds": NAP})
+        pool.prepare(task, 1)
+        for number in range(NAPS):
+            begun = time.perf_counter()
+            pool.submit([replace(task, id=number)])
+            pool.next_result()
+            found.append(time.perf_counter() - begun - NAP)
+    return mean(found)
 
 
 def points() -> Iterator[tuple[str, str, int, int]]:
@@ -133,8 +154,9 @@ def save(rows: Sequence[Turn], path: Path) -> None:
 
 def load(path: Path) -> list[Turn]:
     """The rows of such a file."""
-    kinds = {"processes": int, "turn": int, "measured": float, "forecast": float, "load": float, "stolen": float}
-    return [Turn(**{name: kinds.get(name, str)(value) for name, value in row.items()}) for row in read_rows(path)]
+    words = ("scheme", "lengths", "machine")
+    kinds: dict[str, Any] = {"processes": int, "turn": int} | dict.fromkeys(words, str)
+    return [Turn(**{name: kinds.get(name, float)(value) for name, value in row.items()}) for row in read_rows(path)]
 
 
 def table(rows: Sequence[Turn]) -> str:

@@ -24,7 +24,9 @@ from typing import Any  # noqa: E402
 
 import click  # noqa: E402
 import numpy as np  # noqa: E402
+from matplotlib import rc_context  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import NullLocator  # noqa: E402
 
 from benchmarks.programs.forecast import cell_of  # noqa: E402
@@ -137,13 +139,15 @@ def spread_of(lengths: Sequence[int]) -> float:
 
 def draw(points: Sequence[Point], path: Path) -> None:
     """Panels by workers: the saving over the spread of lengths and the ratio of costs, with the paper's tasks."""
-    with style.new_figure(style.WIDTH, 2.75) as figure:
+    with style.new_figure(style.WIDTH, 3.0) as figure, rc_context({"hatch.linewidth": 0.4, "hatch.color": "0.45"}):
         panels = figure.subplots(1, len(SHOWN), sharex=True, sharey=True)
         for axes, workers in zip(panels, SHOWN, strict=True):
             _panel(axes, [point for point in points if point.workers == workers])
             axes.set(title=f"{workers} workers")
         panels[0].set(ylabel="Critic update / environment step")
         figure.supxlabel("Spread of episode lengths: standard deviation / mean", fontsize=8.5)
+        marks = [Line2D([], [], label=env.partition("-")[0], **MARKS[env]) for env in TASKS]
+        figure.legend(handles=marks, loc="outside upper center", ncols=len(marks), handletextpad=0.1)
         style.save(figure, path, ("png",))
 
 
@@ -154,7 +158,7 @@ def _panel(axes: Axes, points: Sequence[Point]) -> None:
     axes.contourf(SPREADS, RATIOS, saving, [*LEVELS, 100], colors=[str(value) for value in lightness])
     axes.contourf(SPREADS, RATIOS, saving, [-1e6, 0], colors=["white"], hatches=["////"])
     lines = axes.contour(SPREADS, RATIOS, saving, LEVELS, colors="black", linewidths=[1.6, *[0.6] * (len(LEVELS) - 1)])
-    axes.clabel(lines, fmt=lambda value: f"{value:.0f} %", fontsize=7, inline_spacing=2)
+    axes.clabel(lines, LEVELS[1:], fmt=lambda value: f"{value:.0f} %", fontsize=7, inline_spacing=2)
     for point in points:
         if point.task:
             axes.plot(point.spread, point.ratio, clip_on=False, zorder=3, **MARKS[point.task])
