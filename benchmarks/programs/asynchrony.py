@@ -20,6 +20,7 @@ from dataclasses import astuple, dataclass, fields, replace  # noqa: E402
 from itertools import chain, product  # noqa: E402
 from math import nan  # noqa: E402
 from pathlib import Path  # noqa: E402
+from statistics import fmean  # noqa: E402
 from typing import Any  # noqa: E402
 
 import click  # noqa: E402
@@ -90,7 +91,7 @@ def drawn_lengths(spread: float) -> list[int]:
 
 def measured(point: Point, lengths: Sequence[int], costs: Costs) -> Point:
     """The point with its forecasts; the critic has a processor of its own."""
-    found = {}
+    found: dict[str, Any] = {}
     for scheme, (algo, settings) in SCHEMES.items():
         cell = with_workers(cell_of(algo, "HalfCheetah-v5", Path("nowhere"), STEPS, settings, {}), point.workers)
         found[scheme] = round(forecast(cell, costs, point.workers, lengths, OWN).minutes_per_updates, 2)
@@ -113,7 +114,7 @@ def tasks() -> Iterator[Point]:
         _, (own,) = of_this_environment([cell], costs, measured_on, Lengths({"": lengths}, ""))
         ratio = round(own.critic_update / own.timestep, 1)
         for workers in SHOWN:
-            yield measured(Point(env, spread_of(lengths), workers, ratio, round(np.mean(lengths), 1)), lengths, own)
+            yield measured(Point(env, spread_of(lengths), workers, ratio, round(fmean(lengths), 1)), lengths, own)
 
 
 def known_lengths() -> dict[str, list[int]]:
@@ -177,11 +178,8 @@ def save(points: Sequence[Point], path: Path) -> None:
 
 def load(path: Path) -> list[Point]:
     """The points of a file."""
-    return [
-        Point(row["task"], **{name: (int if name == "workers" else float)(value) for name, value in row.items()
-                              if name != "task"})
-        for row in read_rows(path)
-    ]  # fmt: skip
+    kinds: dict[str, Any] = {"task": str, "workers": int}
+    return [Point(**{name: kinds.get(name, float)(value) for name, value in row.items()}) for row in read_rows(path)]
 
 
 def table(points: Sequence[Point]) -> str:
