@@ -207,7 +207,8 @@ def table(rows: Sequence[Turn]) -> str:
     row = rows[0]
     note = (
         f"Minutes per million training steps, measured on {row.machine}. A sleeping task came back "
-        f"{row.overhead_ms:.1f} ms late; the machine's load was {row.load:.1f}, and its host took {row.stolen:.1f} % of the time."
+        f"{row.overhead_ms:.1f} ms late; the machine's load was {row.load:.1f}, and its host took {row.stolen:.1f} % "
+        "of the time."
     )
     return "\n".join([*lines, "", note, ""])
 
