@@ -25,6 +25,7 @@ from erlbench.experiment.cells import SHARED, Cell
 from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool
 from erlbench.pool.imagined import ImaginedPool
+from erlbench.pool.simulated import ACTORS, shared_lane
 from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import RunDirectory
@@ -109,6 +110,9 @@ class _Counting(SimulatedPool):
     Equal tasks take unequal times, so that who waits for the last of them waits longer: log-normal factors of mean 1.
     Those of two tasks of a kind in turn are antithetic (Hammersley and Morton, 1956), so that few tasks suffice for
     the mean.
+
+    Where the critic has no processor of its own, a processor takes the next task as soon as it is free, as those of the
+    process pool do: before the driver is told the result, and may ask for a task that would go first.
     """
 
     def __init__(self, inner: Any, processors: int, costs: Costs, replay: CountingReplay, shared: bool) -> None:
@@ -129,6 +133,8 @@ class _Counting(SimulatedPool):
         if result is not None and result.task in self._recording:
             self._recording.discard(result.task)
             self._replay.count(sum(result.values["lengths"]))
+        if self.lane is shared_lane:
+            self._start(ACTORS)
         return result
 
     def _nanoseconds(self, task_id: int) -> int:

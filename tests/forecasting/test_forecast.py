@@ -1,8 +1,11 @@
 """The forecast: schedules that can be reckoned by hand, and what it says of those who cannot be forecast."""
 
 import math
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import integrate, stats
@@ -13,8 +16,12 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import with_workers
 from erlbench.experiment.costs import Costs
-from erlbench.forecasting.forecast import forecast
+from erlbench.forecasting.forecast import CountingReplay, _Counting, forecast
 from erlbench.forecasting.validation import Validated, errors_of, validated
+from erlbench.pool import local_pool
+from erlbench.pool.imagined import ImaginedPool
+from erlbench.work.rollout import RolloutSettings
+from erlbench.work.tasks import Priority, Task
 from tests.runs import make_cell, run
 
 LOG = math.sqrt(math.log1p(0.2**2))  # the deviation of the logarithm
@@ -140,3 +147,31 @@ def test_lengths_may_be_those_of_each_kind_of_task(tmp_path):
     found = forecast(cell, COSTS, 1, {"es": [100], "mean": [10]})
     assert found.minutes == pytest.approx(0.110 * 1e6 / 100 / 60, rel=1e-6)
     assert forecast(cell, COSTS, 1, {"rl": [100]}).minutes == forecast(cell, COSTS, 1, [100]).minutes
+
+
+def told_after(pool, first, waiting, late):
+    """The order of results: of one processor's task, of one that waits, and of one asked for after the first result."""
+    pool.submit([first, waiting])
+    order = [pool.next_result().task]
+    pool.submit([late])
+    return [*order, pool.next_result().task, pool.next_result().task]
+
+
+def test_a_free_processor_takes_what_waits_before_the_driver_asks_for_more(tmp_path):
+    """As the pool of processes does: a critic block that waits goes before the next episodes, which would go first.
+
+    AES-RL on 16 processes was forecast 4 % too long, with the critic behind all episodes that follow.
+    """
+    nap = {"seconds": 0.05}
+    tasks = [
+        Task(number, "", "benchmarks.tasks:sleep", (), nap, priority=priority)
+        for number, priority in ((1, Priority.ROLLOUT), (2, Priority.CRITIC), (3, Priority.ROLLOUT))
+    ]
+    with local_pool(1) as pool:
+        assert told_after(pool, *tasks) == [1, 2, 3]
+    episodes, updates = RolloutSettings(None, None), SimpleNamespace(updates=5)
+    with ImaginedPool([100]) as inner, closing(CountingReplay(tmp_path, 1, 1)) as replay:
+        inputs = {"critic": inner.store.put("critic", np.zeros(1))}
+        first, late = (Task(number, "es", "work:rollout", (number,), episodes) for number in (1, 3))
+        critic = Task(2, "critic", "updates:update_critic", (2,), updates, inputs, Priority.CRITIC)
+        assert told_after(_Counting(inner, 1, COSTS, replay, shared=True), first, critic, late) == [1, 2, 3]
