@@ -352,6 +352,7 @@ def test_the_page_of_asynchrony_has_the_numbers_of_its_files():
     assert [(row.scheme, row.lengths, row.processes, row.turn) for row in turns] == list(asleep.points())
 
 
+@pytest.mark.slow
 def test_a_sleeping_run_is_never_faster_than_its_sleeps(tmp_path, monkeypatch):
     """The critic, the actors and the episodes of P-CEM-RL, one after the other; the machine may be busy."""
     monkeypatch.setattr(asleep, "SECONDS", 30.0)
