@@ -159,7 +159,7 @@ def _values(structure: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _values(value, f"{prefix}{name}.")
 
 
-def differences(before: Identity, now: Identity) -> list[str]:
+def changes(before: Identity, now: Identity) -> list[str]:
     """What differs between two identities, in words: "package numpy 2.1.0 -> 2.2.0"; nothing where one is unknown."""
     if not before or not now:
         return []
