@@ -115,6 +115,10 @@ class AESRL(Algorithm):
         enough = self.context.replay.length >= self.settings.batch_size
         return self.counters.timesteps >= self.settings.start_timesteps and enough
 
+    @classmethod
+    def depends_on_budget(cls, settings: AESRLSettings) -> str:
+        return ""
+
     # -- ask ------------------------------------------------------------------------------------------------------
 
     def _ask(self) -> list[Task]:

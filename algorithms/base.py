@@ -46,11 +46,12 @@ class Context:
 
     problem: Problem
     seed: int
-    total_timesteps: int
+    total_timesteps: int  # 0 where the minutes alone end a run
     workers: int  # individuals in flight
     store: Store
     replay: Replay
     total_generations: int | None = None  # where a run ends if its steps are not used up before
+    total_minutes: float | None = None  # of modelled training time, which have to pass, too
 
 
 class Algorithm(ABC):
@@ -66,6 +67,7 @@ class Algorithm(ABC):
         self.settings = settings
         self.context = context
         self.counters = Counters()
+        self.time_is_up = False  # whether a generation has ended behind the minutes of the budget
         self._policy = self.policy_for(settings, context.problem)
         self._ids = 0
 
@@ -131,6 +133,7 @@ class Algorithm(ABC):
     def depends_on_budget(cls, settings: Any) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 
+        Only where nothing does, a run can have a budget of modelled minutes, in which its steps are not known before.
         A finished run of a synchronous algorithm whose answer is empty can go on with a larger budget, and gives the
         numbers of a run that had this budget from the start. The conformance test checks it.
         """
@@ -191,12 +194,19 @@ class Algorithm(ABC):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget of training steps, or of generations, is used up."""
+        """Whether the budget is used up: of training steps, with the minutes if there are any, or of generations."""
         counters, context = self.counters, self.context
         generations = context.total_generations
-        return counters.timesteps >= context.total_timesteps or (
+        timely = context.total_minutes is None or self.time_is_up
+        return (timely and counters.timesteps >= context.total_timesteps) or (
             generations is not None and counters.generation >= generations
         )
+
+    @final
+    def end_generation(self, train_time: float) -> None:
+        """Note that a generation has ended after so many seconds of training."""
+        minutes = self.context.total_minutes
+        self.time_is_up |= minutes is not None and train_time >= 60 * minutes
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 
@@ -244,10 +254,12 @@ class Algorithm(ABC):
 
     def snapshot(self) -> dict[str, Any]:
         """Everything needed to go on, as plain values, arrays, references and dataclasses."""
-        return {"counters": asdict(self.counters), "ids": self._ids, "state": self.state}
+        found = {"counters": asdict(self.counters), "ids": self._ids, "state": self.state}
+        return found if self.context.total_minutes is None else found | {"time_is_up": self.time_is_up}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot."""
         self.counters = Counters(**snapshot["counters"])
         self._ids = snapshot["ids"]
+        self.time_is_up = snapshot.get("time_is_up", False)
         self.state = snapshot["state"]

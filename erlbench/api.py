@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -66,7 +66,8 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     the same call continues), and `ErlbenchError` when a cell failed; all others are finished then.
     """
     from erlbench.experiment.arguments import arguments, option_fields, run_options
-    from erlbench.experiment.planning import plan
+    from erlbench.experiment.plan_file import plan_text
+    from erlbench.experiment.planning import plan, study_plan
     from erlbench.resources import check_device
     from erlbench.running.runner import run_cells
 
@@ -82,8 +83,14 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
         {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
     )
     check_device(asked.device)
-    cells = plan(asked)
-    code = run_cells(cells, run_options(asked, ("erlbench.run",)))
+    cells, options = plan(asked), run_options(asked, ("erlbench.run",))
+    if asked.plan:
+        from erlbench.reporting.statistics.simulated_studies import check_plan
+
+        written, _ = study_plan(asked)
+        check_plan(written)
+        options = replace(options, study_plan=plan_text(written))
+    code = run_cells(cells, options)
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / "config.toml").exists()))
@@ -124,7 +131,8 @@ def report(
     names = {"columns", *(field.name for field in fields(ReportOptions) if field.name != "panels")}
     if unknown := sorted(options.keys() - names):
         raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
-    chosen = parse_options(**{name: value if name == "smooth" else _words(value) for name, value in options.items()})
+    plain = ("smooth", "early")
+    chosen = parse_options(**{name: value if name in plain else _words(value) for name, value in options.items()})
     return requested_report(
         _paths(folders or ("results",)), Path(out), chosen, study=_tuple(study),
         studies=map(str, _paths(studies, "files with studies")), profile=profile,

@@ -15,7 +15,15 @@ from erlbench.renamed import read_config, read_run_rows
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
-STATUS = ("status", "message", "timesteps", "total_timesteps", "train_time_s", "total_time_s")  # of status.json
+STATUS = (
+    "status",
+    "message",
+    "timesteps",
+    "total_timesteps",
+    "train_time_s",
+    "total_time_s",
+    "paused_s",
+)  # of status.json
 MISSING = ("nan", "NaN")  # which `pd.to_numeric` refuses
 
 

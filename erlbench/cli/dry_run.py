@@ -27,8 +27,7 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     for cell, found in zip(cells, estimates, strict=True):
         given = processes_for(cell, options)
         processes = "all free" if given is None else given
-        steps, workers = f"{cell.total_timesteps:,}", cell.workers or "-"
-        rows.append((cell.directory, steps, workers, processes, duration(found.seconds)))
+        rows.append((cell.directory, _budget(cell), cell.workers or "-", processes, duration(found.seconds)))
     print_table(counted(len(cells), "cell"), ("directory", "steps", "workers", "processes", "time"), rows)
     core_seconds = sum(found.core_seconds for found in estimates)
     memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
@@ -41,6 +40,13 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         err=False,
     )
     click.echo("Nothing was run or written.")
+
+
+def _budget(cell: Cell) -> str:
+    """Steps, and modelled minutes where there are some."""
+    steps = f"{cell.total_timesteps:,}" if cell.total_timesteps else ""
+    minutes = f"{cell.total_minutes:g} modelled minutes" if cell.total_minutes is not None else ""
+    return " and ".join(filter(None, (steps, minutes)))
 
 
 def estimates_of(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:

@@ -104,6 +104,9 @@ class _Report(click.Command):
     metavar="last|initial",
     help="score of failed runs in the row that includes them: of their last evaluation, or of the one before training",
 )
+@click.option(
+    "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
+)
 def command(
     results: tuple[Path, ...],
     out: Path,
@@ -121,6 +124,7 @@ def command(
     reference: Path | None,
     holm: str,
     failed: str,
+    early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
@@ -143,7 +147,17 @@ def command(
     from erlbench.reporting.request import requested_report
 
     options = parse_options(
-        columns, reach, at, x=x, smooth=smooth, band=band, baseline=baseline, metric=metric, holm=holm, failed=failed
+        columns,
+        reach,
+        at,
+        x=x,
+        smooth=smooth,
+        band=band,
+        baseline=baseline,
+        metric=metric,
+        holm=holm,
+        failed=failed,
+        early=early,
     )
     names = [name for part in study for name in part.split(",") if name]
     with notices() as warn:

@@ -29,11 +29,14 @@ SECTIONS = {
         "preset",
         "study",
         "studies",
+        "plan",
+        "only_seeds",
         "profile",
         "seed",
         "seeds",
         "total_timesteps",
         "total_generations",
+        "total_minutes",
         "workers",
         "set",
         "env_set",
@@ -55,7 +58,17 @@ SECTIONS = {
         "slurm_set",
         "pool",
     ),
-    "Results": ("out", "name", "checkpoint_every", "save_replay", "force", "force_kernel", "force_identity", "dry_run"),
+    "Results": (
+        "out",
+        "name",
+        "checkpoint_every",
+        "save_replay",
+        "keep_checkpoints",
+        "force",
+        "force_kernel",
+        "force_identity",
+        "dry_run",
+    ),
     "Output": ("quiet", "verbose"),
 }
 SHORT = {"quiet": "-q", "verbose": "-v"}
@@ -64,6 +77,7 @@ METAVARS = {
     "env": "ID[,ID...]",
     "study": "NAME[,NAME...]",
     "studies": "FILE",
+    "plan": "FILE",
     "seeds": "N|LIST",
     "set": "KEY=VALUE",
     "env_set": "KEY=VALUE",
@@ -72,6 +86,7 @@ METAVARS = {
     "evaluate": "during|after",
     "simulated_critic": "own|shared",
     "costs": "FILE",
+    "total_minutes": "MINUTES",
     "task_timeout": "SECONDS",
     "worker_memory": "MIB",
     "checkpoint_every": "SECONDS",
@@ -136,11 +151,13 @@ def run(**given: Any) -> None:
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
+      erlbench run --plan results/study/plan.toml --only-seeds 6
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.planning import plan
+    from erlbench.experiment.plan_file import plan_text
+    from erlbench.experiment.planning import plan, study_plan
 
     check_device(asked.device)
     if asked.launcher is not None:
@@ -157,6 +174,13 @@ def run(**given: Any) -> None:
         if asked.save_replay:
             _name_useless_replays(cells)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
+    if asked.plan:
+        from erlbench.reporting.statistics.simulated_studies import check_plan
+
+        written, _ = study_plan(asked)
+        check_plan(written)
+        options = dataclasses.replace(options, study_plan=plan_text(written))
+        _tell(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
         show_plan(cells, options)
         return
@@ -206,16 +230,25 @@ def _tell(line: str) -> None:
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
     """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
-    from erlbench.experiment.plan import FILE, departures, load_plan
+    from erlbench.experiment import early_plan
+    from erlbench.experiment.departures import of_run
+    from erlbench.experiment.plan import FILE
+    from erlbench.experiment.plan_file import is_of_today, read_plan
 
     for out in dict.fromkeys(cell.out for cell in cells):
+        own, path = [cell for cell in cells if cell.out == out], out / FILE
         try:
-            written = load_plan(out)
+            if is_of_today(path):
+                plan = read_plan(path)
+                found = [f"{one.kind} ({one.what})" for cell in own for one in of_run(plan, cell.config(), cell.label)]
+            else:
+                written = early_plan.load_plan(out)
+                found = early_plan.departures(written, own) if written else []
         except UsageError as error:
             _tell(f"warning: {error}")
             continue
-        if written and (found := departures(written, [cell for cell in cells if cell.out == out])):
-            _tell(f"warning: {out / FILE} is not followed: there are runs with {', and with '.join(found)}")
+        if found:
+            _tell(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:

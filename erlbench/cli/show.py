@@ -155,9 +155,14 @@ def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
 
 def _steps(status: dict[str, Any]) -> str:
     """Training steps so far and the budget, which says nothing of a run that its number of generations has ended."""
-    steps, budget = status.get("timesteps"), status.get("total_timesteps")
+    steps, budget, minutes = (status.get(name) for name in ("timesteps", "total_timesteps", "total_minutes"))
     ended = status.get("status") == "done" and isinstance(steps, int) and isinstance(budget, int) and steps < budget
-    return _number(steps) if ended else f"{_number(steps)} of {_number(budget)}"
+    without = ended or (budget is None and minutes is not None)
+    text = _number(steps) if without else f"{_number(steps)} of {_number(budget)}"
+    trained = status.get("train_time_s")
+    if isinstance(minutes, int | float) and isinstance(trained, int | float):
+        text += f", {trained / 60:,.2f} of {minutes:g} modelled minutes"
+    return text
 
 
 def _number(value: Any) -> str:

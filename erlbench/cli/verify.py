@@ -21,13 +21,22 @@ if TYPE_CHECKING:
 @click.option(
     "--same-as", metavar="RUN", type=click.Path(path_type=Path), help="compare with this run instead, bit by bit"
 )
+@click.option("--again", type=click.IntRange(min=0), metavar="N",
+              help="run the run again up to its evaluation N, and compare the digests of its states")  # fmt: skip
+@click.option("--from", "start", type=click.IntRange(min=0), metavar="N",
+              help="with --again: begin at the kept checkpoint of evaluation N")  # fmt: skip
+@click.option("--processes", type=click.IntRange(0, 1024), default=0, metavar="N",
+              help="worker processes that play [default: 0, this process]")  # fmt: skip
 @click.option("--import", "trusted", is_flag=True, help="import the modules of environments MODULE:ID")
 @click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
-def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose: bool) -> None:
+def command(
+    runs: tuple[Path, ...], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
+    verbose: bool,
+) -> None:  # fmt: skip
     """Check the runs in the folders RUN, or all runs below them.
 
-    Rows are computed again from the raw files, files are compared with their checksums, and the saved policy plays
-    the final evaluation again: every return must be equal to the last bit. What cannot be verified is named with the
+    Rows are computed again from the raw files, files are compared with their checksums, and the saved policies play
+    their evaluations again: every return must be equal to the last bit. What cannot be verified is named with the
     reason. Exit code 1 when something differs.
 
     \b
@@ -36,6 +45,7 @@ def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose
       erlbench verify results -v
       erlbench verify results/Walker2d-v5/td3/seed-000 \\
         --same-as again/Walker2d-v5/td3/seed-000
+      erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
     from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
     from erlbench.verification.same import same
@@ -47,7 +57,9 @@ def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose
         print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
         _exit(any(check.outcome == DIFFERS for check in checks))
         return
-    found = {path: _checks(path, trusted) for folder in runs for path in _runs(folder)}
+    if start is not None and again is None:
+        raise UsageError("--from needs --again: the evaluation up to which the run is run again")
+    found = {path: _checks(path, trusted, processes, again, start) for folder in runs for path in _runs(folder)}
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [
@@ -64,12 +76,15 @@ def command(runs: tuple[Path, ...], same_as: Path | None, trusted: bool, verbose
     _exit(bool(differing))
 
 
-def _checks(path: Path, trusted: bool) -> list[Check]:
+def _checks(path: Path, trusted: bool, processes: int, again: int | None, start: int | None) -> list[Check]:
     """All checks of a run; one that says why where its config.toml cannot be read."""
     from erlbench.verification import DIFFERS, Check, verify
+    from erlbench.verification.again import run_again
 
+    if again is not None:
+        return [run_again(path, again, start, processes, trusted)]
     try:
-        return verify(path, trusted)
+        return verify(path, trusted, processes)
     except UsageError as error:
         return [Check("config", DIFFERS, str(error))]
 

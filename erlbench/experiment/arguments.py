@@ -25,6 +25,12 @@ MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
 TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  # of KEY=VALUE; tables of a file
 
+BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
+    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory", "shard",
+    "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool", "checkpoint_every",
+    "save_replay", "force", "force_kernel", "force_identity", "dry_run", "quiet", "verbose",
+})  # fmt: skip
+
 
 @dataclass(frozen=True)
 class RunArguments:
@@ -35,6 +41,10 @@ class RunArguments:
     preset: str | None = setting(None, "preset of the algorithms given without one [default: paper]")
     study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
     studies: tuple[str, ...] = setting((), "files with studies of your own; studies.toml in this folder is always read")
+    plan: str | None = setting(None, "the written plan of a study, a TOML file; it decides all that changes a result")
+    only_seeds: int | None = setting(
+        None, "with --plan: only its first N seeds, all cells of each [default: all]", minimum=1, maximum=MOST_SEEDS
+    )
     profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
     seed: int | None = setting(None, "one seed [default: 0]", minimum=0, maximum=MOST)
     seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
@@ -43,6 +53,13 @@ class RunArguments:
     )
     total_generations: int | None = setting(
         None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
+    )
+    total_minutes: float | None = setting(
+        None,
+        "with --simulated-time: modelled minutes of training after which a run ends, with --total-timesteps when both "
+        "have passed",
+        minimum=0.001,
+        maximum=MOST,
     )
     workers: int | None = setting(
         None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
@@ -126,6 +143,9 @@ class RunArguments:
     save_replay: bool = setting(
         False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
+    keep_checkpoints: bool = setting(
+        False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
+    )
     force: bool = setting(False, "start again; existing runs are moved aside")
     force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
     force_identity: bool = setting(False, "continue runs that began with other packages, source files or MuJoCo models")
@@ -140,6 +160,9 @@ class RunArguments:
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
         if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic):
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
+        if not self.simulated_time and self.total_minutes is not None:
+            raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
+        self._check_plan()
         check_kind(self.pool)
         if self.slurm and self.launcher != "slurm":
             raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
@@ -152,6 +175,17 @@ class RunArguments:
                 raise UsageError(
                     f"{_option(option)} needs worker processes that can be ended; give --processes 1 or more, not 0"
                 )
+
+    def _check_plan(self) -> None:
+        """Refuse what would not follow the plan."""
+        if self.plan is None:
+            if self.only_seeds is not None:
+                raise UsageError("--only-seeds needs --plan; without a plan give --seeds")
+            return
+        for item in dataclasses.fields(self):
+            default = {} if item.name in TABLES else item.default
+            if item.name not in BESIDE_A_PLAN and getattr(self, item.name) != default:
+                raise UsageError(f"{_option(item.name)} cannot be given with --plan, which decides it; leave it out")
 
     @property
     def slurm(self) -> dict[str, str]:
@@ -197,6 +231,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         task_timeout=asked.task_timeout or HUNG_AFTER,
         worker_memory=asked.worker_memory and asked.worker_memory << 20,
         save_replay=asked.save_replay,
+        keep_checkpoints=asked.keep_checkpoints,
         force=asked.force,
         force_kernel=asked.force_kernel,
         force_identity=asked.force_identity,

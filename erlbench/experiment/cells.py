@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs
+from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.settings import toml_values
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
@@ -41,7 +41,7 @@ class Cell:
     name: str  # the folder and the report's key: algorithm, algorithm@preset, or the user's own
     env: str  # ID, or ID@PRESET for any preset of the environment but the default one
     seed: int
-    total_timesteps: int  # training steps
+    total_timesteps: int  # training steps; 0 where the modelled minutes alone end the run
     workers: int  # individuals in flight; 0 for algorithms that have no such number
     eval_freq: int  # training steps between two evaluations of the reported policy
     eval_episodes: int  # of an evaluation on the way
@@ -53,6 +53,7 @@ class Cell:
     one_core: bool = False  # as RunOptions.one_core, where a study compares times
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
     total_generations: int | None = None  # where the run ends if its steps are not used up before
+    total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
     simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the others
@@ -82,7 +83,7 @@ class Cell:
             "preset": self.preset,
             "name": self.name,
             "seed": self.seed,
-            "total_timesteps": self.total_timesteps,
+            **({"total_timesteps": self.total_timesteps} if self.total_timesteps else {}),
             "workers": self.workers,
             "eval_freq": self.eval_freq,
             "eval_episodes": self.eval_episodes,
@@ -92,6 +93,8 @@ class Cell:
         }
         if self.total_generations is not None:
             run["total_generations"] = self.total_generations
+        if self.total_minutes is not None:
+            run["total_minutes"] = self.total_minutes
         settings = {**(self.origin.retired if self.origin else {}), **toml_values(self.settings)}
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
@@ -119,8 +122,11 @@ class RunOptions:
     worker_memory: int | None = None  # bytes after which a worker is replaced
     shard: str = ""  # I/N, where other machines run the other cells of the plan
     plan: str = ""  # the version of that plan
+    study_plan: str = ""  # the text of the study's plan, which is laid into the folder of the results
     studies: tuple[str, ...] = ()  # the studies whose cells these are, if the command named any
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
+    keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
+    until: int | None = None  # the evaluation after which a run stops, as if interrupted
     force: bool = False  # move a directory with other settings aside and start anew
     force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
     force_identity: bool = False  # go on with a run of other packages, source files or another model
@@ -162,7 +168,7 @@ def differences(
         if not isinstance(there, Mapping):
             there = {}
         if there and table == "costs":
-            there = DEFAULTS | there  # a run of before some of these were measured
+            there = rounded(DEFAULTS | there)  # a run of before some of these were measured
         for key in [*here, *(key for key in there if key not in here)]:
             if there.get(key) != here.get(key) and counts(table, key):
                 lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")

@@ -1,7 +1,11 @@
-"""What tasks cost in simulated time: seconds per step, update and task, measured on a machine, kept in a TOML file."""
+"""What tasks cost in simulated time: seconds per step, update and task, measured on a machine, kept in a TOML file.
+
+All are whole nanoseconds, and factors whole billionths, so that simulated time computes with integers alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -10,12 +14,16 @@ from typing import Any
 
 from erlbench.experiment.toml_file import TomlFile
 
+BILLION = 10**9  # nanoseconds in a second, and parts of a factor
 BUILT_IN = "costs.toml"  # beside this module; `erlbench calibrate --out` writes it anew
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one process while no other one works, and of the driver. `source` says where they were measured."""
+    """Seconds of one process while no other one works, and of the driver. `source` says where they were measured.
+
+    Every number is rounded to nine decimals. So a change in the last place of a float changes nothing.
+    """
 
     timestep: float  # an environment step with its policy
     critic_update: float
@@ -28,23 +36,48 @@ class Costs:
     spread: float = 0.0  # relative standard deviation of a task's time; a forecast's, not simulated time's
     gradient_overhead: float = 0.0  # what a task with gradient steps takes besides, such as to load networks
 
-    def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
-        """How long a task takes."""
+    def __post_init__(self) -> None:
+        for name, value in rounded(vars(self)).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def pause(self) -> int:
+        """`update` in nanoseconds."""
+        return _billionths(self.update)
+
+    def nanoseconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> int:
+        """How long a task takes alone."""
         return (
-            self.overhead
-            + timesteps * self.timestep
-            + critic_updates * self.critic_update
-            + actor_updates * self.actor_update
-            + (self.gradient_overhead if critic_updates or actor_updates else 0.0)
+            _billionths(self.overhead)
+            + timesteps * _billionths(self.timestep)
+            + critic_updates * _billionths(self.critic_update)
+            + actor_updates * _billionths(self.actor_update)
+            + (_billionths(self.gradient_overhead) if critic_updates or actor_updates else 0)
         )
 
-    def slowed(self, tasks: int) -> float:
-        """By which factor tasks take longer while so many run at once: cores share memory and clock rate.
+    def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
+        """The same in seconds, also of parts of steps and updates."""
+        return self.nanoseconds(timesteps, critic_updates, actor_updates) / BILLION
 
-        It grows linearly from one task to as many as there are cores; more tasks slow each other down no more.
+    def slowed(self, tasks: int) -> int:
+        """By how many billionths of a factor tasks take longer while so many run at once.
+
+        Cores share memory and clock rate. The factor grows linearly from one task to as many as there are cores; more
+        tasks slow each other down no more.
         """
         others = min(tasks, self.cores) - 1
-        return 1 + (self.crowding - 1) * others / (self.cores - 1) if others > 0 else 1.0
+        if others <= 0:
+            return BILLION
+        return BILLION + round((_billionths(self.crowding) - BILLION) * others / (self.cores - 1))
+
+
+def rounded(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Costs by name with all floats rounded to nine decimals; files of before have more."""
+    return {name: _billionths(value) / BILLION if isinstance(value, float) else value for name, value in table.items()}
+
+
+def _billionths(value: float) -> int:
+    return round(value * BILLION)
 
 
 DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is not MISSING}  # of files from before

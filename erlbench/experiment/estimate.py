@@ -56,9 +56,10 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     listed = registry.entry(cell.algo)
     step = STEP_SECONDS.get(environment_name(cell.env), OTHER_STEP_SECONDS)
     algorithm = registry.find(cell.algo)
-    planned = algorithm.training_steps(cell.settings, problem, cell.total_timesteps, cell.total_generations)
+    budget = max(cell.total_timesteps, _steps_in_time(cell))
+    planned = algorithm.training_steps(cell.settings, problem, budget, cell.total_generations)
     generations = math.ceil(planned / algorithm.generation_steps(cell.settings, problem))
-    due = min(cell.total_timesteps // cell.eval_freq, generations)  # they wait for a generation's end
+    due = min(budget // cell.eval_freq, generations)  # they wait for a generation's end
     evaluations = due * cell.eval_episodes + cell.final_episodes
     steps = planned * listed.episodes + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
@@ -72,11 +73,23 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     tasks = steps * step + critic + actors
     chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
     width = observation_width(problem)
-    recorded = algorithm.recorded_steps(cell.settings, problem, cell.total_timesteps, cell.total_generations)
+    recorded = algorithm.recorded_steps(cell.settings, problem, budget, cell.total_generations)
     disk = 4.0 * recorded * width if learns else 0.0
     memory = (1 + processes) * (GRADIENT_BYTES if learns else ROLLOUT_BYTES) + held
     alone = START_SECONDS + search  # while no task runs
     return Estimate(alone + tasks, alone + max(chain, tasks / max(1, processes)), memory, disk)
+
+
+def _steps_in_time(cell: Cell) -> int:
+    """About how many training steps the modelled minutes of a cell's budget are; 0 where it has none."""
+    if cell.total_minutes is None:
+        return 0
+    listed, costs = registry.entry(cell.algo), cell.costs
+    critic, actors = listed.critic_updates * costs.critic_update, listed.actor_updates * costs.actor_update
+    others = (listed.episodes * costs.timestep + actors) / cell.processors
+    waits = registry.find(cell.algo).is_synchronous(cell.settings) or getattr(cell.settings, "critic_ratio", None)
+    waited = critic if waits else 0.0
+    return math.ceil(60 * cell.total_minutes / max(others, waited, 1e-9))
 
 
 def observation_width(problem: Problem) -> int:

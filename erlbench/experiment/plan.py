@@ -1,107 +1,177 @@
-"""The written plan of a study: plan.toml in the folder of its results, hashed before the first run.
+"""The written plan of a study: what is run, with which seeds, how a run is scored, what is compared and when.
 
-Each start of a run records the hash of the plan that lay there (`study_plan` in meta.json), so that a report can tell
-whether a plan was written before the runs and has not been changed since.
+A plan has a hash, that of all its values but texts and dates. Seeds follow from the hash, so nobody chooses them. Each
+start of a run records the hash of the plan that lies in the folder of its results (`study_plan` in meta.json).
+`plan_file.py` reads and checks the file; `early_plan.py` reads plans of before.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-import tomli_w
+from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED
+from erlbench.settings import MOST, MOST_AT_ONCE, setting
 
-from erlbench import files
-from erlbench.errors import UsageError
-from erlbench.settings import check_value
-
-if TYPE_CHECKING:
-    from erlbench.experiment.cells import Cell
-
-FILE = "plan.toml"
+FILE = "plan.toml"  # its name in the folder of the results
+FORMAT = 2
+TEXTS = ("title", "why", "written")  # what the hash leaves out
+OPTIONAL = ("label", "name", "set", "settings", "env_settings", "pilot_seeds", *TEXTS)  # not written when empty
+TIMESTEPS, MINUTES = "timesteps", "minutes"
+HOLM, NONE = "holm", "none"
+SMALLEST_SEED, SEEDS_BELOW = 1000, 10**9
 
 
 @dataclass(frozen=True)
-class StudyPlan:
-    """What is compared, after how many seeds it is tested, and which p-values stop."""
+class PlannedCell:
+    """One cell of the study: all of its runs but for their seeds."""
 
-    baseline: str
-    algorithms: tuple[str, ...]  # names, each against the baseline
-    environments: tuple[str, ...]
-    total_timesteps: int
-    level: float  # of the whole study
-    power: float  # that was asked for
-    difference: float  # of the baseline's mean, that the seeds were chosen for
-    spending: str
-    looks: tuple[int, ...]  # seeds a side; the seeds are 0, 1, ... in this order
-    p: tuple[float, ...]  # the largest p-value of Welch's test that stops at each look, for one comparison
-    written: str  # time, UTC
-    power_by_pilots: float = 0.0  # to find `difference` where the pilots' spread is worst; 0: the file does not say
+    algo: str  # NAME or NAME@PRESET
+    env: str  # ID or ID@PRESET
+    label: str = ""  # how contrasts call it; "NAME on ENV" where the file does not say
+    name: str = ""  # of the runs' folder; as `erlbench run` names it where the file does not say
+    workers: int | None = setting(None, "individuals in flight", minimum=0, maximum=MOST_AT_ONCE)
+    total_timesteps: int | None = setting(None, "training steps", minimum=1, maximum=MOST)
+    total_minutes: float | None = setting(None, "minutes of training", minimum=0, maximum=1e9)
+    set: Mapping[str, Any] = field(default_factory=dict)  # hyper-parameters that differ from the preset
+    settings: Mapping[str, Any] = field(default_factory=dict)  # all hyper-parameters, in place of `set`
+    env_settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How the reported policy is evaluated."""
+
+    eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1, maximum=MOST)
+    eval_episodes: int = setting(10, "episodes per evaluation", minimum=1, maximum=1000)
+    final_episodes: int = setting(FINAL_EPISODES, "episodes of the final evaluation", minimum=1, maximum=1000)
+    evaluate: str = setting("after", "when", choices=EVALUATE)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Simulated time; its costs are a table of the plan."""
+
+    processes: int = setting(0, "virtual processors; 0: the workers, or 1", minimum=0, maximum=1024)
+    critic: str = setting(OWN, "processor of the critic", choices=(OWN, SHARED))
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference that is tested: the mean score of `a` minus that of `b`.
+
+    A run's score is the mean of its evaluation curve over a stretch of the axis, linear between evaluations, without
+    the final evaluation.
+    """
+
+    a: str  # labels of cells
+    b: str
+    stretch: tuple[float, float]  # from, to: training steps or minutes
+    axis: str = setting(TIMESTEPS, "of the stretch", choices=(TIMESTEPS, MINUTES))
+    name: str = ""
 
     @property
-    def comparisons(self) -> int:
-        """How many tests share the level."""
-        return len(self.algorithms) * len(self.environments)
+    def title(self) -> str:
+        """Its name, or what it compares."""
+        return self.name or f"{self.a} - {self.b}"
 
 
-def write_plan(plan: StudyPlan, folder: Path) -> str:
-    """Write plan.toml into a folder of results that has no run yet; its hash.
+@dataclass(frozen=True)
+class Test:
+    """When the contrasts are tested and by which p-values."""
 
-    Raises `UsageError` when there is a plan or a run already, for a plan comes before the first run.
-    """
-    path = folder / FILE
-    if path.exists():
-        raise UsageError(f"{path} is there already; a plan is written once. Choose another folder")
-    if next(folder.rglob("config.toml"), None) is not None:
-        raise UsageError(f"{folder} holds runs already; a plan is written before the first run. Choose another folder")
-    values = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(plan).items()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(tomli_w.dumps(values), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
-    return plan_hash(folder)
+    looks: tuple[int, ...]  # seeds that are complete in all cells; the last one has all seeds
+    level: float = setting(0.05, "of all contrasts and looks together", minimum=1e-6, maximum=0.5)
+    correction: str = setting(HOLM, "for many contrasts", choices=(HOLM, NONE))
+    spending: str = setting("obrien-fleming", "of the level over the looks", choices=("obrien-fleming", "pocock"))
+    metric: str = setting("curve-mean", "score of a run", choices=("curve-mean",))
 
 
-def plan_hash(folder: Path) -> str:
-    """SHA-256 of the plan in a folder of results; empty without one."""
-    try:
-        return hashlib.sha256(files.read_bytes(folder / FILE, files.SMALL)).hexdigest()
-    except (OSError, ValueError):
-        return ""
+@dataclass(frozen=True)
+class Plan:
+    """A study as it was planned."""
+
+    seeds: int
+    cells: tuple[PlannedCell, ...]
+    contrasts: tuple[Contrast, ...]
+    test: Test
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    pilot_seeds: tuple[int, ...] = ()  # of runs that were seen before; none of them is assigned
+    simulated_time: Simulated | None = None
+    costs: Mapping[str, Any] | None = None  # with simulated time; None: not resolved yet
+    title: str = ""
+    why: str = ""
+    written: str = ""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every value is there, so that no default of a later version can change the plan."""
+        whole = all(cell.settings and cell.name and cell.workers is not None for cell in self.cells)
+        return whole and (self.simulated_time is None or self.costs is not None)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all values but texts and dates, as JSON with sorted keys."""
+        values = {name: value for name, value in self.tables().items() if name not in TEXTS}
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"), default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def tables(self) -> dict[str, Any]:
+        """What the file holds, in its order; plain values only, without those that are empty."""
+        first = {"format": FORMAT, **{name: getattr(self, name) for name in TEXTS}, "seeds": self.seeds}
+        values: dict[str, Any] = _plain({**first, **asdict(self)})
+        return values
+
+    def assigned_seeds(self) -> tuple[int, ...]:
+        """The seeds of the study in their order: distinct, from 1000 on, none of a pilot's."""
+        found: dict[int, None] = {}
+        for seed in _stream(self.hash):
+            if seed >= SMALLEST_SEED and seed not in self.pilot_seeds:
+                found.setdefault(seed)
+            if len(found) == self.seeds:
+                break
+        return tuple(found)
+
+    def cell(self, label: str) -> PlannedCell:
+        """The cell that is called so."""
+        return next(cell for cell in self.cells if cell.label == label)
+
+    def config(self, cell: PlannedCell) -> dict[str, dict[str, Any]]:
+        """What config.toml of the cell's runs holds, by table, but for seeds and for what the plan leaves open."""
+        algo, _, preset = cell.algo.partition("@")
+        run: dict[str, Any] = {
+            "env": cell.env, "algo": algo, "preset": preset, "name": cell.name, "workers": cell.workers,
+            "total_timesteps": cell.total_timesteps, "total_minutes": cell.total_minutes, **asdict(self.evaluation),
+            "simulated_time": self.simulated_time is not None,
+        }  # fmt: skip
+        tables = {"run": run, "settings": dict(cell.settings), "env_settings": dict(cell.env_settings)}
+        if self.simulated_time is not None:
+            processors = self.simulated_time.processes or cell.workers or 1
+            run |= {"simulated_processes": processors, "simulated_critic": self.simulated_time.critic}
+            tables["costs"] = dict(self.costs or {})
+        return tables
 
 
-def load_plan(folder: Path) -> StudyPlan | None:
-    """The plan in a folder of results; None without one. Raises `UsageError` for a file that is none."""
-    path = folder / FILE
-    if not path.is_file():
-        return None
-    try:
-        return _plan(files.read_toml(path))
-    except (OSError, ValueError, TypeError, UsageError) as error:
-        raise UsageError(f"{path} is no plan that `erlbench plan` wrote: {error}") from error
+def labelled(cell: PlannedCell) -> PlannedCell:
+    """The cell with its label."""
+    return replace(cell, label=cell.label or f"{cell.name or cell.algo} on {cell.env}")
 
 
-def departures(plan: StudyPlan, cells: Iterable[Cell]) -> list[str]:
-    """What in the cells of a plan's comparisons is not as it says, one phrase each."""
-    names = {plan.baseline, *plan.algorithms}
-    planned = [cell for cell in cells if cell.name in names and cell.env in plan.environments and not cell.env_settings]
-    phrases = []
-    if budgets := {cell.total_timesteps for cell in planned} - {plan.total_timesteps}:
-        phrases.append(
-            f"a budget of {', '.join(f'{n:,}' for n in sorted(budgets))} steps, not {plan.total_timesteps:,}"
-        )
-    if seeds := sorted({cell.seed for cell in planned if cell.seed >= plan.looks[-1]}):
-        phrases.append(f"seed {seeds[0]}, beyond the last look after {plan.looks[-1]} seeds")
-    return phrases
+def _stream(digest: str) -> Iterator[int]:
+    """Numbers below 10^9 without end: SHA-256 of the digest and the index."""
+    index = 0
+    while True:
+        yield int(hashlib.sha256(f"{digest}{index}".encode()).hexdigest(), 16) % SEEDS_BELOW
+        index += 1
 
 
-def _plan(values: Mapping[str, Any]) -> StudyPlan:
-    hints = get_type_hints(StudyPlan)
-    plan = StudyPlan(**{name: check_value(v, hints[name], name) if name in hints else v for name, v in values.items()})
-    if not plan.looks or len(plan.looks) != len(plan.p):
-        raise ValueError("looks and p must have the same length, and at least one value")
-    return plan
+def _plain(value: Any) -> Any:
+    """Tuples as lists, and tables without what nobody set."""
+    if isinstance(value, Mapping):
+        return {
+            name: _plain(item) for name, item in value.items() if item is not None and (item or name not in OPTIONAL)
+        }
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

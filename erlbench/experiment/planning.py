@@ -13,11 +13,13 @@ from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment import studies
+from erlbench.experiment import planned, studies
 from erlbench.experiment.arguments import RunArguments, option_fields
 from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.plan import Plan
+from erlbench.experiment.plan_file import read_plan
 from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.settings import resolve
 
@@ -27,7 +29,8 @@ PROFILE = "smoke"
 
 def plan(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
-    cells = list(_study_cells(arguments) if arguments.study else _free_cells(arguments))
+    made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
+    cells = list(made(arguments))
     for algo in dict.fromkeys(cell.algo for cell in cells):
         registry.require(algo)
     distinct: dict[Path, Cell] = {}
@@ -41,6 +44,23 @@ def plan(arguments: RunArguments) -> list[Cell]:
     found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
     _check_problems(found)
     return found
+
+
+def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
+    """The plan of `--plan` with all values, and a cell with seed 0 for each of its cells; `plan` checks these."""
+    path = Path(arguments.plan or "")
+    written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
+    made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
+    whole = planned.with_values(written, made)
+    planned.check_folder(whole, made, folder)
+    return whole, made
+
+
+def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
+    """The cells of a plan, all of a seed before those of the next."""
+    whole, made = study_plan(arguments)
+    seeds = whole.assigned_seeds()[: arguments.only_seeds]
+    yield from (dataclasses.replace(cell, seed=seed) for seed in seeds for cell in made)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:
@@ -72,6 +92,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
             settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
+            _check_minutes(arguments, algo, settings)
             for seed in arguments.all_seeds or (0,):
                 yield Cell(
                     algo=algo,
@@ -80,7 +101,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     seed=seed,
                     settings=settings,
                     name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
-                    total_timesteps=arguments.total_timesteps or 1_000_000,
+                    total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=_workers(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or 5000,
                     eval_episodes=arguments.eval_episodes or 10,
@@ -89,13 +110,14 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
+                    total_minutes=arguments.total_minutes,
                     origin=Origin(typed | ({"run.preset"} if own_preset else set())),
                     **_simulated(arguments),
                 )
 
 
 def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers", "total_generations"):
+    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
         if getattr(arguments, option) is not None:
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
@@ -208,6 +230,11 @@ def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
             f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
             "--processes sets how many processes share the work"
         )
+
+
+def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
+    if arguments.total_minutes is not None and (reason := registry.find(algo).depends_on_budget(settings)):
+        raise UsageError(f"--total-minutes cannot be given with {algo}, which needs its number of steps: {reason}")
 
 
 def _workers(algo: str, wanted: int | None) -> int:

@@ -114,13 +114,14 @@ class _Counting(SimulatedPool):
             self._replay.count(sum(result.values["lengths"]))
         return result
 
-    def _duration(self, task_id: int) -> float:
+    def _nanoseconds(self, task_id: int) -> int:
         function = self._running[task_id].task.function
         normal = self._opposite.pop(function, None)
         if normal is None:
             normal = generator(task_id).standard_normal()
             self._opposite[function] = -normal
-        return super()._duration(task_id) * math.exp(math.sqrt(self._spread) * normal - self._spread / 2)
+        factor = math.exp(math.sqrt(self._spread) * normal - self._spread / 2)
+        return round(super()._nanoseconds(task_id) * factor)
 
 
 def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast:

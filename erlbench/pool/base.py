@@ -64,8 +64,11 @@ class Pool(Protocol):
     def now(self) -> float:
         """The clock of results and events in seconds: time.monotonic(), or simulated time."""
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint has to keep of the pool, as plain values; nothing in real time."""
+    def state(self, held: Iterable[Result] = ()) -> dict[str, Any]:
+        """What a checkpoint has to keep of the pool, as plain values; nothing in real time.
+
+        The tasks of `held` will be submitted again: their results are here, but wait to be told.
+        """
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on at the moment of `state`; to be called before the unfinished tasks are submitted again."""
@@ -100,7 +103,7 @@ class PoolBase(ABC):
     def now(self) -> float:
         return time.monotonic()
 
-    def state(self) -> dict[str, Any]:
+    def state(self, held: Iterable[Result] = ()) -> dict[str, Any]:
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -104,12 +104,12 @@ def read_answers(message: bytes, process: int) -> list[Any]:
 
 
 def _plain(result: Result) -> tuple[Any, ...]:
-    return result.task, result.values, result.arrays, result.start, result.end, result.second_core
+    return result.task, result.values, result.arrays, result.start, result.end, result.second_core, result.cpu
 
 
 def _result(part: tuple[Any, ...], process: int) -> Result:
-    task, values, arrays, start, end, second_core = part
-    return Result(task, values, arrays, start, end, process, second_core)
+    task, values, arrays, start, end, *measured = part
+    return Result(task, values, arrays, start, end, process, *measured)
 
 
 def _sendable(part: Any) -> Any:

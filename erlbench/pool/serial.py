@@ -89,7 +89,7 @@ class SerialPool(PoolBase):
             self.device = prepare_torch(self.device, 0)
             self._has_torch, self._importing = True, False
         if self._workspace is None or self._workspace.device != self.device:
-            self._workspace = Workspace(self.store, 0, self.device)
+            self._workspace = Workspace(self.store, 0, self.device, time.thread_time)
         try:
             result = self._run(self._workspace, task)
         except GivenUp:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.experiment.plan import FILE
+from erlbench.experiment.plan_file import is_of_today
 from erlbench.files import printable
 from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import (
@@ -28,13 +29,17 @@ from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.data.study import check_open, studies_of
+from erlbench.reporting.data.study_departures import asked_departures, record_report
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
-from erlbench.reporting.tables.study_plan import plan_table
+from erlbench.reporting.tables.early_plan import plan_table
+from erlbench.reporting.tables.study_plan import plan_tables
+from erlbench.words import counted
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
@@ -66,9 +71,10 @@ def build_report(
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     known = report.reference_pages(reference, studies)
+    runs, tables = report.under_plans(results, runs)
     if at := report.options.at:
-        runs = cut_runs(runs, at, report.collect)
-        return report.write([everything(runs, f"All runs after {at}", at)], runs, known=known)
+        runs = cut_runs(runs, at, report.collect) if runs else []
+        return report.write([everything(runs, f"All runs after {at}", at)], runs, *tables, known=known)
     pages = {name: report.pages_of(study, runs, profile, named) for name, study in studies.items()}
     for name in (name for name, own in pages.items() if named and not own):
         report.collect(
@@ -78,7 +84,7 @@ def build_report(
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
-    return report.write([*comparisons, whole], runs, *_plans(results), known=known)
+    return report.write([*comparisons, whole], runs, *tables, *_early_plans(results), known=known)
 
 
 def build_comparison(
@@ -92,6 +98,7 @@ def build_comparison(
     """
     report = _Report(out, warn, options, counting)
     sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
+    check_open(folders, [run for side in sides for run in side.runs])
     runs = [run for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
@@ -128,6 +135,27 @@ class _Report:
             for warning in warnings:
                 self.collect(warning)
         return pages
+
+    def under_plans(self, folders: Sequence[Path], runs: Sequence[Run]) -> tuple[list[Run], list[Table[Any]]]:
+        """The runs that may be seen under the plans of their folders, and the tables of these plans.
+
+        What the report departs in is recorded in the journals of the studies.
+        """
+        tables: list[Table[Any]] = []
+        withheld: set[Path] = set()
+        studies = studies_of(folders, runs)
+        for number, study in enumerate(studies, 1):
+            asked = asked_departures(study, folders, self.options)
+            study = record_report(study, asked)
+            own = find_runs([study.folder], _ignore) if study.records else []
+            found = plan_tables(study, {run.path.resolve(): run for run in own})
+            tables += found if len(studies) == 1 else [replace(one, name=f"{one.name}-{number}") for one in found]
+            if study.withheld and not self.options.early:
+                withheld |= study.withheld
+                self.collect(
+                    f"{study.folder}: {counted(len(study.withheld), 'run')} of its plan not shown before the next look"
+                )
+        return [run for run in runs if run.path.resolve() not in withheld], tables
 
     def reference_pages(self, reference: Path | None, studies: Mapping[str, Study]) -> list[Comparison]:
         """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
@@ -170,9 +198,9 @@ class _Report:
         return index
 
 
-def _plans(folders: Sequence[Path]) -> list[Table[Any]]:
-    """The tables of the plans in folders of results, each over that folder's own runs."""
-    planned = [path for path in folders if (path / FILE).is_file()]
+def _early_plans(folders: Sequence[Path]) -> list[Table[Any]]:
+    """The tables of the plans of before in folders of results, each over that folder's own runs."""
+    planned = [path for path in folders if (path / FILE).is_file() and not is_of_today(path / FILE)]
     tables = []
     for number, path in enumerate(planned, 1):
         try:

@@ -32,6 +32,7 @@ class ReportOptions:
     holm: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
+    early: bool = False  # show runs under a plan before their look is reached
 
     def __post_init__(self) -> None:
         for option, value, allowed in (

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,9 @@ from erlbench.work.tasks import ArrayRef
 
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
-FORMAT = 2  # another number for every change of what tasks and states are made of
+FORMAT = 3  # of a run's files; another number for every change of what they are made of
+READABLE = (2, 3)  # formats of checkpoints; 2 has simulated time in floats, so such a run cannot go on
+_FORMAT = re.compile(rb'\{"format": (\d+),')
 
 
 class DamagedCheckpoint(Exception):
@@ -113,13 +117,18 @@ def dataclass_named(name: str) -> type | None:
     return found if isinstance(found, type) and is_dataclass(found) else None
 
 
-def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray], keep: int = KEEP) -> Path:
+def save_checkpoint(
+    folder: Path, payload: Any, arrays: Mapping[str, np.ndarray], keep: int = KEEP, number: int | None = None
+) -> Path:
     """Write `payload` (anything that `encode` takes) and named `arrays` as the newest checkpoint in `folder`.
 
-    The last `keep` of them stay.
+    The last `keep` of them stay. One with a given `number` takes that place, and all stay.
     """
-    numbers = _numbers(folder)
-    number = numbers[-1] + 1 if numbers else 1
+    if number is None:
+        number = max(_numbers(folder), default=0) + 1
+    else:
+        keep = number
+        shutil.rmtree(folder / f"{number:06d}", ignore_errors=True)
     collected = dict(arrays)
     text = json.dumps({"format": FORMAT, "payload": encode(payload, collected)})
     data = save({name: np.ascontiguousarray(array) for name, array in collected.items()})
@@ -142,6 +151,24 @@ def checkpoints(folder: Path) -> list[Path]:
     return [folder / f"{number:06d}" for number in reversed(_numbers(folder))]
 
 
+def format_of(folder: Path) -> int | None:
+    """The format of the newest checkpoint in `folder`; None where there is none, or it does not say."""
+    for path in checkpoints(folder)[:1]:
+        with suppress(OSError), open(path / "state.json", "rb") as file:
+            if found := _FORMAT.match(file.read(256).partition(b"\n")[2]):
+                return int(found[1])
+    return None
+
+
+def unreadable(found: object, simulated: bool = False) -> str:
+    """Why a checkpoint of this format cannot be gone on from; empty where it can."""
+    if found not in READABLE:
+        return f"another version of erlbench wrote it (format {found}, here {FORMAT})"
+    if simulated and found == 2:
+        return "an older version of erlbench wrote it, whose simulated time was rounded (format 2)"
+    return ""
+
+
 def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
     try:
@@ -150,8 +177,8 @@ def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
         if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)
-        if stored["format"] != FORMAT:
-            raise DamagedCheckpoint(f"another version of erlbench wrote it (format {stored['format']}, here {FORMAT})")
+        if reason := unreadable(stored["format"]):
+            raise DamagedCheckpoint(reason)
         arrays = load(data)
         return decode(stored["payload"], arrays), arrays
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

@@ -17,6 +17,7 @@ class Clock:
         self._now = now
         self._origin = self._last = now()
         self._trained: float | None = None
+        self._paused = 0.0  # seconds of the training
 
     @property
     def total(self) -> float:
@@ -27,6 +28,11 @@ class Clock:
     def train(self) -> float:
         """Seconds of activity until the training ended."""
         return self.total if self._trained is None else self._trained
+
+    @property
+    def paused(self) -> float:
+        """Seconds of the training time during which the whole run stood still."""
+        return self._paused
 
     @property
     def ended(self) -> bool:
@@ -41,6 +47,11 @@ class Clock:
         """The workers are there: the time begins now."""
         self._origin = self._last = self._now()
 
+    def pause(self, begin: float, end: float) -> None:
+        """The run stood still between these moments of the pool's clock; what lies before the start does not count."""
+        if not self.ended:
+            self._paused += max(0.0, end - max(begin, self._origin))
+
     def tick(self) -> None:
         """Look at the clock."""
         self._last = self._now()
@@ -52,10 +63,11 @@ class Clock:
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs."""
-        return {"total": self.total, "trained": self._trained}
+        return {"total": self.total, "trained": self._trained, "paused": self._paused}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on as if no time had passed since `state`."""
         self._last = self._now()
         self._origin = self._last - state["total"]
         self._trained = state.get("trained")  # checkpoints of before know no end of training
+        self._paused = state.get("paused", 0.0)

@@ -9,9 +9,9 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.running import extension
-from erlbench.running.checkpoint import FORMAT
+from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.identity import identity_of
-from erlbench.running.results import RunDirectory
+from erlbench.running.results import CHECKPOINTS, TRAINING_END, RunDirectory
 from erlbench.running.run import DONE
 from erlbench.work import identity, kernel
 
@@ -27,10 +27,21 @@ def check(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:
         )
     if status.get("status") == DONE and not extension.pending(status, cell):
         return
+    _check_format(directory, cell, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
     if not options.force_kernel:
         _check_kernel(directory, meta, cell)
     if not options.force_identity:
         _check_identity(directory, meta, cell)
+
+
+def _check_format(directory: RunDirectory, cell: Cell, folder: str) -> None:
+    """Refuse checkpoints that this version cannot read as they were meant."""
+    found = format_of(directory.path / folder)
+    if found is not None and (reason := unreadable(found, cell.simulated_time)):
+        raise UsageError(
+            f"{directory.path / folder} cannot be gone on from: {reason}; finish the run with the version that began "
+            "it, or start anew by --force (the old run is moved aside)"
+        )
 
 
 def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) -> None:

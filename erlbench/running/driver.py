@@ -26,11 +26,13 @@ from erlbench.running.checkpoint import (
 )
 from erlbench.running.clock import Clock
 from erlbench.running.durable import sync_folder
-from erlbench.running.evaluation import Evaluator
+from erlbench.running.evaluation import FIRST_ID, Evaluator, Pending
+from erlbench.running.kept_policies import KeptPolicies, Stretch
 from erlbench.running.lease import LostLease
 from erlbench.running.outstanding import Outstanding
 from erlbench.running.recorder import Recorder
-from erlbench.running.results import CHECKPOINTS, POLICY, TRAINING_END, RunDirectory, checksum
+from erlbench.running.results import CHECKPOINTS, KEPT, POLICY, TRAINING_END, RunDirectory, checksum
+from erlbench.running.state_digest import StateDigest
 from erlbench.work.preparation import Preparation
 from erlbench.work.tasks import ArrayRef, Result, Task, arrays_of
 
@@ -53,6 +55,9 @@ class DriverOptions:
     gradient_workers: int = 0  # that the training will need; they are there before the clock starts
     modules: tuple[str, ...] = ()  # that those import besides torch
     keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
+    keep_all: bool = False  # keep a checkpoint of each evaluation
+    until: int | None = None  # the evaluation after which the run stops
+    scored: tuple[Stretch, ...] = ()  # of a plan: the policies in them are kept
 
 
 class Driver:
@@ -73,6 +78,7 @@ class Driver:
         stop: threading.Event,
         watch: Callable[[Driver], None] = lambda driver: None,
         aside: Pool | None = None,
+        pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool
@@ -82,6 +88,10 @@ class Driver:
         self.evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes, options.final_episodes)
         self.clock = Clock(pool.now)
         self.last_return: float | None = None
+        self._digest = StateDigest(pool.store)
+        self._policies = KeptPolicies(directory.path, algorithm.policy_spec, pool.store.load, options.scored)
+        self._pauses = pauses
+        self._known_pauses = len(pauses())
         self._stop = stop
         self._watch = watch
         self._outstanding = Outstanding(in_order=algorithm.is_synchronous(algorithm.settings))
@@ -144,6 +154,10 @@ class Driver:
 
     def _train(self) -> None:
         while True:
+            if self._reached():
+                self._evaluate_rest()
+                self.save()
+                raise Interrupted(f"stopped after evaluation {self.options.until}")
             if not self.evaluator.state.final:
                 self._submit(self.algorithm.ask())
             if not self._outstanding.tasks:
@@ -206,6 +220,7 @@ class Driver:
         return self.pool.next_result(PATIENCE)
 
     def _flush(self) -> None:
+        self._take_pauses()
         self.directory.check()
         self.recorder.check_places()
         self.recorder.flush()
@@ -218,6 +233,17 @@ class Driver:
                 if event.event in NODES:
                     self.warnings.append(f"{event.event}: {event.message}")
 
+    def _take_pauses(self) -> None:
+        """Note the pauses that have ended; simulated time does not pass in them."""
+        pauses = self._pauses()
+        for begin, end in pauses[self._known_pauses :]:
+            real = not self.pool.state()
+            if real:
+                self.clock.pause(begin, end)
+            moment = self.clock.since_start(begin) if real else self.clock.total
+            self.recorder.event("paused", f"nothing ran for {end - begin:.1f} s", moment)
+        self._known_pauses = len(pauses)
+
     # -- tasks out, results in ------------------------------------------------------------------------------------
 
     def _submit(self, tasks: Iterable[Task]) -> None:
@@ -228,11 +254,12 @@ class Driver:
         self._known.update({ref.name: ref for ref in refs})
         self._outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
         self.pool.submit(tasks)
+        self.clock.tick()  # simulated time has passed if a generation begins
 
     def _receive(self, result: Result) -> None:
         if result.task not in self._outstanding.tasks:
             self.recorder.task(result, "evaluation", 0, self.clock)
-            for row in self.evaluator.finish(result):
+            for row in self.evaluator.finish(result, self._keep_policy):
                 self.recorder.eval.write(row)
                 self.last_return = row["return_mean"]
             if result.task == self._evaluating:
@@ -254,16 +281,44 @@ class Driver:
         self._outstanding.ask_again(held_back, counters)
         self.recorder.played(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
+            self.algorithm.end_generation(self.clock.train)
             self.recorder.generation(counters, self.algorithm.metrics(), self.clock)
             if self.evaluator.due():
                 self._evaluate()
         self._sweep()
 
     def _evaluate(self, final: bool = False) -> None:
-        now = self.clock.train if final else self.clock.total  # evaluations may have run since the training's end
-        task = self.evaluator.take(self.clock.train, now, final)
+        self._take_pauses()
+        task = self.evaluator.take(self.clock, self._digest(self._rest()), final)
         self._known.update({ref.name: ref for ref in references(task)})
         self._evaluate_aside()
+        if self.options.keep_all and not final:
+            self.save(KEPT, number=task.id - FIRST_ID + 1)
+
+    def _rest(self) -> dict[str, Any]:
+        """All that determines the rest of the run, for its digest."""
+        pool, state = self.pool.state(self._outstanding.arrived.values()), self.evaluator.state
+        algorithm = self.algorithm.snapshot()
+        algorithm["counters"] = algorithm["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
+        for name in ("running", "past"):
+            if name in pool:
+                pool[name] = [entry for entry in pool[name] if entry[0] < FIRST_ID]
+        return {
+            "seed": self.algorithm.context.seed,
+            "algorithm": algorithm,
+            "outstanding": list(self._outstanding.tasks.values()),
+            "evaluations": [state.taken, state.last_timesteps],
+            "replay": self.algorithm.context.replay.state(),
+            "pool": pool,
+        }
+
+    def _keep_policy(self, pending: Pending) -> str:
+        return self._policies.add(pending, self.evaluator.state.shown)
+
+    def _reached(self) -> bool:
+        """Whether the evaluation is taken after which the run is to stop."""
+        until, state = self.options.until, self.evaluator.state
+        return until is not None and not state.final and state.taken > until
 
     def _evaluate_aside(self) -> None:
         """Begin the next evaluation beside the training; those at its end are not begun here."""
@@ -292,10 +347,11 @@ class Driver:
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
-    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP) -> None:
+    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP, number: int | None = None) -> None:
         """Write a checkpoint: the algorithm, the tasks that are out, and the arrays that they refer to.
 
-        The files that it describes reach the disk before it does. The last `keep` of `folder` stay.
+        The files that it describes reach the disk before it does. The last `keep` of `folder` stay; all, if it has a
+        `number` of its own.
         """
         self._flush()
         self.recorder.sync()
@@ -309,24 +365,15 @@ class Driver:
             "replay": replay.state(),
             "clock": self.clock.state(),
             "files": self.recorder.state(),
-            "pool": self._pool_state(),
+            "pool": self.pool.state(self._outstanding.arrived.values()),
             "last_return": self.last_return,
             "asynchrony": self.recorder.asynchrony,
             "asked": self._outstanding.state(),
         }
         arrays = {ref.name: self.pool.store.get(ref) for ref in references(payload)}
-        save_checkpoint(self.directory.path / folder, payload, arrays, keep)
+        save_checkpoint(self.directory.path / folder, payload, arrays, keep, number)
         sync_folder(self.directory.path)
         self._saved = time.monotonic()
-
-    def _pool_state(self) -> dict[str, Any]:
-        """What the pool needs to go on; a pool with times of its own also those of results that wait to be told."""
-        state = dict(self.pool.state())
-        if state:
-            arrived = self._outstanding.arrived.values()
-            held = [[result.task, result.start, result.process, result.end] for result in arrived]
-            state["past"] = [*state["past"], *held]
-        return state
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint that is whole; False when there is none."""

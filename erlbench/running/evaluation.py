@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.running.clock import Clock
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Counts, Priority, Result, Task
@@ -31,6 +33,7 @@ class EvaluationState:
     taken: int = 0  # evaluations begun
     last_timesteps: int = -1  # training steps at the last one
     final: bool = False  # whether that was the final one
+    shown: list[tuple[int, int, float]] = field(default_factory=list)  # of the last rows: index, steps, seconds
     pending: list[Pending] = field(default_factory=list)  # in order
 
 
@@ -70,8 +73,8 @@ class Evaluator:
         left = sum(pending.values is None for pending in self.state.pending)
         return self.state.taken + (not self.state.final), self.state.taken - left
 
-    def take(self, train_time: float, total_time: float, final: bool = False) -> Task:
-        """The task that evaluates the policy as it is now."""
+    def take(self, clock: Clock, digest: str, final: bool = False) -> Task:
+        """The task that evaluates the policy as it is now; `digest` is that of the run's state."""
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed
         episodes = self.final_episodes if final else self.episodes
@@ -98,8 +101,10 @@ class Evaluator:
             "generation": counters.generation,
             "critic_updates": counters.critic_updates,
             "actor_updates": counters.actor_updates,
-            "train_time_s": train_time,
-            "total_time_s": total_time,
+            "train_time_s": clock.train,
+            "total_time_s": clock.train if final else clock.total,  # evaluations may have run since the training's end
+            "paused_s": clock.paused,
+            "digest": digest,
         }
         self.state.pending.append(Pending(task, row))
         self.state.taken += 1
@@ -107,8 +112,11 @@ class Evaluator:
         self.state.final = final
         return task
 
-    def finish(self, result: Result) -> list[dict[str, Any]]:
-        """Take a finished evaluation; the rows that can now be written, in order."""
+    def finish(self, result: Result, keep: Callable[[Pending], str]) -> list[dict[str, Any]]:
+        """Take a finished evaluation; the rows that can now be written, in order.
+
+        `keep` keeps the policy of each and gives its SHA-256.
+        """
         for pending in self.state.pending:
             if pending.task.id == result.task:
                 pending.values = dict(result.values)
@@ -126,6 +134,7 @@ class Evaluator:
                     "return_std": stdev(returns) if len(returns) > 1 else 0.0,
                     "returns": returns,
                     "lengths": lengths,
+                    "policy_sha256": keep(pending),
                 }
             )
         return rows

@@ -202,8 +202,7 @@ class Bars:
             row = Table.grid(padding=(0, 1), expand=True)
             row.add_column(no_wrap=True, overflow="ellipsis")
             row.add_column(width=24)
-            done = min(reading.work, reading.total_timesteps)
-            row.add_row(Text(cell), ProgressBar(reading.total_timesteps, done, width=24))
+            row.add_row(Text(cell), ProgressBar(reading.whole, min(reading.work, reading.whole), width=24))
             yield row
             words = reading_words(reading, *self._remaining.of(cell), compact=True)
             words.insert(-1, sparkline(self._scores.get(cell, ())))
@@ -218,7 +217,10 @@ def reading_words(reading: Reading, rate: float, left: float | None, compact: bo
     After the training the evaluations that were played stand in place of the speed.
     """
     count = short if compact else "{:,.0f}".format
-    budget = f"{count(reading.timesteps)}/{count(reading.total_timesteps)} steps"
+    total = f"/{count(reading.total_timesteps)}" if reading.total_timesteps else ""
+    budget = f"{count(reading.timesteps)}{total} steps"
+    if reading.total_minutes is not None:
+        budget += f", {reading.minutes:.1f}/{reading.total_minutes:g} modelled minutes"
     if reading.total_generations:
         budget = f"{count(reading.timesteps)} steps, generation {reading.generation}/{reading.total_generations}"
     speed = f"{count(rate) if rate else '-'}/s"

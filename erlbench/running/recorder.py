@@ -36,6 +36,9 @@ EVAL_COLUMNS = (
     "return_std",
     "returns",
     "lengths",
+    "paused_s",
+    "digest",
+    "policy_sha256",
 )
 EPISODE_COLUMNS = ("r", "l", "t", "kind", "individual", "task", "timesteps")
 TASK_COLUMNS = (
@@ -52,6 +55,7 @@ TASK_COLUMNS = (
     "ready_s",
     "staleness",
     "critic_lag",
+    "cpu_s",
 )
 EVENT_COLUMNS = ("time_s", "event", "message")
 
@@ -132,8 +136,12 @@ class Recorder:
             f"{result.task},{_cell(kind)},{result.process},{individual},"
             f"{clock.since_start(result.start)},{clock.since_start(result.end)},"
             f"{played},{values.get('critic_updates', 0)},{values.get('actor_updates', 0)},"
-            f"{result.second_core},{asynchrony}\n"
+            f"{result.second_core},{asynchrony}{self._cpu(result)}\n"
         )
+
+    def _cpu(self, result: Result) -> str:
+        """The last cell of a task's row; a file that an older version began has no such column."""
+        return f",{result.cpu}" if self.tasks.columns and self.tasks.columns[-1] == "cpu_s" else ""
 
     def played(self, task: Task, result: Result, timesteps: int, clock: Clock) -> None:
         """The episodes of a task, to episodes.csv; `timesteps` so far, theirs included."""
@@ -150,6 +158,7 @@ class Recorder:
                 "generation": counters.generation,
                 "timesteps": counters.timesteps,
                 "train_time_s": clock.train,
+                "paused_s": clock.paused,
                 "critic_updates": counters.critic_updates,
                 "actor_updates": counters.actor_updates,
                 **metrics,

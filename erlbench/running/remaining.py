@@ -15,7 +15,7 @@ class Workload:
 
     label: str
     kind: tuple[str, str]  # cells of one kind, such as the seeds of one algorithm on one environment, go equally fast
-    timesteps: int
+    timesteps: int  # 1 where minutes alone end the cell
     estimate: float = 1.0  # seconds that the cell may take, right up to a factor that all cells share
 
 
@@ -24,7 +24,7 @@ class Reading:
     """Where a cell is."""
 
     timesteps: int
-    total_timesteps: int
+    total_timesteps: int  # 0 where minutes alone end the cell
     last_return: float | None
     busy: int  # processes
     processes: int
@@ -32,12 +32,22 @@ class Reading:
     total_generations: int | None = None  # where the run ends if its steps are not used up before
     evaluations: int = 0  # of the whole run, once the training is over
     evaluated: int = 0  # those that were played by then
+    minutes: float = 0.0  # of training
+    total_minutes: float | None = None  # which have to pass besides the steps
+
+    @property
+    def whole(self) -> int:
+        """The work of the whole run: the steps of its budget, or 1 where it has none."""
+        return self.total_timesteps or 1
 
     @property
     def work(self) -> float:
-        """How far the run is, in steps of its budget: by its steps or by its generations, whichever ends it first."""
+        """How far the run is: by its steps and minutes or by its generations, whichever ends it first."""
         by_generation = self.generation / self.total_generations if self.total_generations else 0.0
-        return max(self.timesteps, by_generation * self.total_timesteps)
+        done = float(self.timesteps) if self.total_timesteps else self.whole
+        if self.total_minutes is not None:
+            done = min(done, self.minutes / self.total_minutes * self.whole)
+        return max(done, by_generation * self.whole)
 
 
 class Pace:
@@ -118,7 +128,7 @@ class Remaining:
         steps, work, played, reading = self._running[cell]
         if reading.evaluations:
             return steps.rate, played.left(reading.evaluations - reading.evaluated)
-        return steps.rate, work.left(reading.total_timesteps - reading.work)
+        return steps.rate, work.left(reading.whole - reading.work)
 
     def all(self) -> float | None:
         """Seconds until all cells have ended; None while that is not known."""

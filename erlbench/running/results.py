@@ -26,6 +26,7 @@ from erlbench.work.repeats import repeats_of
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")  # what a run must never lose
 POLICY = "policy.safetensors"
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
+KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 
 
@@ -201,9 +202,10 @@ class RunDirectory:
         return _has_numbered(self.path / TRAINING_END)
 
     def discard_checkpoints(self) -> None:
-        """Remove what only an unfinished run needs: checkpoints, and the replay unless a training's end needs it."""
+        """Remove what only an unfinished run needs: checkpoints, and the replay unless a kept one needs it."""
         shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
-        if not (self.has_training_end() and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
+        kept = self.has_training_end() or _has_numbered(self.path / KEPT)
+        if not (kept and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
             shutil.rmtree(self.path / REPLAY, ignore_errors=True)
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:

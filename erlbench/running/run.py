@@ -16,12 +16,16 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
+from erlbench.experiment import journal
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
-from erlbench.experiment.plan import plan_hash
+from erlbench.experiment.plan_file import plan_hash
+from erlbench.experiment.planned import scored
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.running import extension, identity, machine
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.driver import Driver, DriverOptions
+from erlbench.running.kept_policies import Stretch
+from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Reading
@@ -39,7 +43,8 @@ STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.j
 def _gradient_workers(cell: Cell, processes: int) -> int:
     """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
     warmup = getattr(cell.settings, "start_timesteps", 0) or 0
-    if not registry.entry(cell.algo).critic_updates or warmup >= cell.total_timesteps:
+    ends_before = cell.total_minutes is None and warmup >= cell.total_timesteps
+    if not registry.entry(cell.algo).critic_updates or ends_before:
         return 0
     return min(max(1, processes), registry.find(cell.algo).gradient_workers(cell.settings, cell.workers))
 
@@ -60,6 +65,7 @@ class Command:
     display: Display
     stop: threading.Event  # set: save and end
     machine: Mapping[str, Any] = field(default_factory=machine.describe)
+    pauses: Pauses = field(default_factory=Pauses)
 
 
 class RunningCell:
@@ -83,8 +89,9 @@ class RunningCell:
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
         context = Context(
-            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations
-        )
+            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations,
+            cell.total_minutes,
+        )  # fmt: skip
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
@@ -99,13 +106,17 @@ class RunningCell:
             _gradient_workers(cell, pool.processes),
             registry.entry(cell.algo).modules,
             extension.keeps_end(cell, directory, asked.save_replay),
+            asked.keep_checkpoints,
+            asked.until,
+            tuple(Stretch(*stretch) for stretch in scored(cell)),
         )
         self.aside = _aside(cell, pool, asked)
         if self.aside is not None:
             opened.callback(self.aside.close)
         self.driver = Driver(
-            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside
-        )
+            algorithm, self.pool, directory, self.recorder, options, command.stop, self._watch, self.aside,
+            command.pauses.known,
+        )  # fmt: skip
         self._read = self._written = 0.0
         start = {
             "format": FORMAT,
@@ -121,12 +132,25 @@ class RunningCell:
             **({"force_identity": True} if asked.force_identity else {}),
             **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
             **({"studies": list(asked.studies)} if asked.studies else {}),
-            **({"study_plan": digest} if (digest := plan_hash(cell.out)) else {}),
             "command_line": shlex.join(asked.command_line),
         }
+        start |= self._under_plan(start)
         directory.add_start(command.machine, start)
         self._write_status("running", "")
         self._written = 0.0  # again as soon as the run has gone on from its checkpoint
+
+    def _under_plan(self, start: Mapping[str, Any]) -> dict[str, str]:
+        """What a start records of the study's plan that lies in the folder of the results; it enters the journal."""
+        cell, command = self.cell, self.command
+        if not (digest := plan_hash(cell.out)):
+            return {}
+        entry = journal.append(
+            cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
+            folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(command.machine),
+            identity=journal.fingerprint(start.get("identity")), commit=command.machine.get("commit", ""),
+            command=start["command_line"], forced=command.options.force,
+        )  # fmt: skip
+        return {"study_plan": digest, "journal": entry}
 
     def _watch(self, driver: Driver) -> None:
         now = time.monotonic()
@@ -145,7 +169,9 @@ class RunningCell:
             max(1, self.pool.processes),
             counters.generation,
             self.cell.total_generations,
-            *(driver.evaluator.progress() if driver.clock.ended else ()),
+            *(driver.evaluator.progress() if driver.clock.ended else (0, 0)),
+            driver.clock.train / 60,
+            self.cell.total_minutes,
         )
         self.command.display.update(self.cell.label, reading)
         if now - self._written >= STATUS_EVERY:
@@ -179,9 +205,11 @@ class RunningCell:
             status=status,
             message=message,
             timesteps=driver.algorithm.counters.timesteps,
-            total_timesteps=self.cell.total_timesteps,
+            total_timesteps=self.cell.total_timesteps or None,
+            **({"total_minutes": minutes} if (minutes := self.cell.total_minutes) is not None else {}),
             train_time_s=driver.clock.train,
             total_time_s=driver.clock.total,
+            paused_s=driver.clock.paused,
             return_mean=driver.last_return,
             **more,
         )

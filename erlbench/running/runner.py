@@ -16,6 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimates
+from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
@@ -27,6 +28,7 @@ from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
+from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
 GRACE = 0.4  # seconds that a run that begins has to come to its end
@@ -43,7 +45,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     check_directories(cells, options)
     needs = estimates(cells, lambda cell: processes_for(cell, options))
     workloads = [
-        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps, found.seconds)
+        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps or 1, found.seconds)
         for cell, found in zip(cells, needs, strict=True)
     ]
     display = progress.create(options.verbosity, workloads, options.jobs)
@@ -98,9 +100,29 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
+    if options.study_plan and not options.force_kernel:
+        _check_blocks(cells)
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
+    if options.study_plan:
+        lay(options.study_plan, cells[0].out)
+
+
+def _check_blocks(cells: Sequence[Cell]) -> None:
+    """Refuse to begin or to go on with a planned run where other cells of its seed ran on another kernel."""
+    now = kernel.in_words(kernel.describe())
+    for cell in cells:
+        if RunDirectory(cell.directory).status().get("status") == DONE:
+            continue
+        for path in sorted(cell.out.glob(f"*/*/{cell.directory.name}")):
+            before = kernel.in_words(RunDirectory(path).meta())
+            if before and before != now:
+                raise UsageError(
+                    f"{path} was begun with other arithmetic ({before}) than is here ({now}), and a plan has all cells "
+                    f"of seed {cell.seed} on one kernel; run this seed where it was begun, or depart from the plan by "
+                    "--force-kernel (the report says so)"
+                )
 
 
 class Runner:
@@ -167,6 +189,7 @@ class Runner:
         for thread, (_, pool) in self._pools.items():
             if thread not in self._abandoned:
                 pool.close()
+        self.command.pauses.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()

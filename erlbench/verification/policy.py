@@ -1,31 +1,40 @@
-"""Whether the saved policy gives the reported returns: it plays the final evaluation again, episode by episode."""
+"""Whether saved policies give the reported returns: they play their evaluations again, episode by episode."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from erlbench.envs.catalogue import module_of
-from erlbench.envs.registry import EnvSpec, build, problem
+from erlbench.envs.registry import EnvSpec, problem
 from erlbench.errors import ErlbenchError
-from erlbench.policy import NumpyPolicy
+from erlbench.files import read_bytes
 from erlbench.policy.file import load_policy
+from erlbench.pool import local_pool
+from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.results import POLICY
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
-from erlbench.work.rollout import play
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
+from erlbench.work.rollout import RolloutSettings
+from erlbench.work.tasks import Priority, Task
 
-NAME = "policy"
+NAME, ON_THE_WAY = "policy", "policies"
+PART = 10  # episodes of one task
+Played = list[tuple[float, int]]  # returns and lengths
 
 
-def check_policy(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
-    """Play the saved policy from the start states of the final evaluation and compare each return to the last bit.
+def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -> Iterator[Check]:
+    """Play the saved policies from the start states of their evaluations and compare each return to the last bit.
 
-    `alike`: whether software and problem are those of the run, so that another return is a difference.
-    A module that the folder names is only imported where it is `trusted`: importing runs its code.
+    `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
+    the folder names is only imported where it is `trusted`: importing runs its code. With `processes`,
+    so many worker processes share the episodes.
     """
-    if not (run.path / POLICY).is_file():
+    held = _held(run)
+    if not held:
         yield Check(NAME, UNKNOWN, f"{POLICY} is not there: only the score that was written down remains")
         return
     if run.last.get("final") != "1":
@@ -39,29 +48,89 @@ def check_policy(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
     except ErlbenchError as error:
         yield Check(NAME, UNKNOWN, f"{error}")
         return
-    try:
-        yield _compare(run, task, load_policy(run.path / POLICY), alike)
-    except (ErlbenchError, KeyError, TypeError, ValueError) as error:
-        yield Check(NAME, DIFFERS, f"cannot be played: {error}")
+    final = {index: path for index, path in held.items() if path.name == POLICY}
+    others = {index: path for index, path in held.items() if path.name != POLICY}
+    if not final:
+        yield Check(NAME, UNKNOWN, f"{POLICY} is not there")
+    for name, chosen in ((NAME, final), (ON_THE_WAY, others)):
+        if chosen:
+            try:
+                yield _compare(name, run, _play(run, task, chosen, processes), chosen, alike)
+            except (ErlbenchError, OSError, KeyError, TypeError, ValueError) as error:
+                yield Check(name, DIFFERS, f"cannot be played: {error}")
 
 
-def _compare(run: Files, task: EnvSpec, policy: NumpyPolicy, alike: bool) -> Check:
-    reported = list(map(float, run.last["returns"].split()))
-    lengths = list(map(int, run.last["lengths"].split()))
-    env = build(task)
-    try:
-        seeds = evaluation_seeds(int(run.run["seed"]), None, len(reported))
-        episodes = [play(env, policy, task.max_episode_steps, seed, mode=True) for seed in seeds]
-        played = [(episode.total, episode.length) for episode in episodes]
-    finally:
-        env.close()
+def _held(run: Files) -> dict[int, Path]:
+    """The files of policies by the index of their row in eval.csv."""
+    rows = run.evaluations or []
+    found = {index: kept_policies.file(run.path, index) for index, row in enumerate(rows) if row.get("final") != "1"}
+    if rows:
+        found[len(rows) - 1] = run.path / POLICY
+    return {index: path for index, path in found.items() if path.is_file()}
+
+
+def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) -> dict[int, Played]:
+    """Returns and lengths of each evaluation, in the order of its start states."""
+    parts: dict[int, int] = {}  # task -> row
+    played: dict[int, Played] = {index: [] for index in held}
+    with local_pool(processes) as pool:
+        tasks = []
+        for index, path in held.items():
+            policy, row = load_policy(path), _row(run, index)
+            parameters = pool.store.put(f"policy.{index}", policy.parameters)
+            steps = None if row.get("final") == "1" else int(row["timesteps"])
+            seeds = evaluation_seeds(int(run.run["seed"]), steps, len(row["returns"].split()))
+            for begin in range(0, len(seeds), PART):
+                some = seeds[begin : begin + PART]
+                settings = RolloutSettings(env, policy.spec, len(some), seeds=some, mode=True)
+                number = len(parts)
+                parts[number] = index
+                tasks.append(
+                    Task(number, "evaluation", "erlbench.work.rollout:rollout", (number,), settings,
+                         {"parameters": parameters}, Priority.EVALUATION)
+                )  # fmt: skip
+        pool.submit(tasks)
+        results = {}
+        while len(results) < len(tasks) and (result := pool.next_result()) is not None:
+            results[result.task] = result.values
+    for number, values in sorted(results.items()):
+        played[parts[number]] += zip(values["returns"], values["lengths"], strict=True)
+    return played
+
+
+def _compare(name: str, run: Files, played: Mapping[int, Played], held: Mapping[int, Path], alike: bool) -> Check:
+    foreign = [path.name for index, path in held.items() if not _is_recorded(path, _row(run, index))]
+    if foreign:
+        return Check(name, DIFFERS, f"{', '.join(foreign)}: another policy than the one whose SHA-256 eval.csv has")
+    wrong = [text for index, episodes in played.items() if (text := _difference(index, _row(run, index), episodes))]
+    returns = sum(map(len, played.values()))
+    if wrong:
+        return Check(name, DIFFERS if alike else UNKNOWN, "; ".join(wrong[:3]))
+    what = "the final evaluation" if name == NAME else f"{len(played)} evaluations on the way"
+    return Check(name, AGREES, f"all {returns} returns of {what} are equal to the last bit")
+
+
+def _row(run: Files, index: int) -> Row:
+    assert run.evaluations is not None
+    return run.evaluations[index]
+
+
+def _is_recorded(path: Path, row: Row) -> bool:
+    """Whether a policy's file has the SHA-256 of its row; a run of before has none."""
+    recorded = row.get("policy_sha256")
+    return not recorded or hashlib.sha256(read_bytes(path)).hexdigest() == recorded
+
+
+def _difference(index: int, row: Row, played: Sequence[tuple[float, int]]) -> str:
+    """How the episodes of an evaluation differ from its row; empty where they are equal."""
+    reported = list(map(float, row["returns"].split()))
+    lengths = list(map(int, row["lengths"].split()))
     wrong = [i for i, pair in enumerate(zip(reported, lengths, strict=True)) if played[i] != pair]
     if not wrong:
-        return Check(NAME, AGREES, f"all {len(reported)} returns of the final evaluation are equal to the last bit")
+        return ""
     first = wrong[0]
     apart = float(np.max(np.abs(np.array([total for total, _ in played]) - reported)))
-    text = (
-        f"{len(wrong)} of {len(reported)} returns differ, by {apart:.3g} at most; episode {first}: "
+    return (
+        f"evaluation {index}: {len(wrong)} of {len(reported)} returns differ, by {apart:.3g} at most; episode {first}: "
         f"{played[first][0]!r} in {played[first][1]} steps, reported {reported[first]!r} in {lengths[first]}"
     )
-    return Check(NAME, DIFFERS if alike else UNKNOWN, text)

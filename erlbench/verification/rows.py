@@ -126,6 +126,9 @@ def _scores(run: Files) -> Check:
     generations = run.run.get("total_generations")
     if _done(run) and isinstance(budget, int) and reached < budget and generations is None:
         wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
+    minutes, trained = run.run.get("total_minutes"), float(run.last["train_time_s"]) / 60
+    if _done(run) and isinstance(minutes, int | float) and trained < minutes and generations is None:
+        wrong.append(f"the last evaluation is after {trained:.6g} of {minutes:g} modelled minutes")
     return _outcome("scores", wrong, f"status.json has the last evaluation's {float(run.last['return_mean']):.6g}")
 
 

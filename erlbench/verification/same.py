@@ -10,8 +10,8 @@ from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, 
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset({
-    "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "process", "queueing_median_s",
-    "queueing_90_s", "busy_processes", "second_cores",
+    "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "cpu_s", "paused_s", "process",
+    "queueing_median_s", "queueing_90_s", "busy_processes", "second_cores",
 })  # fmt: skip
 
 

@@ -132,6 +132,7 @@ class Result:
     end: float
     process: int  # the pool's slot
     second_core: float = 0.0  # seconds during which the task had a second core
+    cpu: float = 0.0  # seconds of processor time of the process that ran it, without a second core's
 
 
 def timesteps_of(values: Mapping[str, Any]) -> int:

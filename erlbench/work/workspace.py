@@ -36,10 +36,13 @@ class Core(Protocol):
 class Workspace:
     """Runs tasks in this process. Everything it keeps is a cache: no result depends on it."""
 
-    def __init__(self, store: Store, process: int = 0, device: str = "cpu") -> None:
+    def __init__(
+        self, store: Store, process: int = 0, device: str = "cpu", cpu: Callable[[], float] = time.process_time
+    ) -> None:
         self.store = store
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
+        self._cpu = cpu  # seconds of processor time so far, of this process, or of this thread alone
         self.second_core: Core | None = None  # that a task may use while it is idle; no result depends on it
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
@@ -67,12 +70,13 @@ class Workspace:
 
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
-        start = time.monotonic()
+        start, cpu = time.monotonic(), self._cpu()
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
         shared = 0.0 if self.second_core is None else self.second_core.held()
-        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process, shared)
+        cpu = self._cpu() - cpu
+        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process, shared, cpu)
 
     def close(self) -> None:
         """Close the environments, drop the maps and buffers, and end what task functions have started."""

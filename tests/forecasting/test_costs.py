@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from erlbench import resources
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.costs import Costs, built_in_costs, load_costs
+from erlbench.experiment.costs import BILLION, Costs, built_in_costs, load_costs
 from erlbench.forecasting import calibration
 from erlbench.forecasting.calibration import _TrainedFor, calibrate, save_costs
 from erlbench.forecasting.costs_of_runs import Measured, fit, from_tasks
@@ -98,10 +98,10 @@ def test_to_start_workers_does_not_use_up_the_time_of_a_calibration():
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():
-    assert TRUE.slowed(1) == 1
-    assert TRUE.slowed(3) == pytest.approx(1.4)
-    assert TRUE.slowed(4) == TRUE.slowed(64) == pytest.approx(1.6)
-    assert replace(TRUE, cores=1).slowed(3) == 1
+    assert TRUE.slowed(1) == BILLION
+    assert TRUE.slowed(3) == 1_400_000_000
+    assert TRUE.slowed(4) == TRUE.slowed(64) == 1_600_000_000
+    assert replace(TRUE, cores=1).slowed(3) == BILLION
 
 
 def tasks_file(folder, rows):

@@ -106,7 +106,7 @@ def test_a_checkpoint_of_another_version_says_so(tmp_path, state, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("erlbench.running.checkpoint.FORMAT", 1)
         path = save_checkpoint(tmp_path, state, {})
-    with pytest.raises(DamagedCheckpoint, match=r"another version of erlbench wrote it \(format 1, here 2\)"):
+    with pytest.raises(DamagedCheckpoint, match=r"another version of erlbench wrote it \(format 1, here 3\)"):
         load_checkpoint(path)
 
 

@@ -112,7 +112,10 @@ def test_an_interruption_changes_no_simulated_time(tmp_path, algo, settings, sto
     assert run(parts) == 0
     for name in FILES:
         lines = [
-            sorted(line for line in (cell.directory / name).read_text().splitlines() if not line.startswith("#"))
+            sorted(
+                line.rpartition(",")[0] if name == "tasks.csv" else line  # its last column is real processor time
+                for line in (cell.directory / name).read_text().splitlines() if not line.startswith("#")
+            )
             for cell in (whole, parts)
-        ]
+        ]  # fmt: skip
         assert lines[0] == lines[1], name

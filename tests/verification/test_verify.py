@@ -10,10 +10,12 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.running import machine
+from erlbench.running.recorder import EVAL_COLUMNS
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
+RETURNS = EVAL_COLUMNS.index("returns")
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
 
@@ -62,22 +64,25 @@ def test_everything_of_a_fresh_run_agrees(folder):
             "software",
             "identity",
             "policy",
+            "policies",
         ),
         AGREES,
     )
-    assert checks[-1].text == "all 3 returns of the final evaluation are equal to the last bit"
+    assert checks[-2].text == "all 3 returns of the final evaluation are equal to the last bit"
 
 
 def test_a_changed_return_is_found_three_times(folder):
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[-2].split()[0]
-    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     found = outcomes(verify(folder))
     assert {name for name, outcome in found.items() if outcome == DIFFERS} == {"checksums", "evaluations", "policy"}
 
 
 def test_another_policy_differs_by_its_returns(made, folder):
     forget_sums(folder)
+    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
+    edit(folder / "eval.csv", row[-1], "")  # an older run has no SHA-256 of it
     shutil.copy(made[2] / "policy.safetensors", folder)
     found = {check.name: check for check in verify(folder)}
     assert found["checksums"].outcome == UNKNOWN
@@ -155,8 +160,8 @@ def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     assert f"mujoco {here['versions']['mujoco']}, here 0.0.1" in found["software"].text
     assert found["policy"].outcome == AGREES  # the bits happen to be the same
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[-2].split()[0]
-    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     assert outcomes(verify(folder))["policy"] == UNKNOWN
 
 
@@ -200,8 +205,8 @@ def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
     write_meta(folder, known)
     forget_sums(folder)
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[-2].split()[0]
-    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     found = {check.name: check for check in verify(folder)}
     assert "compiled MuJoCo model" in found["identity"].text
     assert (found["identity"].outcome, found["policy"].outcome) == (UNKNOWN, UNKNOWN)

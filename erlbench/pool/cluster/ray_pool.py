@@ -239,7 +239,7 @@ class RayPool(PoolBase):
         node.made(answer.arrays)
         self._durations.note(task, result)
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
-        here = Result(task.id, result.values, result.arrays, start, end, slot, result.second_core)
+        here = replace(result, task=task.id, start=start, end=end, process=slot)
         self._queue.finish(here)
         self._finished.append(here)
 

@@ -21,7 +21,7 @@ from erlbench.reporting.data.machine import Machine, parse_machine
 from erlbench.work.repeats import repeats_of
 
 Array = NDArray[np.float64]
-Key = tuple[str, str, int, int, int]  # environment, name, seed, steps and generations of the budget
+Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
 
 
@@ -46,6 +46,7 @@ class Evaluations:
     evaluation_timesteps: Array
     final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
     replayed_timesteps: Array  # made again to get back into an open episode
+    paused_s: Array  # of the training time, when the whole run stood still; NaN where the file does not say
     last_returns: str = ""  # of the last row's episodes, as they are in the file
     generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
 
@@ -63,6 +64,11 @@ class Evaluations:
     def learning_steps(self) -> Array:
         """Training steps and fitness steps: all that the algorithm learns from."""
         return self.timesteps + np.nan_to_num(self.fitness_timesteps)
+
+    @property
+    def seconds(self) -> Array:
+        """Training time without pauses."""
+        return self.train_time_s - np.nan_to_num(self.paused_s)
 
     @property
     def all_steps(self) -> Array:
@@ -91,6 +97,7 @@ class Run:
     seed: int
     total_timesteps: int  # the budget; 0 when nothing says it
     total_generations: int  # that end the run before its budget; 0 for no such limit
+    total_minutes: float  # modelled minutes that the training has to pass besides its steps; 0 for no such budget
     status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score)
     message: str
     timesteps: int
@@ -107,7 +114,13 @@ class Run:
     @property
     def key(self) -> Key:
         """What no two runs of a report share."""
-        return self.env, self.name, self.seed, self.total_timesteps, self.total_generations
+        return self.env, self.name, self.seed, self.total_timesteps, self.total_generations, self.total_minutes
+
+    @property
+    def seconds(self) -> float:
+        """Training time without pauses."""
+        paused = self.evaluations.paused_s
+        return self.train_time_s - (float(np.nan_to_num(paused[-1])) if len(paused) else 0.0)
 
     @property
     def done(self) -> bool:
@@ -190,6 +203,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         seed,
         total,
         _int(run_config.get("total_generations")),
+        float(minutes) if isinstance(minutes := run_config.get("total_minutes"), int | float) else 0.0,
         status,
         message,
         timesteps,
@@ -236,7 +250,7 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
     required = "timesteps", "train_time_s", "return_mean"
     optional = (
         "critic_updates", "fitness_timesteps", "generation", "episodes", "actor_updates", "evaluation_timesteps",
-        "final", "replayed_timesteps",
+        "final", "replayed_timesteps", "paused_s",
     )  # fmt: skip
     columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
     if columns is None:

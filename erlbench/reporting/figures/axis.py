@@ -89,8 +89,8 @@ AXES = {
         "Training steps, steps that measure the mean for learning, steps of the evaluations, and PPO's replayed ones.",
     ),
     "time": Axis(
-        "Training time", "training time without evaluation", lambda e: e.train_time_s, "train_time_s",
-        "Time on the clock without the evaluations of the reported policy.", seconds=True,
+        "Training time", "training time without evaluation", lambda e: e.seconds, "train_time_s",
+        "Time on the clock without the evaluations of the reported policy and without pauses.", seconds=True,
     ),
     "updates": Axis(
         "Critic updates", "critic updates", lambda e: e.critic_updates, "critic_updates",

@@ -47,7 +47,7 @@ def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequenc
     own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
-    blocks += [_summary(runs), *(overview_table(one) for one in own if one.kind == "all")]
+    blocks += [_summary(runs), *(overview_table(one) for one in own if one.kind == "all" and one.groups)]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(folded(warnings))),
@@ -65,7 +65,8 @@ def _summary(runs: Sequence[Run]) -> Text:
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
     when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
-    return Text((f"{_runs(len(runs))}: {states}.{when} All of them, one a line: ", Link("cells.csv", "cells.csv"), "."))
+    what = f"{_runs(len(runs))}{f': {states}' if states else ''}.{when} All of them, one a line: "
+    return Text((what, Link("cells.csv", "cells.csv"), "."))
 
 
 def _moment(time: str) -> str:

@@ -136,6 +136,8 @@ class Maker:
     def _tables(self, comparison: Comparison) -> list[Table[Any]]:
         kind, published, options = comparison.kind, self.published, self.options
         tables: list[Table[Any] | None] = []
+        if not comparison.groups:
+            return []  # a plan withholds all of its runs
         if kind in CURVES:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))

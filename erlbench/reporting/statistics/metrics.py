@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.statistics.curves import align
 
@@ -23,7 +24,28 @@ def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
     there = np.flatnonzero(evaluations.return_mean >= score)
     if not len(there):
         return float("inf"), float("inf")
-    return float(evaluations.timesteps[there[0]]), float(evaluations.train_time_s[there[0]] / 60)
+    return float(evaluations.timesteps[there[0]]), float(evaluations.seconds[there[0]] / 60)
+
+
+def on_the_way(evaluations: Evaluations, axis: str) -> tuple[Array, Array, Array]:
+    """Axis (`timesteps` or `minutes`), mean return and all simulator steps (points,) without the final evaluation."""
+    kept = evaluations.final != 1
+    if np.isnan(evaluations.final).all():
+        kept[-1:] = False  # an older file does not say which is the final one
+    x = evaluations.timesteps if axis == TIMESTEPS else evaluations.train_time_s / 60
+    return x[kept], evaluations.return_mean[kept], evaluations.all_steps[kept]
+
+
+def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
+    """The mean of a curve from `start` to `end`, linear between its points (points,), x increasing.
+
+    NaN where the curve does not span the stretch.
+    """
+    if not len(x) or x[0] > start or x[-1] < end:
+        return float("nan")
+    points = np.concatenate([[start], x[(x > start) & (x < end)], [end]])
+    values = np.interp(points, x, y)
+    return float((np.diff(points) * (values[1:] + values[:-1]) / 2).sum() / (end - start))
 
 
 def average_reached(runs: Sequence[Run], score: float) -> float:
@@ -62,11 +84,11 @@ def updates_per_step(runs: Sequence[Run]) -> tuple[float, float]:
 
 
 def minutes_per_million(run: Run) -> float:
-    """Training minutes per million training steps, over the whole run; NaN before the first step."""
-    return run.train_time_s / 60 / run.timesteps * 1e6 if run.timesteps else float("nan")
+    """Training minutes without pauses per million training steps, over the whole run; NaN before the first step."""
+    return run.seconds / 60 / run.timesteps * 1e6 if run.timesteps else float("nan")
 
 
-def minutes_per_million_after(timesteps: Array, train_time_s: Array, critic_updates: Array) -> tuple[float, int]:
+def minutes_per_million_after(timesteps: Array, seconds: Array, critic_updates: Array) -> tuple[float, int]:
     """The same, between the first and the last row (rows,) in which gradient steps had begun, and the steps between.
 
     A short run's figure over the whole is biased by the warm-up, which has no gradient steps; this one is not. NaN
@@ -77,4 +99,4 @@ def minutes_per_million_after(timesteps: Array, train_time_s: Array, critic_upda
         return float("nan"), 0
     first, last = rows[0], rows[-1]
     steps = timesteps[last] - timesteps[first]
-    return float((train_time_s[last] - train_time_s[first]) / 60 / steps * 1e6), int(steps)
+    return float((seconds[last] - seconds[first]) / 60 / steps * 1e6), int(steps)

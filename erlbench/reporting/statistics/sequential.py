@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy import special
@@ -68,6 +68,44 @@ def design(looks: Sequence[int], level: float, spending: str = "obrien-fleming")
 
     z, _ = _recursion(looks, boundary, 0.0)
     return Design(tuple(looks), tuple(z))
+
+
+@cache
+def _designed(looks: tuple[int, ...], level: float, spending: str) -> Design:
+    return design(looks, level, spending)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A comparison at one look: the largest p-value that stops there, and whether the study stops or has stopped."""
+
+    boundary: float
+    stops: bool
+    stopped: bool  # at an earlier look; then nothing is tested any more
+
+
+def verdicts(
+    looks: Sequence[int], p_values: Sequence[Sequence[float]], level: float, spending: str, *, holm: bool = True
+) -> list[list[Verdict]]:
+    """What each look (of those that were reached) says of each comparison; `p_values[look][comparison]`.
+
+    Holm's correction at each look: of k comparisons that have not stopped, the smallest p-value is tested by the
+    boundary for level / k, the next one, if that stops, for level / (k - 1), and so on (Ye et al. 2013, "A group
+    sequential Holm procedure with multiple primary endpoints"). Without it each is tested at the whole level. A NaN
+    stops nothing.
+    """
+    stopped: set[int] = set()
+    found = []
+    for look, row in enumerate(p_values):
+        order = sorted((i for i in range(len(row)) if i not in stopped), key=lambda i: (math.isnan(row[i]), row[i]))
+        boundaries, stops, goes_on = dict.fromkeys(stopped, float("nan")), set[int](), True
+        for rank, i in enumerate(order):
+            boundaries[i] = _designed(tuple(looks), level / (len(order) - rank) if holm else level, spending).p[look]
+            goes_on = goes_on and row[i] <= boundaries[i] if holm else row[i] <= boundaries[i]
+            stops |= {i} if goes_on else set()
+        found.append([Verdict(boundaries[i], i in stops, i in stopped) for i in range(len(row))])
+        stopped |= stops
+    return found
 
 
 def _recursion(

@@ -1,108 +1,152 @@
-"""The table of a written plan: what its looks decided, and whether the study followed it."""
+"""The tables of a written plan: its contrasts at each look that was reached, and all that departs from it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from erlbench.experiment.plan import StudyPlan, load_plan, plan_hash
+import numpy as np
+
+from erlbench.experiment.departures import Departure
+from erlbench.experiment.plan import HOLM, TIMESTEPS, Contrast
 from erlbench.reporting.data.runs import Run
-from erlbench.reporting.documents.formats import number, p_value
+from erlbench.reporting.data.study import PlannedStudy
+from erlbench.reporting.data.study_departures import all_departures
+from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.statistics.estimates import mean
+from erlbench.reporting.statistics.metrics import on_the_way, stretch_mean
+from erlbench.reporting.statistics.sequential import Verdict, verdicts
 from erlbench.reporting.statistics.significance import Difference, compare
 from erlbench.words import counted
 
+Runs = Mapping[Path, Run]  # by their resolved folders
+
 
 @dataclass(frozen=True)
-class Look:
-    """One row: a comparison at one look."""
+class Tested:
+    """One row: a contrast at one look."""
 
-    env: str
-    algorithm: str
+    contrast: Contrast
     seeds: int
-    boundary: float
-    difference: Difference | None  # None while runs are missing
-    stopped: bool  # at an earlier look
+    difference: Difference
+    means: tuple[float, float]
+    steps: tuple[float, float]  # of the simulator, at the end of the stretch
+    verdict: Verdict
     last: bool  # no further look is planned
 
     @property
     def decision(self) -> str:
         """What the plan says at this look."""
-        if self.stopped:
-            return "stopped before"
-        if self.difference is None:
-            return "runs are missing"
+        if self.verdict.stopped:
+            return "decided before"
         if math.isnan(self.difference.p):
             return "cannot be tested"
-        if self.difference.p <= self.boundary:
-            return "stop: better" if self.difference.difference > 0 else "stop: worse"
-        return "end: no difference found" if self.last else "go on"
+        if self.verdict.stops:
+            return "above" if self.difference.difference > 0 else "below"
+        return "no difference found" if self.last else "open"
 
 
-def plan_table(folder: Path, runs: Sequence[Run]) -> Table[Look] | None:
-    """The table of the plan in a folder of results; None without a plan. `runs` may be of other folders, too."""
-    plan = load_plan(folder)
-    if plan is None:
-        return None
-    own = [run for run in runs if folder.resolve() in run.path.resolve().parents]
-    columns: list[Column[Look]] = [
-        Column("Environment", lambda row: row.env, name="env"),
-        Column("Algorithm", lambda row: row.algorithm, name="name"),
-        Column("Seeds", lambda row: row.seeds, str),
-        Column("Difference", lambda row: row.difference.difference if row.difference else math.nan, number),
-        Column("p", lambda row: row.difference.p if row.difference else math.nan, p_value, name="p_welch"),
-        Column("Stops at", lambda row: row.boundary, lambda p: f"{p:.3g}", name="boundary"),
+def plan_tables(study: PlannedStudy, runs: Runs) -> list[Table[Any]]:
+    """The contrasts at the looks that were reached, and the departures. `runs` are those of the folder."""
+    columns: list[Column[Tested]] = [
+        Column("Look", lambda row: f"{row.seeds} seeds", name="look"),
+        Column("Contrast", lambda row: row.contrast.title),
+        Column("Stretch", lambda row: _stretch(row.contrast)),
+        Column("Means", lambda row: row.means, lambda a, b: f"{number(a)}, {number(b)}", name=("mean_a", "mean_b"),
+               note="of the two cells."),
+        Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), with_interval,
+               name=("difference", "low", "high"), note="with its 95 % interval, of this contrast and look alone."),
+        Column("p", lambda row: row.difference.p, _small, name="p_welch"),
+        Column("Stops at", lambda row: row.verdict.boundary, _small, name="boundary", note="the largest p that stops."),
         Column("Decision", lambda row: row.decision),
+        Column("Simulator steps", lambda row: row.steps, lambda a, b: f"{number(a)}, {number(b)}",
+               name=("simulator_steps_a", "simulator_steps_b"),
+               note="of the two cells, all of them, at the end of the stretch."),
     ]  # fmt: skip
-    remarks = [
-        f"Plan of {plan.written}, SHA-256 {plan_hash(folder)}: Welch's test of each algorithm against {plan.baseline} "
-        f"after {', '.join(map(str, plan.looks))} seeds a side, {plan.spending} spending, level {plan.level:g} for all "
-        f"{plan.comparisons} comparisons; chosen for a difference of {100 * plan.difference:g} % and power "
-        f"{plan.power:g}{f' (by the pilots: {plan.power_by_pilots:.2f})' if plan.power_by_pilots else ''}.",
-        *_followed(plan, own, plan_hash(folder)),
+    found = all_departures(study)
+    contrasts = Table("plan", _title(study), columns, _tested(study, runs), list(_remarks(study, runs, found)))
+    return [contrasts, departures_table(found)] if found else [contrasts]
+
+
+def departures_table(found: Sequence[Departure]) -> Table[Departure]:
+    """What departs from the plan, a row each."""
+    columns: list[Column[Departure]] = [
+        Column("Departure", lambda row: str(row.kind), name="departure"),
+        Column("Kind", lambda row: row.kind.name, shown=False),
+        Column("About", lambda row: row.what),
     ]
-    rows = [look for env in plan.environments for name in plan.algorithms for look in _looks(plan, own, env, name)]
-    return Table("plan", "The plan of the study", columns, rows, remarks)
+    return Table("departures", "Departures from the plan", columns, found)
 
 
-def _looks(plan: StudyPlan, runs: Sequence[Run], env: str, name: str) -> Iterator[Look]:
-    stopped = False
-    for seeds, boundary in zip(plan.looks, plan.p, strict=True):
-        ours, base = (_scores(plan, runs, env, one, seeds) for one in (name, plan.baseline))
-        found = compare(ours, base) if ours is not None and base is not None else None
-        look = Look(env, name, seeds, boundary, found, stopped, last=seeds == plan.looks[-1])
-        yield look
-        stopped = stopped or look.decision.startswith("stop")
+def _tested(study: PlannedStudy, runs: Runs) -> list[Tested]:
+    """Each contrast at each look that was reached, by exactly its seeds."""
+    test, rows = study.plan.test, []
+    for look in study.reached:
+        seeds = study.plan.assigned_seeds()[:look]
+        rows.append([_samples(study, runs, contrast, seeds) for contrast in study.plan.contrasts])
+    differences = [[compare(*scores) for scores, _ in row] for row in rows]
+    said = verdicts(
+        test.looks, [[one.p for one in row] for row in differences], test.level, test.spending,
+        holm=test.correction == HOLM,
+    )  # fmt: skip
+    return [
+        Tested(contrast, look, difference, (mean(a), mean(b)), steps, verdict, look == test.looks[-1])
+        for look, row, differing, judged in zip(study.reached, rows, differences, said, strict=True)
+        for contrast, ((a, b), steps), difference, verdict in zip(study.plan.contrasts, row, differing, judged)
+    ]
 
 
-def _scores(plan: StudyPlan, runs: Sequence[Run], env: str, name: str, seeds: int) -> list[float] | None:
-    """The scores of the seeds 0 to `seeds` - 1; None while one of them is not there."""
-    found = {
-        run.seed: float(run.evaluations.return_mean[-1])
-        for run in runs if (run.env, run.name, run.total_timesteps) == (env, name, plan.total_timesteps) and run.done
-    }  # fmt: skip
-    return [found[seed] for seed in range(seeds)] if all(seed in found for seed in range(seeds)) else None
+def _samples(
+    study: PlannedStudy, runs: Runs, contrast: Contrast, seeds: Sequence[int]
+) -> tuple[tuple[list[float], list[float]], tuple[float, float]]:
+    """The scores of the two cells, and their mean simulator steps at the end of the stretch."""
+    scores, steps = [], []
+    for label in (contrast.a, contrast.b):
+        curves = [
+            on_the_way(run.evaluations, contrast.axis)
+            for run in study.runs_of(study.plan.cell(label), seeds, runs) or ()
+        ]
+        scores.append([stretch_mean(x, y, *contrast.stretch) for x, y, _ in curves])
+        steps.append(mean([np.interp(contrast.stretch[1], x, all_steps) for x, _, all_steps in curves if len(x)]))
+    return (scores[0], scores[1]), (steps[0], steps[1])
 
 
-def _followed(plan: StudyPlan, runs: Sequence[Run], digest: str) -> Iterator[str]:
-    """Whether every run belongs to the plan, as it is now, and was started under it."""
-    names = {plan.baseline, *plan.algorithms}
-    planned = [run for run in runs if run.name in names and run.env in plan.environments]
-    before = [run for run in planned if run.machine.plans != (digest,)]
-    strangers = [run for run in planned if run.seed >= plan.looks[-1] or run.total_timesteps != plan.total_timesteps]
-    failed = [run for run in planned if run.status == "failed"]
-    faults = []
-    if before:
-        faults.append(f"{len(before)} of {len(planned)} runs were not started under this plan")
-    if strangers:
-        faults.append(f"{counted(len(strangers), 'run')} with a seed or a budget that it does not have")
-    if failed:
-        faults.append(f"{counted(len(failed), 'run')} failed")
-    if not planned:
-        yield "No run of the plan has begun."
-    elif faults:
-        yield f"The study does not follow its plan: {'; '.join(faults)}."
-    else:
-        yield f"The study follows its plan: all {len(planned)} runs were started under it."
+def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Iterator[str]:
+    plan, test = study.plan, study.plan.test
+    correction = "Holm's correction" if test.correction == HOLM else "no correction"
+    yield (
+        f"Plan{f' of {plan.written}' if plan.written else ''}, SHA-256 {plan.hash}: {counted(len(plan.cells), 'cell')} "
+        f"with {plan.seeds} seeds. Welch's test of {counted(len(plan.contrasts), 'contrast')} after "
+        f"{', '.join(map(str, test.looks))} seeds, {test.spending} spending, {correction}, level {test.level:g}. A "
+        "run's score is the mean of its evaluation curve over the stretch, without the final evaluation."
+    )
+    hours, measured = study.core_hours(runs)
+    complete = len(study.complete)
+    modelled = "modelled " if plan.simulated_time else ""
+    what = "processor time" if measured else f"by the {modelled}time of training, as processor time is not recorded"
+    yield (
+        f"{complete} of {plan.seeds} seeds {'is' if complete == 1 else 'are'} complete in all cells; they cost "
+        f"{significant(hours)} core-hours ({what})."
+    )
+    if not study.reached:
+        yield f"The first look is after {test.looks[0]} seeds. Before it no contrast and no mean of a cell is shown."
+    elif len(study.open_seeds) < complete:
+        yield f"Only the first {len(study.open_seeds)} seeds are shown until the next look."
+    yield f"Departures from the plan: {len(found) or 'none'}."
+
+
+def _title(study: PlannedStudy) -> str:
+    return f"The plan of the study: {study.plan.title}" if study.plan.title else "The plan of the study"
+
+
+def _small(p: float) -> str:
+    return NONE if math.isnan(p) else f"{p:.3g}"
+
+
+def _stretch(contrast: Contrast) -> str:
+    start, end = contrast.stretch
+    return f"{start:,g} to {end:,g} {'steps' if contrast.axis == TIMESTEPS else 'minutes'}"

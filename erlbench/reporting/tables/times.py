@@ -26,6 +26,7 @@ from erlbench.reporting.tables.columns import identity, status, updates
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
+PAUSED = "paused_s"
 Tasks = Callable[[RunSet], Timeline | None]
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
@@ -85,6 +86,9 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
                name="published_min", shown=shown),
         Column("Published vs its baseline", lambda row: -row.saved.value if row.saved else math.nan, percent,
                name="published_change_pct", shown=shown),
+        Column("Paused", lambda row: estimates.mean(_paused(row.run_set)), exact, unit="min", name="paused_min",
+               shown=any(max(_paused(row.run_set), default=0) > 0 for row in rows),
+               note="mean over the runs of how long a run stood still; the other minutes are without that."),
         updates(rows),
         *asynchrony(lambda row: row.timeline),
         status(),
@@ -108,8 +112,13 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:
     """Training milliseconds per generation of each finished run."""
-    last = ((run.evaluations.train_time_s[-1], run.evaluations.generation[-1]) for run in run_set.done)
+    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in run_set.done)
     return tuple(float(1000 * seconds / generations) for seconds, generations in last if generations > 0)
+
+
+def _paused(run_set: RunSet) -> tuple[float, ...]:
+    """Minutes of pauses in the training time of each finished run; NaN where nothing says it."""
+    return tuple(float(run.evaluations.paused_s[-1]) / 60 for run in run_set.done)
 
 
 def _against(row: Time, part: str) -> float:
@@ -128,11 +137,12 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
     path = run.path / "train.csv"
     began = not path.is_file() or path.stat().st_size > 0  # an empty file: no generation has ended, nothing is wrong
-    columns = read_columns(path, COLUMNS, warn) if began else None
+    columns = read_columns(path, COLUMNS, warn, optional=(PAUSED,)) if began else None
     if columns is None:  # the evaluations are coarser, but hold the same
         e = run.evaluations
-        return minutes_per_million_after(e.timesteps, e.train_time_s, e.critic_updates)
-    return minutes_per_million_after(*(np.asarray(columns[name], dtype=np.float64) for name in COLUMNS))
+        return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)
+    steps, seconds, updates, paused = (np.asarray(columns[name], dtype=np.float64) for name in (*COLUMNS, PAUSED))
+    return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), updates)
 
 
 def _one(row: Time, what: str) -> str:

@@ -1,0 +1,47 @@
+"""A digest of all that determines the rest of a run: equal runs have equal digests, whatever ran them.
+
+The clock of this machine, evaluations under way and the names of processes are not in it. Simulated time is, as it
+decides the order of results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from erlbench.running.checkpoint import encode, references
+from erlbench.work.store import Store
+
+DIGITS = 32  # hexadecimal: 128 bits of SHA-256
+
+
+class StateDigest:
+    """Digests of one run's states. Arrays of a store never change, so each of them is hashed once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._arrays: dict[str, bytes] = {}  # those of the last state, by name
+
+    def __call__(self, state: Mapping[str, Any]) -> str:
+        """The digest of `state`: anything that a checkpoint can hold; its references stand for the arrays."""
+        names = {ref.name: ref for ref in references(state)}
+        self._arrays = {
+            name: self._arrays.get(name) or _hash(self._store.get(ref)) for name, ref in sorted(names.items())
+        }
+        inline: dict[str, np.ndarray] = {}
+        text = json.dumps(encode(state, inline))
+        digest = hashlib.sha256(text.encode())
+        for name, known in self._arrays.items():
+            digest.update(name.encode() + known)
+        for array in inline.values():
+            digest.update(_hash(array))
+        return digest.hexdigest()[:DIGITS]
+
+
+def _hash(array: np.ndarray) -> bytes:
+    data = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{data.dtype.str}{data.shape}".encode() + data.tobytes()).digest()

@@ -1,0 +1,79 @@
+"""Running a finished run again, from its start or from a kept checkpoint, and comparing the digests of its states."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from erlbench.algorithms import registry
+from erlbench.envs.catalogue import module_of
+from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.planning import plan
+from erlbench.running.results import CHECKPOINTS, KEPT, REPLAY, ROWS
+from erlbench.running.runner import run_cells
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row, load_files
+from erlbench.verification.software import check_software
+
+NAME = "again"
+
+
+def run_again(path: Path, number: int, start: int | None = None, processes: int = 0, trusted: bool = False) -> Check:
+    """Run the run in `path` again up to evaluation `number`, and compare the digests up to there.
+
+    It begins at the start, or at the kept checkpoint of evaluation `start`. Raises `UsageError` for an evaluation or
+    a checkpoint that is not there. A module that the folder names is only imported where it is `trusted`.
+    """
+    run = load_files(path)
+    rows = run.evaluations or []
+    if not any(row.get("digest") for row in rows):
+        return Check(NAME, UNKNOWN, "eval.csv has no digests: an older version made the run")
+    last = int(rows[-1]["evaluation"])
+    first = -1 if start is None else start
+    if not first < number <= last:
+        raise UsageError(f"{path} has the evaluations {first + 1} to {last}, not {number}")
+    for named in (str(run.run.get("env")), str(run.run.get("algo"))):
+        if (module := module_of(named)) and not trusted:
+            return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
+    with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
+        (cell,) = plan(arguments({"config": str(path / "config.toml"), "out": folder}))
+        if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
+            return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
+        if start is not None:
+            _place(path, start, cell)
+        until = None if rows[number]["final"] == "1" else number
+        run_cells([cell], RunOptions(processes, verbosity=-1, until=until))
+        again = load_files(cell.directory)
+        return _compare(run, again, number, first + 1)
+
+
+def _place(path: Path, start: int, cell: Cell) -> None:
+    """Put the run's files and its checkpoint of evaluation `start` where `cell` goes on from them."""
+    kept = path / KEPT / f"{start + 1:06d}"
+    if not kept.is_dir():
+        raise UsageError(f"there is no {kept}; a run keeps them with --keep-checkpoints")
+    cell.directory.mkdir(parents=True)
+    for name in ("config.toml", *ROWS):
+        shutil.copyfile(path / name, cell.directory / name)
+    shutil.copytree(kept, cell.directory / CHECKPOINTS / kept.name)
+    if (path / REPLAY).is_dir():
+        shutil.copytree(path / REPLAY, cell.directory / REPLAY)
+
+
+def _compare(run: Files, again: Files, number: int, first: int) -> Check:
+    ours, theirs = (_digests(files.evaluations or [], first, number) for files in (run, again))
+    if len(theirs) < number - first + 1:
+        reason = str(again.status.get("message") or "it stopped before")
+        return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
+    wrong = [index for index, pair in enumerate(zip(ours, theirs, strict=True), first) if pair[0] != pair[1]]
+    if not wrong:
+        return Check(NAME, AGREES, f"the digests of evaluations {first} to {number} are those of a second run")
+    outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
+    return Check(NAME, outcome, f"the digest of evaluation {wrong[0]} and {len(wrong) - 1} later ones differ")
+
+
+def _digests(rows: Sequence[Row], first: int, number: int) -> list[str]:
+    return [row["digest"] for row in rows[first : number + 1]]
