@@ -30,7 +30,8 @@ def check_software(run: Files) -> Check:
         return Check("software", UNKNOWN, f"other versions here, so bits may differ: {'; '.join(others)}")
     if not run.meta.get("kernel"):
         return Check("software", UNKNOWN, "the run does not say which kernel computed it, so bits may differ")
-    return Check("software", AGREES, f"Python {here['python']}, the kernel {here['kernel']}, and the packages named")
+    text = f"Python {here['python']}, the kernel {here['kernel']} and all packages are those of the run"
+    return Check("software", AGREES, text)
 
 
 def check_identity(run: Files, trusted: bool) -> Check:
