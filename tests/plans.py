@@ -1,8 +1,16 @@
-"""A small study as a plan, by hand."""
+"""A small study as a plan, by hand, and its runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from erlbench.experiment.arguments import RunArguments
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.plan_file import plan_text
+from erlbench.experiment.planning import plan, study_plan
+from erlbench.running.runner import run_cells
 
 TEXT = """\
 format = 2
@@ -51,3 +59,14 @@ def write(path: Path, **changes: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
+
+
+def planned_cells(path: Path, out: Path, seeds: int | None = None) -> list[Cell]:
+    """The cells of a plan, all of a seed before those of the next."""
+    return plan(RunArguments(plan=str(path), out=str(out), only_seeds=seeds))
+
+
+def run_cells_of(path: Path, out: Path, cells: Sequence[Cell], **options: Any) -> int:
+    """Run cells of a plan as `erlbench run --plan` does; the exit code."""
+    text = plan_text(study_plan(RunArguments(plan=str(path), out=str(out)))[0])
+    return run_cells(cells, RunOptions(0, verbosity=-1, device="cpu", study_plan=text, **options))

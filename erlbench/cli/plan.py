@@ -189,7 +189,7 @@ def _sequential(
     from erlbench.reporting.statistics.metrics import on_the_way, stretch_mean
     from erlbench.reporting.statistics.power import std_upper_limit
     from erlbench.reporting.statistics.sequential import design
-    from erlbench.reporting.statistics.simulated_studies import detectable, normal_studies
+    from erlbench.reporting.statistics.simulated_studies import least_difference, normal_studies
 
     found = design(looks, level / len(pairs), spending)
     rows, powers = [], []  # powers to find the first difference, which the plan is for
@@ -201,7 +201,7 @@ def _sequential(
             raise UsageError(f"the curves of {run_set.name} and {baseline} on {group.env} do not span their last fifth")
         upper = [std_upper_limit(std(side), len(side), confidence=CONFIDENCE) for side in (x, y)]
         likely, careful = normal_studies(std(x), std(y), looks), normal_studies(upper[0], upper[1], looks)
-        least = detectable(careful, found, power) if sum(upper) else 0.0
+        least = least_difference(careful, found, power) if sum(upper) else 0.0
         for percent in wanted:
             gap = abs(mean(y)) * percent / 100
             stops, careful_power = likely.stopping(found, gap), sum(careful.stopping(found, gap))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ def study_folder(path: Path, out: str | None, results: Path) -> Path:
 
 def requests(plan: Plan, path: Path, folder: Path) -> list[RunArguments]:
     """One request for each cell of the plan in the file `path`, with seed 0."""
-    known = {item.name for item in fields(RunArguments)}
     costs = costs_file(path)
     found = []
     for cell in plan.cells:
@@ -46,7 +45,7 @@ def requests(plan: Plan, path: Path, folder: Path) -> list[RunArguments]:
                 "simulated_critic": plan.simulated_time.critic,
                 "costs": None if costs is None else str(costs),
             }
-        found.append(RunArguments(**{name: value for name, value in values.items() if name in known}))
+        found.append(RunArguments(**values))
     return found
 
 

@@ -49,7 +49,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Study:
+class PlannedStudy:
     """The folder of a plan with all runs in it."""
 
     folder: Path
@@ -116,7 +116,7 @@ class Study:
         return sum(runs[path.resolve()].train_time_s for path in paths if path.resolve() in runs) / 3600, False
 
 
-def studies_of(folders: Iterable[Path], runs: Iterable[Run]) -> list[Study]:
+def studies_of(folders: Iterable[Path], runs: Iterable[Run]) -> list[PlannedStudy]:
     """The studies of the folders and of the folders that runs lie in, `OUT/<env>/<name>/seed-NNN`."""
     places = [*folders, *(run.path.resolve().parents[2] for run in runs)]
     planned = {place.resolve(): place for place in reversed(places) if is_of_today(place / FILE)}
@@ -133,11 +133,11 @@ def check_open(folders: Iterable[Path], runs: Iterable[Run]) -> None:
             )
 
 
-def read_study(folder: Path) -> Study:
+def read_study(folder: Path) -> PlannedStudy:
     """The study in a folder of results. Raises `UsageError` for a plan that cannot be read."""
     runs = [_record(path) for path in files.run_folders(folder)]
     aside = [_record(path) for path in folder.glob(f"*/*/*{files.ASIDE}*") if path.is_dir()]
-    return Study(folder, read_plan(folder / FILE), tuple(runs), tuple(aside), tuple(journal.read(folder)))
+    return PlannedStudy(folder, read_plan(folder / FILE), tuple(runs), tuple(aside), tuple(journal.read(folder)))
 
 
 def _record(path: Path) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from erlbench import files
 from erlbench.errors import UsageError
@@ -13,8 +13,8 @@ from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, Kind, planned_cell
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.score import FINAL
-from erlbench.reporting.data.study import Record, Study
-from erlbench.work import kernel
+from erlbench.reporting.data.study import PlannedStudy, Record
+from erlbench.work import identity, kernel
 
 
 class Options(Protocol):
@@ -27,7 +27,7 @@ class Options(Protocol):
     holm: str
 
 
-def departures(study: Study) -> list[Departure]:
+def all_departures(study: PlannedStudy) -> list[Departure]:
     """Every departure of a study, each once."""
     found = [
         *study.differing, *_failed(study), *_starts(study), *_moved_aside(study), *_journal(study), *_kernels(study),
@@ -36,7 +36,7 @@ def departures(study: Study) -> list[Departure]:
     return list(dict.fromkeys(found))
 
 
-def asked_departures(study: Study, folders: Iterable[Path], options: Options) -> Iterator[Departure]:
+def asked_departures(study: PlannedStudy, folders: Iterable[Path], options: Options) -> Iterator[Departure]:
     """In what a report of `folders` with these options departs from the plan of a study."""
     if options.early and study.withheld:
         yield Departure(Kind.EARLY, f"{len(study.complete)} of {study.plan.seeds} seeds complete")
@@ -54,7 +54,7 @@ def asked_departures(study: Study, folders: Iterable[Path], options: Options) ->
             yield Departure(Kind.FAMILY, f"only {folder.resolve().relative_to(whole)}")
 
 
-def record_report(study: Study, asked: Iterable[Departure]) -> Study:
+def record_report(study: PlannedStudy, asked: Iterable[Departure]) -> PlannedStudy:
     """Append what a report departs in to the journal, and give the study with it.
 
     Raises `UsageError` where that cannot be written: such a report would leave no trace.
@@ -73,13 +73,13 @@ def record_report(study: Study, asked: Iterable[Departure]) -> Study:
     return replace(study, journal=tuple(journal.read(study.folder)))
 
 
-def _failed(study: Study) -> Iterator[Departure]:
+def _failed(study: PlannedStudy) -> Iterator[Departure]:
     for record in study.records:
         if record.status == "failed" and planned_cell(study.plan, record.config):
             yield Departure(Kind.FAILED, record.label)
 
 
-def _starts(study: Study) -> Iterator[Departure]:
+def _starts(study: PlannedStudy) -> Iterator[Departure]:
     """Starts under no plan or another one, and starts that the journal lacks."""
     known = {str(line.get("id")) for line in study.journal}
     for record in study.records:
@@ -93,12 +93,12 @@ def _starts(study: Study) -> Iterator[Departure]:
                 yield Departure(Kind.JOURNAL, f"it lacks a start of {record.label}")
 
 
-def _moved_aside(study: Study) -> Iterator[Departure]:
+def _moved_aside(study: PlannedStudy) -> Iterator[Departure]:
     for record in study.aside:
         yield Departure(Kind.REPEATED, record.label.partition(files.ASIDE)[0])
 
 
-def _journal(study: Study) -> Iterator[Departure]:
+def _journal(study: PlannedStudy) -> Iterator[Departure]:
     """Starts whose folder is gone, repetitions, starts under another plan, lines that cannot be read."""
     there = {str(start.get("journal")) for record in (*study.records, *study.aside) for start in record.starts}
     seen: set[str] = set()
@@ -117,7 +117,7 @@ def _journal(study: Study) -> Iterator[Departure]:
         seen.add(folder)
 
 
-def _kernels(study: Study) -> Iterator[Departure]:
+def _kernels(study: PlannedStudy) -> Iterator[Departure]:
     """Seeds whose planned cells ran on several kernels; a new seed may have another."""
     kernels: dict[int, set[str]] = {}
     for record in study.records:
@@ -129,19 +129,18 @@ def _kernels(study: Study) -> Iterator[Departure]:
             yield Departure(Kind.KERNEL, f"seed {seed}: {' | '.join(sorted(found))}")
 
 
-def _identities(study: Study) -> Iterator[Departure]:
-    """Cells whose runs have several identities; unknown ones do not count."""
-    identities: dict[str, set[str]] = {}
+def _identities(study: PlannedStudy) -> Iterator[Departure]:
+    """Cells whose starts differ in identity; what was not recorded is no difference."""
+    identities: dict[str, list[identity.Identity]] = {}
     for record in study.records:
         if (cell := planned_cell(study.plan, record.config)) is not None:
-            own = {journal.fingerprint(_mapping(start.get("identity"))) for start in record.starts}
-            identities.setdefault(cell.label, set()).update(own - {""})
+            identities.setdefault(cell.label, []).extend(identity.recorded(record.meta))
     for label, found in identities.items():
-        if len(found) > 1:
-            yield Departure(Kind.IDENTITY, f"{label}: {len(found)}")
+        if lines := dict.fromkeys(line for one in found for line in identity.differences(found[0], one)):
+            yield Departure(Kind.IDENTITY, f"{label}: {'; '.join(lines)}")
 
 
-def _reports(study: Study) -> Iterator[Departure]:
+def _reports(study: PlannedStudy) -> Iterator[Departure]:
     """What earlier reports departed in, and this one, which the journal has, too."""
     for line in study.journal:
         listed = line.get("departures")
@@ -150,11 +149,7 @@ def _reports(study: Study) -> Iterator[Departure]:
                 yield Departure(Kind[one["kind"]], str(one.get("about")))
 
 
-def _recorded(study: Study, record: Record, key: str) -> set[str]:
+def _recorded(study: PlannedStudy, record: Record, key: str) -> set[str]:
     """What the journal says of the starts of a run."""
     own = {str(start.get("journal")) for start in record.starts}
     return {str(line.get(key) or "") for line in study.journal if str(line.get("id")) in own}
-
-
-def _mapping(value: Any) -> Mapping[str, Any] | None:
-    return value if isinstance(value, Mapping) else None

@@ -74,6 +74,14 @@ def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
     return std * math.sqrt((n - 1) / float(special.chdtri(n - 1, confidence))) if n > 1 else float("nan")
 
 
+def detectable(std_x: float, std_y: float, n: int, m: int, *, level: float = 0.05) -> float:
+    """`smallest_difference` for the upper limits of the standard deviations, which these were measured as.
+
+    The samples' own ones are too small in half of all cases, and with few runs by far. NaN where it cannot be said.
+    """
+    return smallest_difference(std_upper_limit(std_x, n), std_upper_limit(std_y, m), n, m, level=level)
+
+
 def _first(enough: Callable[[int], bool]) -> int | None:
     """The smallest n from 2 to `MOST_SEEDS` that is enough; more are enough, too."""
     high = 2

@@ -11,7 +11,7 @@ from scipy import special
 
 from erlbench.reporting.statistics.estimates import Array, flat, mean, probability_of_improvement, std
 from erlbench.reporting.statistics.intervals import NONE, superiority_interval
-from erlbench.reporting.statistics.power import smallest_difference
+from erlbench.reporting.statistics.power import detectable
 
 LEVEL = 0.05
 
@@ -27,11 +27,11 @@ class Difference:
     p: float  # Welch's test, two-sided, not corrected
     probability: float  # that a run of x scores above one of y
     probability_interval: tuple[float, float]  # 95 %, Newcombe
-    detectable: float  # the smallest difference that these samples would show with 80 % power
+    detectable: float  # the smallest difference shown with 80 % power where spreads are at their upper limits
 
     def at_level(self, level: float) -> Difference:
         """The same, with `detectable` for a test at another level."""
-        return replace(self, detectable=smallest_difference(*self.stds, *self.runs, level=level))
+        return replace(self, detectable=detectable(*self.stds, *self.runs, level=level))
 
 
 def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
@@ -52,7 +52,7 @@ def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
         welch(a, b),
         probability,
         superiority_interval(probability, a.size, b.size),
-        smallest_difference(std(a), std(b), a.size, b.size, level=level),
+        detectable(std(a), std(b), a.size, b.size, level=level),
     )
 
 

@@ -61,7 +61,7 @@ def normal_studies(std_x: float, std_y: float, looks: Sequence[int], studies: in
     return simulate(std_x * draws[0], std_y * draws[1], looks)
 
 
-def detectable(studies: Studies, found: Design, power: float) -> float:
+def least_difference(studies: Studies, found: Design, power: float) -> float:
     """The smallest true difference that such studies find with `power`; their runs must have some spread."""
     low, high = 0.0, float(studies.error[:, -1].mean())
     while sum(studies.stopping(found, high)) < power:
@@ -79,14 +79,18 @@ def check_looks(looks: Sequence[int], level: float, spending: str, tests: int = 
     spreads 1:5, and of runs of which three in ten fail.
     """
     designs = {share: design(looks, share, spending) for share in (level / tests, level)}
+    found = []
     for words, studies in _worst_cases(looks):
-        for share, found in designs.items():
-            real = sum(studies.stopping(found))
+        for share, boundaries in designs.items():
+            real = sum(studies.stopping(boundaries))
             if real - 2 * math.sqrt(real / len(studies.gap)) > WORST_LEVEL * share:
-                raise UsageError(
-                    f"looks after {', '.join(map(str, looks))} seeds with {spending} spending have level {real:.2g}, "
-                    f"not {share:.2g}, where {words}; begin later, take fewer looks, or obrien-fleming spending"
-                )
+                found.append((real / share, real, share, words))
+    if found:
+        _, real, share, words = max(found)
+        raise UsageError(
+            f"looks after {', '.join(map(str, looks))} seeds with {spending} spending have level {real:.2g}, not "
+            f"{share:.2g}, where {words}; begin later, take fewer looks, or obrien-fleming spending"
+        )
 
 
 def check_plan(plan: Plan) -> None:

@@ -64,7 +64,8 @@ def pairs_table(comparison: Comparison) -> Table[RunSetPair] | None:
         Column("p not corrected", lambda row: row.difference.p if row.tested else math.nan, name="p_welch",
                shown=False),
         Column("Detectable", lambda row: row.difference.detectable, number, name="detectable_difference",
-               note=f"the smallest true difference that such samples show with {100 * POWER:.0f} % power."),
+               note=f"the smallest true difference that such samples show with {100 * POWER:.0f} % power, if "
+                    "spreads are at their upper 80 % limits."),
     ]  # fmt: skip
     return Table(
         "tests", comparison.heading("differences and their tests"), columns, rows, list(_remarks(comparison, rows))

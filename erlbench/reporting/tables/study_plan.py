@@ -13,8 +13,8 @@ import numpy as np
 from erlbench.experiment.departures import Departure
 from erlbench.experiment.plan import HOLM, TIMESTEPS, Contrast
 from erlbench.reporting.data.runs import Run
-from erlbench.reporting.data.study import Study
-from erlbench.reporting.data.study_departures import departures
+from erlbench.reporting.data.study import PlannedStudy
+from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
@@ -50,7 +50,7 @@ class Tested:
         return "no difference found" if self.last else "open"
 
 
-def plan_tables(study: Study, runs: Runs) -> list[Table[Any]]:
+def plan_tables(study: PlannedStudy, runs: Runs) -> list[Table[Any]]:
     """The contrasts at the looks that were reached, and the departures. `runs` are those of the folder."""
     columns: list[Column[Tested]] = [
         Column("Look", lambda row: f"{row.seeds} seeds", name="look"),
@@ -67,7 +67,7 @@ def plan_tables(study: Study, runs: Runs) -> list[Table[Any]]:
                name=("simulator_steps_a", "simulator_steps_b"),
                note="of the two cells, all of them, at the end of the stretch."),
     ]  # fmt: skip
-    found = departures(study)
+    found = all_departures(study)
     contrasts = Table("plan", _title(study), columns, _tested(study, runs), list(_remarks(study, runs, found)))
     return [contrasts, departures_table(found)] if found else [contrasts]
 
@@ -82,7 +82,7 @@ def departures_table(found: Sequence[Departure]) -> Table[Departure]:
     return Table("departures", "Departures from the plan", columns, found)
 
 
-def _tested(study: Study, runs: Runs) -> list[Tested]:
+def _tested(study: PlannedStudy, runs: Runs) -> list[Tested]:
     """Each contrast at each look that was reached, by exactly its seeds."""
     test, rows = study.plan.test, []
     for look in study.reached:
@@ -101,7 +101,7 @@ def _tested(study: Study, runs: Runs) -> list[Tested]:
 
 
 def _samples(
-    study: Study, runs: Runs, contrast: Contrast, seeds: Sequence[int]
+    study: PlannedStudy, runs: Runs, contrast: Contrast, seeds: Sequence[int]
 ) -> tuple[tuple[list[float], list[float]], tuple[float, float]]:
     """The scores of the two cells, and their mean simulator steps at the end of the stretch."""
     scores, steps = [], []
@@ -115,7 +115,7 @@ def _samples(
     return (scores[0], scores[1]), (steps[0], steps[1])
 
 
-def _remarks(study: Study, runs: Runs, found: Sequence[Departure]) -> Iterator[str]:
+def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Iterator[str]:
     plan, test = study.plan, study.plan.test
     correction = "Holm's correction" if test.correction == HOLM else "no correction"
     yield (
@@ -139,7 +139,7 @@ def _remarks(study: Study, runs: Runs, found: Sequence[Departure]) -> Iterator[s
     yield f"Departures from the plan: {len(found) or 'none'}."
 
 
-def _title(study: Study) -> str:
+def _title(study: PlannedStudy) -> str:
     return f"The plan of the study: {study.plan.title}" if study.plan.title else "The plan of the study"
 
 

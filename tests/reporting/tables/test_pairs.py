@@ -44,7 +44,9 @@ def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
         assert record["p_welch"] == pytest.approx(test.pvalue)
         assert record["probability_better"] == pytest.approx(stats.mannwhitneyu(x, y).statistic / 25)
         assert record["iqm"] == pytest.approx(stats.trim_mean(x, 0.25))
-        power = welch_power(record["detectable_difference"], x.std(ddof=1), y.std(ddof=1), 5, 5, level=0.05 / 6)
+        limit = np.sqrt(4 / stats.chi2.ppf(0.2, 4))  # of the spread, with 80 % confidence
+        spreads = limit * x.std(ddof=1), limit * y.std(ddof=1)
+        power = welch_power(record["detectable_difference"], *spreads, 5, 5, level=0.05 / 6)
         assert power == pytest.approx(0.8)
         raw.append(test.pvalue)
     smallest = min(found.values(), key=lambda record: record["p_welch"])
