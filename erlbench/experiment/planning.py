@@ -60,7 +60,8 @@ def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
     whole, made = study_plan(arguments)
     seeds = whole.assigned_seeds()[: arguments.only_seeds]
-    yield from (dataclasses.replace(cell, seed=seed) for seed in seeds for cell in made)
+    # A plan states all values of its cells, so what a folder holds wins over none of them.
+    yield from (dataclasses.replace(cell, seed=seed, origin=None) for seed in seeds for cell in made)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:
