@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from erlbench.running.runner import run_cells
 from erlbench.work import kernel
 from tests import plans
 
-NARROW = "InvertedPendulum-v5/cem-narrow"
+PAGE = Path(__file__).parents[3] / "docs" / "planning.md"
 
 
 @pytest.fixture(scope="module")
@@ -250,6 +252,12 @@ def test_a_study_in_simulated_time_with_a_budget_of_minutes_and_costs_with_many_
     found, runs = read_study(out), {run.path.resolve(): run for run in find_runs([out], pytest.fail)}
     assert (all_departures(found), found.reached) == ([], (2,))
     assert all(not np.isnan(one.difference.difference) for one in plan_tables(found, runs)[0].rows)
+
+
+def test_the_documentation_has_each_kind_and_no_other():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and line.count("|") == 3]
+    listed = {word for row in rows for word in re.findall(r"`([A-Z]+)`", row.split("|")[2])}
+    assert listed == set(Kind.__members__)
 
 
 def test_a_departure_of_a_report_stays_in_later_reports(study, tmp_path):
