@@ -229,6 +229,7 @@ def test_the_plan_of_the_documentation_is_one(tmp_path):
 def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
     path = Path(__file__).parents[2] / "results" / "asynchrony" / "plan.toml"
     found = read_plan(path)
+    assert found.hash == "32ec5d53ac5b0a389630cf4a4734d348a6d24723f8c16fe193367e6d2f0a6061"  # in the meta.json of its runs
     assert (found.resolved, found.seeds, found.test.looks, len(found.cells), len(found.contrasts)) == (
         True, 12, (6, 12), 5, 6,
     )  # fmt: skip
