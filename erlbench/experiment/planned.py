@@ -62,12 +62,15 @@ def with_values(plan: Plan, made: Sequence[Cell]) -> Plan:
     return replace(plan, cells=cells, costs=costs)
 
 
-def check_folder(plan: Plan, made: Sequence[Cell], folder: Path) -> None:
-    """Refuse a folder under another plan, one that held runs before, and a new plan with only some settings."""
+def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) -> None:
+    """Refuse a folder under another plan, one that held runs before, and a new plan with only some settings.
+
+    `written` is the plan as its file has it, `plan` the one with all values.
+    """
     path = folder / FILE
     if is_of_today(path):
         there = read_plan(path)
-        if there.resolved and there.hash != plan.hash:
+        if there.hash not in (written.hash, plan.hash):
             raise UsageError(
                 f"{folder} is under another plan ({path}, SHA-256 {there.hash[:12]}); choose another --out"
             )

@@ -52,7 +52,7 @@ def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
     written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
     made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
     whole = planned.with_values(written, made)
-    planned.check_folder(whole, made, folder)
+    planned.check_folder(written, whole, made, folder)
     return whole, made
 
 
