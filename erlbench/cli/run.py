@@ -169,6 +169,7 @@ def run(**given: Any) -> None:
         if not cells:
             return  # this part is empty
     if not asked.quiet:
+        _name_kept(cells)
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
@@ -248,6 +249,17 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
             continue
         if found:
             _tell(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
+
+
+def _name_kept(cells: Sequence[Cell]) -> None:
+    """Say which values of folders win over defaults and presets of today."""
+    folders: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        if cell.origin and cell.origin.kept:
+            folders.setdefault(cell.origin.kept, []).append(cell)
+    for kept, those in folders.items():
+        more = f" and {len(those) - 1} more" if len(those) > 1 else ""
+        _tell(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept)}")
 
 
 def _name_useless_replays(cells: Sequence[Cell]) -> None:

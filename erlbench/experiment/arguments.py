@@ -209,12 +209,12 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
     given = {key: value for key, value in given.items() if value not in (None, ())}
     values: dict[str, Any] = {}
     if "config" in given:
-        _checked("config", given["config"], "--config")
+        checked_option("config", given["config"], "--config")
         values = _from_file(Path(given["config"]))
         if "seed" in given or "seeds" in given:
             values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
     tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), _option(key))} for key in TABLES}
-    values.update({key: _checked(key, value, _option(key)) for key, value in given.items() if key not in TABLES})
+    values.update({key: checked_option(key, value, _option(key)) for key, value in given.items() if key not in TABLES})
     return RunArguments(**{**values, **tables})
 
 
@@ -275,7 +275,7 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def _checked(key: str, value: Any, what: str) -> Any:
+def checked_option(key: str, value: Any, what: str) -> Any:
     """One option's value, from the command line or a file, as its field has it."""
     if value == "":
         raise UsageError(f"{what} needs a value, not an empty text")
@@ -328,5 +328,5 @@ def _from_file(path: Path) -> dict[str, Any]:
             if name == "workers" and value == 0:
                 continue  # what config.toml says of algorithms that have none
             with file.at((*where, key)):
-                values[name] = _checked(name, value, f"'{key}'")
+                values[name] = checked_option(name, value, f"'{key}'")
     return values | {option: file.table(tables.get(name, {}), (name,)) for option, name in TABLES.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,19 @@ EVALUATE = ("during", "after")
 FINAL_EPISODES = 50
 OWN, SHARED = "own", "shared"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the values of a cell are from whose folder may hold a run already."""
+
+    typed: frozenset[str]  # "table.key" of what the user typed, "table.*" for a whole table
+    retired: Mapping[str, Any] = field(default_factory=dict)  # settings of older versions that the folder holds
+    kept: tuple[str, ...] = ()  # what the folder holds and the command would have otherwise, in words
+
+    def has_typed(self, table: str, key: str) -> bool:
+        """Whether the value of a table of config.toml was typed."""
+        return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*"))
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,7 @@ class Cell:
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
     simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the others
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
+    origin: Origin | None = field(default=None, compare=False)  # None: all of it counts as typed
 
     @property
     def directory(self) -> Path:
@@ -81,11 +95,16 @@ class Cell:
             run["total_generations"] = self.total_generations
         if self.total_minutes is not None:
             run["total_minutes"] = self.total_minutes
-        tables = {"run": run, "settings": toml_values(self.settings), "env_settings": dict(self.env_settings)}
+        settings = {**(self.origin.retired if self.origin else {}), **toml_values(self.settings)}
+        tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
             run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
             tables["costs"] = asdict(self.costs)
         return tables
+
+    def departures(self, saved: Mapping[str, Any]) -> list[str]:
+        """What differs from the configuration of its folder, of all that was typed; as `differences`."""
+        return differences(saved, self.config(), self.origin.has_typed if self.origin else lambda table, key: True)
 
 
 @dataclass(frozen=True)
@@ -136,8 +155,13 @@ def folder_name(env_id: str) -> str:
     return re.sub(r"[^A-Za-z0-9._@+-]", "_", env_id)
 
 
-def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now"."""
+def differences(
+    saved: Mapping[str, Any], now: Mapping[str, Any], counts: Callable[[str, str], bool] = lambda table, key: True
+) -> list[str]:
+    """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now".
+
+    `counts` says of which keys of which tables.
+    """
     lines = []
     for table in ("run", "settings", "env_settings", "costs"):
         there, here = saved.get(table, {}), now.get(table, {})
@@ -146,6 +170,6 @@ def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if there and table == "costs":
             there = rounded(DEFAULTS | there)  # a run of before some of these were measured
         for key in [*here, *(key for key in there if key not in here)]:
-            if there.get(key) != here.get(key):
+            if there.get(key) != here.get(key) and counts(table, key):
                 lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")
     return lines

@@ -87,7 +87,8 @@ def _steps_in_time(cell: Cell) -> int:
     listed, costs = registry.entry(cell.algo), cell.costs
     critic, actors = listed.critic_updates * costs.critic_update, listed.actor_updates * costs.actor_update
     others = (listed.episodes * costs.timestep + actors) / cell.processors
-    waited = critic if registry.find(cell.algo).is_synchronous(cell.settings) else 0.0
+    waits = registry.find(cell.algo).is_synchronous(cell.settings) or getattr(cell.settings, "critic_ratio", None)
+    waited = critic if waits else 0.0
     return math.ceil(60 * cell.total_minutes / max(others, waited, 1e-9))
 
 

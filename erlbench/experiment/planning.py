@@ -14,12 +14,13 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import planned, studies
-from erlbench.experiment.arguments import RunArguments
-from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, cell_name, differences
+from erlbench.experiment.arguments import RunArguments, option_fields
+from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.plan import Plan
 from erlbench.experiment.plan_file import read_plan
+from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.settings import resolve
 
 RESULTS = Path("results")
@@ -40,8 +41,9 @@ def plan(arguments: RunArguments) -> list[Cell]:
                 f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them by "
                 "two commands, with another --out each"
             )
-    _check_problems(distinct.values())
-    return list(distinct.values())
+    found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
+    _check_problems(found)
+    return found
 
 
 def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
@@ -84,6 +86,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
     parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
     _check_workers(arguments, [algo for algo, _ in parts])
+    typed = _typed(arguments)
     for env in dict.fromkeys(map(canonical, arguments.env)):
         for algo, own_preset in parts:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
@@ -108,6 +111,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
                     total_minutes=arguments.total_minutes,
+                    origin=Origin(typed | ({"run.preset"} if own_preset else set())),
                     **_simulated(arguments),
                 )
 
@@ -149,6 +153,8 @@ def _entry_cells(
         profile = dataclasses.replace(
             profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
         )
+    stated = (f"settings.{name}" for name in studies.profile_settings(profile, entry))
+    typed = _typed(arguments) | {"run.*", "env_settings.*", *stated}
     longest = problem(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.all_seeds or profile.seeds:
         yield Cell(
@@ -168,6 +174,7 @@ def _entry_cells(
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
             env_settings=env_settings,
+            origin=Origin(typed),
             **_simulated(arguments),
         )
 
@@ -234,6 +241,14 @@ def _workers(algo: str, wanted: int | None) -> int:
     """Individuals in flight; 0 for an algorithm that has no such number."""
     default = registry.find(algo).default_workers
     return 0 if default is None else wanted or default
+
+
+def _typed(arguments: RunArguments) -> frozenset[str]:
+    """What the command line or a --config file gives, as `Origin.typed`, and what says which folder it is."""
+    given = {name for name in option_fields() if getattr(arguments, name) not in (None, False, (), {})}
+    tables = {"settings": arguments.set, "env_settings": arguments.env_set}
+    keys = {f"{table}.{key}" for table, values in tables.items() for key in values}
+    return frozenset(keys | {f"run.{name}" for name in given | FOLDER} | ({"costs.*"} if arguments.costs else set()))
 
 
 def _simulated(arguments: RunArguments) -> dict[str, Any]:

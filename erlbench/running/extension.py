@@ -13,11 +13,11 @@ from erlbench.running.results import TRAINING_END, RunDirectory
 
 def asked(saved: Mapping[str, Any], cell: Cell) -> bool:
     """Whether `cell` is the run of the configuration `saved`, with a larger budget."""
-    now, before = cell.config(), saved.get("run", {})
+    before = saved.get("run", {})
     there = before.get("total_timesteps") if isinstance(before, Mapping) else None
     if not isinstance(there, int) or there >= cell.total_timesteps:
         return False
-    return {**saved, "run": {**before, "total_timesteps": cell.total_timesteps}} == now
+    return not cell.departures({**saved, "run": {**before, "total_timesteps": cell.total_timesteps}})
 
 
 def pending(status: Mapping[str, Any], cell: Cell) -> bool:

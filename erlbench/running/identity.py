@@ -20,7 +20,7 @@ GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorit
 
 
 @dataclass(frozen=True)
-class Part:
+class Inspection:
     """What a clean process has found out."""
 
     files: dict[str, str]  # of the modules that it has loaded
@@ -32,7 +32,7 @@ class Part:
         return identity.described(self.files)["modules"] == self.sources
 
 
-_known: dict[Any, Future[Part | None]] = {}  # for the life of this process
+_known: dict[Any, Future[Inspection | None]] = {}  # for the life of this process
 _lock = threading.Lock()
 
 
@@ -79,7 +79,7 @@ def _parts(algo: str, env: str, env_settings: Mapping[str, Any]) -> list[tuple[A
     return [*parts, *(((path, names), partial(in_clean_process, identity.of_modules, names)) for names in modules)]
 
 
-def _future(key: Any, find: Callable[[], Any]) -> Future[Part | None]:
+def _future(key: Any, find: Callable[[], Any]) -> Future[Inspection | None]:
     """What is known of `key`, or what a thread finds out now."""
     with _lock:
         future = _known.get(key)
@@ -91,9 +91,9 @@ def _future(key: Any, find: Callable[[], Any]) -> Future[Part | None]:
     return future
 
 
-def _fill(future: Future[Part | None], find: Callable[[], Any]) -> None:
+def _fill(future: Future[Inspection | None], find: Callable[[], Any]) -> None:
     try:
-        found = find()
-        future.set_result(found and Part(*found, identity.described(found[0])["modules"]))
-    except Exception:  # unknown, whatever it was
+        files, model = find()
+        future.set_result(Inspection(files, model, identity.described(files)["modules"]))
+    except Exception:  # unknown, whatever it was; nothing to unpack where the process has not answered
         future.set_result(None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain
-from erlbench.experiment.cells import Cell, RunOptions, differences
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimates
 from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
@@ -95,7 +95,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             directory.release()
         if saved and extension.asked(saved, cell):
             extension.check(cell, directory)
-        elif saved and (different := differences(saved, cell.config())):
+        elif saved and (different := cell.departures(saved)):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"

@@ -67,7 +67,8 @@ def _is_pythons(file: str) -> bool:
 def described(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """`versions` and `modules` of what `loaded` found, as they are on this machine now."""
     entries = tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
-    versions, sources = {}, {}
+    versions: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for name, file in modules.items():
         if owner := _owner(file, entries):
             versions.update([owner])

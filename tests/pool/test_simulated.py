@@ -9,6 +9,7 @@ import pytest
 
 from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool, local_pool
+from erlbench.pool.simulated import SECOND, _attoseconds
 from erlbench.work.tasks import Output, Priority, Task
 
 FUNCTIONS = "tests.pool.functions:"
@@ -97,6 +98,45 @@ def test_tasks_beside_each_other_are_slower_while_they_are():
         again.restore(under_way)
         again.submit([work(2, [6])])
         assert times(again) == [(2, 0, 9, 1)]
+
+
+def integers(value):
+    return all(map(integers, value)) if isinstance(value, list) else value is None or isinstance(value, int)
+
+
+@pytest.mark.parametrize("processes", [0, 3])
+def test_a_state_is_of_integers_in_the_order_of_tasks(processes):
+    """Nothing in it depends on which result the machine had first."""
+    with SimulatedPool(local_pool(processes), 3, TYPICAL) as pool:
+        pool.submit([work(4, [20]), work(3, [30]), work(2, [5]), work(7, [9]), work(1, critic=1, needs=[2])])
+        held = [pool.next_result(30)]
+        end = 1_950_000_000_000_000  # 1.5 ms, 1.3 times as long
+        running = [[3, 0, 1, 2_500_000], [4, 0, 2, 1_500_000]]
+        assert pool.state(held) == {
+            "now": end,
+            "clock": end,
+            "idle": False,
+            "past": [[2, 0, 0, end]],
+            "running": running,
+        }
+        assert all(map(integers, pool.state(held).values()))
+
+
+def test_the_end_of_an_evaluation_cuts_no_work():
+    """A task that is submitted then begins with the last end of a task, as the others' work is whole nanoseconds."""
+    crowded = replace(COSTS, crowding=1.7, cores=3)
+    with SimulatedPool(local_pool(0), 2, crowded) as pool:
+        pool.submit([work(1, [3]), work(9, [4], priority=Priority.EVALUATION)])
+        assert [pool.next_result().task, pool.next_result().task] == [1, 9]
+        pool.submit([work(2, [6]), work(3, [1]), work(10, [1], priority=Priority.EVALUATION)])
+        assert pool.next_result().end == 5  # the evaluation; tasks 2 and 3 are beside each other until 5.35
+        pool.submit([work(4, [1])])
+        assert times(pool) == [(3, 4, 5.35, 1), (4, 5.35, 6.7, 1), (2, 4, 10.7, 0)]
+
+
+@pytest.mark.parametrize("time", [0, 1, 333_333_333_333, 3_906_249_999_999_999, 5_208_333_333_333_333, 10**21 // 7])
+def test_a_time_in_a_state_is_reported_as_it_was(time):
+    assert _attoseconds(time / SECOND) / SECOND == time / SECOND
 
 
 def test_a_shared_critic_waits_for_the_processors_of_all():

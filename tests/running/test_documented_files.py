@@ -31,7 +31,12 @@ def documented(heading: str) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A finished run of a cell that has all keys of `[run]`."""
-    more = {"simulated_time": True, "total_generations": 3, "env_settings": {"max_episode_steps": 50}}
+    more = {
+        "simulated_time": True,
+        "total_generations": 3,
+        "total_minutes": 1.0,
+        "env_settings": {"max_episode_steps": 50},
+    }
     cell = make_cell("cem", tmp_path_factory.mktemp("results"), steps=300, **more)
     assert run(cell) == 0
     return cell.directory

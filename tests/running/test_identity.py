@@ -234,7 +234,7 @@ def test_each_start_of_a_seed_is_counted_with_its_score(tmp_path):
     """Three starts; the first run's folder is gone by then, and the second one's list still has it."""
     scores = []
     for force in (False, True, True):
-        cell = make_cell("cem", tmp_path, steps=300 if scores else 200)
+        cell = make_cell("cem", tmp_path, steps=900 if scores else 200)
         assert run(cell, force=force) == 0
         scores.append(json.loads((cell.directory / "status.json").read_text())["return_mean"])
         shutil.rmtree(cell.directory.with_name("seed-000.old-1"), ignore_errors=True)

@@ -205,8 +205,8 @@ def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
     write_meta(folder, known)
     forget_sums(folder)
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[-2].split()[0]
-    edit(folder / "eval.csv", row[-2], row[-2].replace(first, repr(float(first) + 1), 1))
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     found = {check.name: check for check in verify(folder)}
     assert "compiled MuJoCo model" in found["identity"].text
     assert (found["identity"].outcome, found["policy"].outcome) == (UNKNOWN, UNKNOWN)

@@ -116,16 +116,22 @@ class Group:
         return limits.pop() if len(limits) == 1 else 0
 
     @property
-    def budget(self) -> tuple[str, int, int]:
-        """Environment, steps and generations: what no two groups of a page share."""
-        return self.env, self.total_timesteps, self.total_generations
+    def total_minutes(self) -> float:
+        """The modelled minutes that its runs have to pass, if they agree; else 0."""
+        limits = {run.total_minutes for run_set in self.run_sets for run in run_set.runs}
+        return limits.pop() if len(limits) == 1 else 0.0
+
+    @property
+    def budget(self) -> tuple[str, int, int, float]:
+        """Environment, steps, generations and minutes: what no two groups of a page share."""
+        return self.env, self.total_timesteps, self.total_generations, self.total_minutes
 
     @property
     def limit(self) -> str:
         """What ends its runs: `60,000 steps`, `300 generations or 60,000 steps`."""
         if self.at:
             return str(self.at)
-        limit = f"{self.total_timesteps:,} steps"
+        limit = _and_minutes(f"{self.total_timesteps:,} steps", self) or "budget not recorded"
         return f"{self.total_generations:,} generations or {limit}" if self.total_generations else limit
 
     def run_set(self, name: str) -> RunSet | None:
@@ -169,7 +175,7 @@ class Comparison:
         short = steps(group.total_timesteps)
         others = {one.total_timesteps for one in self.groups if one.env == group.env} - {group.total_timesteps}
         exact = f"{group.total_timesteps:,}" if short in map(steps, others) else short
-        budget = f"{exact} steps" if group.total_timesteps else "budget not recorded"
+        budget = _and_minutes(f"{exact} steps", group) or "budget not recorded"
         if group.total_generations:
             alike = [
                 one for one in self.groups if (one.env, one.total_generations) == (group.env, group.total_generations)
@@ -183,7 +189,9 @@ class Comparison:
         if self.kind != "all" or self.at:
             return slug(group.env)
         twice = sum(one.budget[:2] == group.budget[:2] for one in self.groups) > 1
-        return f"{slug(group.env)}-{group.total_timesteps}" + (f"-{group.total_generations}" if twice else "")
+        minutes = f"-{group.total_minutes:g}min" if group.total_minutes else ""
+        generations = f"-{group.total_generations}" if twice and (group.total_generations or not minutes) else ""
+        return f"{slug(group.env)}-{group.total_timesteps}{generations}{minutes}"
 
     def by_budget(self) -> list[Comparison]:
         """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""
@@ -199,7 +207,7 @@ class Comparison:
     def budget(self) -> str:
         """The training steps in words."""
         budgets = sorted({group.total_timesteps for group in self.groups})
-        if len(budgets) > 1:
+        if len({(group.total_timesteps, group.total_minutes) for group in self.groups}) > 1:
             return "the budget named with the environment"
         reached = [run.timesteps for run_set in self.run_sets if not run_set.nominal for run in run_set.done]
         generations = {group.total_generations for group in self.groups}
@@ -208,8 +216,11 @@ class Comparison:
             return limit + (f" ({min(reached):,} to {max(reached):,} steps)" if reached else "")
         if self.at:
             return f"{self.at} (the nearest evaluations: {self.at.span(self.runs)})"
+        span = f"{min(reached):,} to {max(reached):,}" if reached else ""
+        if self.groups and self.groups[0].total_minutes:
+            return _and_minutes(f"{budgets[0]:,} training steps", self.groups[0]) + (f" ({span} steps)" if span else "")
         over = max(reached, default=0) > 1.01 * budgets[0]
-        more = f" (a run finishes what it has begun: {min(reached):,} to {max(reached):,})" if over else ""
+        more = f" (a run finishes what it has begun: {span})" if over else ""
         return f"{budgets[0]:,} training steps{more}"
 
     @property
@@ -226,6 +237,12 @@ class Comparison:
     def runs(self) -> tuple[Run, ...]:
         """All runs of the page."""
         return tuple(run for run_set in self.run_sets for run in run_set.runs)
+
+
+def _and_minutes(steps: str, group: Group) -> str:
+    """`110,000 steps and 19 modelled minutes`, or one of both; empty where the budget is not recorded."""
+    minutes = f"{group.total_minutes:g} modelled minutes" if group.total_minutes else ""
+    return " and ".join(filter(None, (steps if group.total_timesteps else "", minutes)))
 
 
 def run_status(run: Run) -> str:
@@ -272,6 +289,8 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
         return False
     if run.total_timesteps != plan.most_timesteps(env, entry):
         return False
+    if run.total_minutes:
+        return False
     if plan.total_generations and not entry.nominal and run.total_generations != plan.total_generations:
         return False
     wanted = {**plan.settings, **entry.settings}
@@ -309,9 +328,9 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
 def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None = None) -> Comparison:
     """All runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
     groups = []
-    for budget in sorted({(run.env, run.total_timesteps, run.total_generations) for run in runs}):
-        env, total, _ = budget
-        here = [run for run in runs if (run.env, run.total_timesteps, run.total_generations) == budget]
+    for budget in sorted({(run.env, *run.key[3:]) for run in runs}):
+        env, total, *_ = budget
+        here = [run for run in runs if (run.env, *run.key[3:]) == budget]
         counts = Counter(run.name for run in here)
         groups.append(Group(env, "", total, tuple(
             RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts

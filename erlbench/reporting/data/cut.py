@@ -75,8 +75,8 @@ def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
             warn(f"{run.path}: the last row of eval.csv is damaged: {problem}; left out")
             continue
         yield replace(
-            run, total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0, status="done",
-            message="", evaluations=known, timesteps=int(known.timesteps[-1]),
+            run, total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0,
+            total_minutes=0.0, status="done", message="", evaluations=known, timesteps=int(known.timesteps[-1]),
             train_time_s=float(known.train_time_s[-1]),
             final_episodes=run.final_episodes if known.final[-1] == 1 else run.eval_episodes,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from erlbench.reporting.data.machine import Machine, parse_machine
 from erlbench.work.repeats import repeats_of
 
 Array = NDArray[np.float64]
-Key = tuple[str, str, int, int, int]  # environment, name, seed, steps and generations of the budget
+Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
 
 
@@ -97,6 +97,7 @@ class Run:
     seed: int
     total_timesteps: int  # the budget; 0 when nothing says it
     total_generations: int  # that end the run before its budget; 0 for no such limit
+    total_minutes: float  # modelled minutes that the training has to pass besides its steps; 0 for no such budget
     status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score)
     message: str
     timesteps: int
@@ -113,7 +114,7 @@ class Run:
     @property
     def key(self) -> Key:
         """What no two runs of a report share."""
-        return self.env, self.name, self.seed, self.total_timesteps, self.total_generations
+        return self.env, self.name, self.seed, self.total_timesteps, self.total_generations, self.total_minutes
 
     @property
     def seconds(self) -> float:
@@ -202,6 +203,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         seed,
         total,
         _int(run_config.get("total_generations")),
+        float(minutes) if isinstance(minutes := run_config.get("total_minutes"), int | float) else 0.0,
         status,
         message,
         timesteps,

@@ -27,7 +27,7 @@ def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
     names = {group.budget: comparison.group_name(group) for group in comparison.groups}
     return [
         Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
-               name=("env", "total_timesteps", "total_generations"), words=True),
+               name=("env", "total_timesteps", "total_generations", "total_minutes"), words=True),
         Column("Name", lambda row: row.run_set.name if row.run_set.exists else "", shown=False),
         Column("Algorithm", lambda row: row.run_set.label),
         Column("n", lambda row: (len(row.run_set.done), row.run_set.planned), lambda n, planned: _used(n, planned),

@@ -46,7 +46,7 @@ def pairs_table(comparison: Comparison) -> Table[RunSetPair] | None:
     names = {group.budget: comparison.group_name(group) for group in comparison.groups}
     columns: list[Column[RunSetPair]] = [
         Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
-               name=("env", "total_timesteps", "total_generations"), words=True),
+               name=("env", "total_timesteps", "total_generations", "total_minutes"), words=True),
         Column("Algorithm", lambda row: row.run_set.label),
         Column("Against", lambda row: row.other.label),
         Column("Runs", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),

@@ -93,8 +93,8 @@ def test_bold_only_after_holm(tmp_path):
     comparison = comparison_of(tmp_path, study)
     compared = against_baseline(comparison)
     # t = 10 / sqrt(2.5 / 5 + 2.5 / 5) = 10 with 8 degrees of freedom: p = 8.488e-6, times 3 after Holm.
-    assert compared[("HalfCheetah-v5", 2000, 0), "aes-rl", True].p == pytest.approx(3 * 8.488e-6, rel=1e-3)
-    assert math.isnan(compared[("HalfCheetah-v5", 2000, 0), "cem-rl", True].p)
+    assert compared[("HalfCheetah-v5", 2000, 0, 0), "aes-rl", True].p == pytest.approx(3 * 8.488e-6, rel=1e-3)
+    assert math.isnan(compared[("HalfCheetah-v5", 2000, 0, 0), "cem-rl", True].p)
     rows = rows_of(scores_table(comparison, load_published()))
     assert rows["HalfCheetah-v5", "worse"]["Mean"] == "92.0"
     styles = {cells[1].text: cells[3] for cells in scores_table(comparison, load_published()).cells}
