@@ -59,8 +59,10 @@ def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
 def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
     whole, made = study_plan(arguments)
-    seeds = whole.assigned_seeds()[: arguments.only_seeds]
-    yield from (dataclasses.replace(cell, seed=seed) for seed in seeds for cell in made)
+    origins = [Origin(planned.decided(whole, cell)) for cell in whole.cells]
+    for seed in whole.assigned_seeds()[: arguments.only_seeds]:
+        for cell, origin in zip(made, origins, strict=True):
+            yield dataclasses.replace(cell, seed=seed, origin=origin)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:

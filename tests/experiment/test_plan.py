@@ -240,6 +240,33 @@ def test_a_plan_is_run_from_python_and_a_dry_run_writes_nothing(tmp_path):
     assert plan_hash(out) == resolved(path).hash
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("eval_freq = 250", "eval_freq = 251"), ("tau_cem = 0.95", "tau_cem = 0.9"), ("total_timesteps", "total_steps")],
+)
+def test_what_a_folder_holds_does_not_win_over_the_plan(tmp_path, old, new):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    first = plans.planned_cells(path, out, 1)[0]
+    run("--plan", path, "--out", out, "--only-seeds", 1)
+    config = first.directory / "config.toml"
+    assert old in config.read_text()
+    config.write_text(config.read_text().replace(old, new))
+    done = run("--plan", path, "--out", out, "--only-seeds", 1)
+    assert (done.exit_code, "holds a run with other settings" in done.output) == (2, True)
+
+
+def test_a_setting_that_a_later_version_adds_does_not_stop_a_study(tmp_path):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    first = plans.planned_cells(path, out, 1)[0]
+    run("--plan", path, "--out", out, "--only-seeds", 1)
+    for file in (out / "plan.toml", first.directory / "config.toml"):  # as the version before wrote them
+        assert "bias = true\n" in file.read_text()
+        file.write_text(file.read_text().replace("bias = true\n", ""))
+    digest = plan_hash(out)
+    done = run("--plan", out / "plan.toml", "--only-seeds", 1)
+    assert (done.exit_code, plan_hash(out)) == (0, digest), done.output
+
+
 def test_a_folder_without_a_plan_has_no_hash(tmp_path):
     assert plan_hash(tmp_path) == ""
     with pytest.raises(UsageError):
