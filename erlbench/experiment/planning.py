@@ -59,6 +59,7 @@ def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
 def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
     whole, made = study_plan(arguments)
+    # What a plan states wins over what a folder holds; a setting of a later version is none of these.
     origins = [Origin(planned.decided(whole, cell)) for cell in whole.cells]
     for seed in whole.assigned_seeds()[: arguments.only_seeds]:
         for cell, origin in zip(made, origins, strict=True):

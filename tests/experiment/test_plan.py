@@ -100,6 +100,16 @@ def test_a_plan_is_run_seed_by_seed_with_its_hash_in_every_run(tmp_path):
     assert (again.exit_code, again.output.count("already done")) == (0, 2)
 
 
+def test_a_value_of_a_folder_wins_over_none_of_a_plan(tmp_path):
+    """Also where the plan's file does not write it out, as its default is part of the plan."""
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    assert run("--plan", path, "--out", out, "--only-seeds", 1).exit_code == 0
+    file = next(out.rglob("cem/seed-*/config.toml"))
+    file.write_text(file.read_text().replace("tau_cem = 0.95", "tau_cem = 0.9"))
+    done = run("--plan", path, "--out", out, "--only-seeds", 1)
+    assert (done.exit_code, "settings.tau_cem: 0.9 there, 0.95 now" in done.output) == (2, True)
+
+
 def test_a_folder_under_another_plan_or_with_runs_is_refused(tmp_path):
     path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
     run("--plan", path, "--out", out, "--only-seeds", 1)
@@ -219,6 +229,9 @@ def test_the_plan_of_the_documentation_is_one(tmp_path):
 def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
     path = Path(__file__).parents[2] / "results" / "asynchrony" / "plan.toml"
     found = read_plan(path)
+    assert (
+        found.hash == "32ec5d53ac5b0a389630cf4a4734d348a6d24723f8c16fe193367e6d2f0a6061"
+    )  # in the meta.json of its runs
     assert (found.resolved, found.seeds, found.test.looks, len(found.cells), len(found.contrasts)) == (
         True, 12, (6, 12), 5, 6,
     )  # fmt: skip

@@ -104,7 +104,7 @@ def _identities(study: PlannedStudy) -> Iterator[Departure]:
         if (cell := planned_cell(study.plan, record.config)) is not None:
             identities.setdefault(cell.label, []).extend(identity.recorded(record.meta))
     for label, found in identities.items():
-        if lines := dict.fromkeys(line for one in found for line in identity.differences(found[0], one)):
+        if lines := dict.fromkeys(line for one in found for line in identity.changes(found[0], one)):
             yield Departure(Kind.IDENTITY, f"{label}: {'; '.join(lines)}")
 
 
