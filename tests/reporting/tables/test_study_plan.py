@@ -83,6 +83,7 @@ def test_the_contrast_is_that_of_the_curves_over_the_stretch_by_exactly_the_seed
         label: [np.interp(points, STEPS[:-1], curve).mean() for curve in own[:2]] for label, own in curves.items()
     }
     (record,) = tables(study)[0].records
+    assert not any("do not span" in note for note in tables(study)[0].notes)
     test = stats.ttest_ind(scores["narrow"], scores["wide"], equal_var=False)
     assert (record["mean_a"], record["mean_b"]) == pytest.approx(
         tuple(np.mean(own) for own in scores.values()), abs=1e-3
@@ -181,6 +182,8 @@ def test_a_run_whose_curve_ends_before_the_stretch_leaves_its_contrast_untested(
     path.write_text("".join(line for line in path.read_text().splitlines(True) if ",770," not in line))
     (record,) = tables(study)[0].records
     assert (record["decision"], record["difference"]) == ("cannot be tested", None)
+    (short,) = [note for note in tables(study)[0].notes if "do not span" in note]
+    assert "/".join(path.parts[-4:-1]) in short
 
 
 def test_holm_at_each_look_by_hand():
