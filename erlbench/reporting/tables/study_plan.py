@@ -134,8 +134,8 @@ def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Ite
     )
     if short := _short(study, runs):
         yield (
-            f"The curves of {counted(len(short), 'finished run')} do not span a stretch of their scores, so its contrasts "
-            f"cannot be tested: {', '.join(short)}."
+            f"The curves of {counted(len(short), 'finished run')} do not span a stretch of their scores, so its "
+            f"contrasts cannot be tested: {', '.join(short)}."
         )
     if not study.reached:
         yield f"The first look is after {test.looks[0]} seeds. Before it no contrast and no mean of a cell is shown."
