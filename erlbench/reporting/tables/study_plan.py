@@ -146,7 +146,7 @@ def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Ite
 
 def _short(study: PlannedStudy, runs: Runs) -> list[str]:
     """The finished runs, shown or not, whose curve does not span a stretch over which it is averaged."""
-    found = {}
+    found: dict[str, None] = {}
     for contrast in study.plan.contrasts:
         for (label, _), record in study.done.items():
             run = runs.get(record.path.resolve())
