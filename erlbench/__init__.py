@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from erlbench.api import Results, load_results, report, run
     from erlbench.policy import load_policy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Results", "__version__", "load_policy", "load_results", "report", "run"]
 
 _WHERE = {"load_policy": "erlbench.policy"}  # the others are in erlbench.api

@@ -29,19 +29,19 @@ from erlbench.running.durable import sync_folder
 from erlbench.running.evaluation import FIRST_ID, Evaluator, Pending
 from erlbench.running.kept_policies import KeptPolicies, Stretch
 from erlbench.running.lease import LostLease
+from erlbench.running.live_arrays import LiveArrays
 from erlbench.running.outstanding import Outstanding
 from erlbench.running.recorder import Recorder
 from erlbench.running.results import CHECKPOINTS, KEPT, POLICY, TRAINING_END, RunDirectory, checksum
 from erlbench.running.state_digest import StateDigest
 from erlbench.work.preparation import Preparation
-from erlbench.work.tasks import ArrayRef, Result, Task, arrays_of
+from erlbench.work.tasks import Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds between two looks at the stop flag
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
 # What a driver does. Another thread may call `save` while it waits, and leave it alone while it begins.
 BEGINS, WAITS, WORKS = "begins", "waits", "works"
 NODES = ("node joined", "node lost", "node refused")  # events that the user is told at once
-SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,7 @@ class Driver:
         self._stop = stop
         self._watch = watch
         self._outstanding = Outstanding(in_order=algorithm.is_synchronous(algorithm.settings))
-        self._known: dict[str, ArrayRef] = {}  # arrays that may be freed
-        self._sweep_at = SWEEP_FROM
+        self._arrays = LiveArrays(pool.store)
         self._aside = aside
         self._pools = [pool] if aside is None else [pool, aside]
         self._evaluating: int | None = None  # the task that `aside` has
@@ -250,8 +249,7 @@ class Driver:
         tasks = list(tasks)
         if not tasks:
             return
-        refs = (ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
-        self._known.update({ref.name: ref for ref in refs})
+        self._arrays.add(ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
         self._outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
         self.pool.submit(tasks)
         self.clock.tick()  # simulated time has passed if a generation begins
@@ -273,8 +271,7 @@ class Driver:
     def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result and write its rows."""
         task, asked, held_back = self._outstanding.remove(result)
-        for ref in result.arrays.values():
-            self._known[ref.name] = ref
+        self._arrays.add(result.arrays.values())
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
         self.recorder.task(result, task.kind, task.individual, self.clock, asked, counters)
         self.algorithm.tell(task, result)
@@ -289,28 +286,13 @@ class Driver:
 
     def _evaluate(self, final: bool = False) -> None:
         self._take_pauses()
-        task = self.evaluator.take(self.clock, self._digest(self._rest()), final)
-        self._known.update({ref.name: ref for ref in references(task)})
+        out, pool = self._outstanding, self.pool.state(self._outstanding.arrived.values())
+        digest = self._digest(self.algorithm, out.tasks.values(), self.evaluator.state, pool)
+        task = self.evaluator.take(self.clock, digest, final)
+        self._arrays.add(references(task))
         self._evaluate_aside()
         if self.options.keep_all and not final:
             self.save(KEPT, number=task.id - FIRST_ID + 1)
-
-    def _rest(self) -> dict[str, Any]:
-        """All that determines the rest of the run, for its digest."""
-        pool, state = self.pool.state(self._outstanding.arrived.values()), self.evaluator.state
-        algorithm = self.algorithm.snapshot()
-        algorithm["counters"] = algorithm["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
-        for name in ("running", "past"):
-            if name in pool:
-                pool[name] = [entry for entry in pool[name] if entry[0] < FIRST_ID]
-        return {
-            "seed": self.algorithm.context.seed,
-            "algorithm": algorithm,
-            "outstanding": list(self._outstanding.tasks.values()),
-            "evaluations": [state.taken, state.last_timesteps],
-            "replay": self.algorithm.context.replay.state(),
-            "pool": pool,
-        }
 
     def _keep_policy(self, pending: Pending) -> str:
         return self._policies.add(pending, self.evaluator.state.shown)
@@ -334,16 +316,9 @@ class Driver:
 
     def _sweep(self) -> None:
         """Free the arrays that neither the algorithm nor a task refers to any more."""
-        if len(self._known) < self._sweep_at:
-            return
-        tasks, arrived = self._outstanding.tasks, self._outstanding.arrived
-        holders = (self.algorithm.snapshot(), tasks, self.evaluator.state, arrived)
-        live = [ref.name for ref in references(holders)]
-        dead = self._known.keys() - live
-        self.pool.store.free(dead)
-        for name in dead:
-            del self._known[name]
-        self._sweep_at = len(self._known) + max(SWEEP_FROM, len(live) // 2)  # the search costs as much as it finds
+        if self._arrays.many:
+            tasks, arrived = self._outstanding.tasks, self._outstanding.arrived
+            self._arrays.free_but((self.algorithm.snapshot(), tasks, self.evaluator.state, arrived))
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
@@ -401,7 +376,7 @@ class Driver:
         """Go on from a checkpoint; one of the end of a training goes on with a larger budget."""
         for ref in references(payload):
             self.pool.store.put(ref.name, arrays[ref.name])
-            self._known[ref.name] = ref
+        self._arrays.add(references(payload))
         self.recorder.restore(payload["files"])
         self.recorder.asynchrony = payload.get("asynchrony") or self.recorder.asynchrony
         self.algorithm.restore(payload["algorithm"])

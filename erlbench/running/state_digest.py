@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from erlbench.algorithms.base import Algorithm
 from erlbench.running.checkpoint import encode, references
+from erlbench.running.evaluation import FIRST_ID, EvaluationState
 from erlbench.work.store import Store
+from erlbench.work.tasks import Task
 
 DIGITS = 32  # hexadecimal: 128 bits of SHA-256
 
@@ -26,8 +29,26 @@ class StateDigest:
         self._store = store
         self._arrays: dict[str, bytes] = {}  # those of the last state, by name
 
-    def __call__(self, state: Mapping[str, Any]) -> str:
-        """The digest of `state`: anything that a checkpoint can hold; its references stand for the arrays."""
+    def __call__(
+        self, algorithm: Algorithm, tasks: Iterable[Task], evaluations: EvaluationState, pool: Mapping[str, Any]
+    ) -> str:
+        """The digest of an algorithm's state, the tasks that are out, and the pool's state (`Pool.state`).
+
+        `evaluations` says how many were taken, and when.
+        """
+        snapshot = algorithm.snapshot()
+        snapshot["counters"] = snapshot["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
+        return self.of({
+            "seed": algorithm.context.seed,
+            "algorithm": snapshot,
+            "outstanding": list(tasks),
+            "evaluations": [evaluations.taken, evaluations.last_timesteps],
+            "replay": algorithm.context.replay.state(),
+            "pool": {name: _training(value) for name, value in pool.items()},
+        })  # fmt: skip
+
+    def of(self, state: Mapping[str, Any]) -> str:
+        """The digest of anything that a checkpoint can hold; its references stand for the arrays."""
         names = {ref.name: ref for ref in references(state)}
         self._arrays = {
             name: self._arrays.get(name) or _hash(self._store.get(ref)) for name, ref in sorted(names.items())
@@ -40,6 +61,11 @@ class StateDigest:
         for array in inline.values():
             digest.update(_hash(array))
         return digest.hexdigest()[:DIGITS]
+
+
+def _training(value: Any) -> Any:
+    """A part of a pool's state without the tasks of evaluations."""
+    return [entry for entry in value if entry[0] < FIRST_ID] if isinstance(value, list) else value
 
 
 def _hash(array: np.ndarray) -> bytes:

@@ -153,7 +153,10 @@ def test_runs_of_which_a_look_has_another_seed_complete_are_not_enough(study):
     assert (len(found.complete), found.reached) == (3, ())
 
 
-@pytest.mark.parametrize("words", [["compare", "OUT", "OTHER"], ["plan", "OUT", "--baseline", "cem"]])
+@pytest.mark.parametrize(
+    "words",
+    [["compare", "OUT", "OTHER"], ["plan", "OUT", "--baseline", "cem"], ["report", "OTHER", "--reference", "OUT"]],
+)
 def test_other_commands_that_show_means_refuse_a_study_before_its_look(study, tmp_path, words):
     for label in LEVELS:
         make(study, label, 0, 100.0)
@@ -161,6 +164,23 @@ def test_other_commands_that_show_means_refuse_a_study_before_its_look(study, tm
     places = {"OUT": str(study), "OTHER": str(tmp_path / "other")}
     done = CliRunner().invoke(cli, [places.get(word, word) for word in words])
     assert (done.exit_code, "may not be seen before its next look" in done.output) == (2, True)
+
+
+def test_a_copy_without_its_plan_is_named(study, tmp_path):
+    make(study, "narrow", 0, 100.0)
+    shutil.copytree(study / "InvertedPendulum-v5", tmp_path / "copy" / "InvertedPendulum-v5")
+    done = report(tmp_path / "copy", tmp_path / "report")
+    assert "copy: 1 run started under a plan that does not lie there any more" in done.stderr
+
+
+def test_a_run_whose_curve_ends_before_the_stretch_leaves_its_contrast_untested(study):
+    for label, levels in LEVELS.items():
+        for index, level in enumerate(levels[:2]):
+            make(study, label, index, level)
+    path = next(study.rglob("cem-narrow/*/eval.csv"))
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if ",770," not in line))
+    (record,) = tables(study)[0].records
+    assert (record["decision"], record["difference"]) == ("cannot be tested", None)
 
 
 def test_holm_at_each_look_by_hand():
