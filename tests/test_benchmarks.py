@@ -21,6 +21,7 @@ from benchmarks.harness import Claim, take_turns
 from benchmarks.peers.authors_cem_rl import main as authors_cem_rl
 from benchmarks.peers.eager import AGENTS, Loop
 from benchmarks.peers.floors import Floors, product
+from benchmarks.programs import asleep, asynchrony
 from benchmarks.programs.before_after import own
 from benchmarks.programs.before_after import table as before_after_table
 from benchmarks.programs.forecast import append, middle, this_machine, turns_of
@@ -31,6 +32,8 @@ from benchmarks.programs.scaling import main as scaling
 from benchmarks.programs.scaling import table as scaling_table
 from benchmarks.programs.scaling_figure import Curve, Panel, draw
 from erlbench.envs.registry import problem
+from erlbench.experiment.costs import Costs, built_in_costs
+from erlbench.forecasting.forecast import forecast
 from erlbench.forecasting.validation import Validated
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import style
@@ -315,3 +318,46 @@ def test_turns_of_forecasts_join_those_of_before(tmp_path):
     assert row.error == pytest.approx(0.0, abs=0.01)
     assert turns_of("openai-es", path) == []
     assert turns_of("cem", tmp_path / "none.csv") == []
+
+
+def test_asynchrony_saves_27_percent_with_full_episodes_and_five_workers():
+    """HalfCheetah with the package's costs: 213.7 and 158.0 minutes per million steps from the start on."""
+    costs = built_in_costs()
+    ratio = costs.critic_update / costs.timestep
+    point = asynchrony.measured(asynchrony.Point("", 0.0, 5, ratio, 1000), [1000], costs)
+    assert point.saving == pytest.approx(27.1, abs=0.5)
+    # critic and actor of a step, one after the other; crowding adds to both
+    assert point.p_cem_rl == pytest.approx((costs.critic_update + costs.actor_update) * 1e6 / 60, rel=0.07)
+    assert point.aes_rl > costs.critic_update * 1e6 / 60
+
+
+def test_spread_is_that_within_generations():
+    assert asynchrony.spread_of([10] * 10 + [100] * 10) == 0.0
+    assert asynchrony.spread_of([5, 15] * 5 + [100] * 10 + [7]) == pytest.approx(0.5 / math.sqrt(2), abs=1e-3)
+    for spread in asynchrony.SPREADS:
+        lengths = asynchrony.drawn_lengths(spread)
+        assert np.std(lengths) / np.mean(lengths) == pytest.approx(spread, rel=0.05)
+        assert np.mean(lengths) == pytest.approx(1000, rel=0.05)
+
+
+def test_the_page_of_asynchrony_has_the_numbers_of_its_files():
+    points = asynchrony.load(asynchrony.FIGURE.with_suffix(".csv"))
+    page = asynchrony.PAGE.read_text()
+    assert asynchrony.table(points) in page
+    grid = {(point.spread, point.workers, point.ratio) for point in points if not point.task}
+    assert len(grid) == len(asynchrony.SPREADS) * len(asynchrony.WORKERS) * len(asynchrony.RATIOS)
+    assert all(math.isfinite(point.saving) for point in points)
+    turns = asleep.load(asleep.ROWS)
+    assert asleep.table(turns) in page
+    assert [(row.scheme, row.lengths, row.processes, row.turn) for row in turns] == list(asleep.points())
+
+
+def test_a_sleeping_run_is_never_faster_than_its_sleeps(tmp_path, monkeypatch):
+    """The critic, the actors and the episodes of P-CEM-RL, one after the other; the machine may be busy."""
+    monkeypatch.setattr(asleep, "SECONDS", 9.0)
+    row = asleep.turn("p-cem-rl@barriers", "constant", 2, 0, tmp_path)
+    cell = asleep.cell("p-cem-rl@barriers", "constant", 2, 0, tmp_path)
+    least = forecast(cell, Costs(asleep.STEP, asleep.CRITIC, asleep.ACTOR, 0.0), 2, [asleep.MEAN])
+    assert least.critic_per_step > 0.5
+    assert least.minutes < row.measured < 2 * least.minutes
+    assert row.forecast == pytest.approx(least.minutes, rel=0.1)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-LONGEST = 10**9  # steps of an episode
+if TYPE_CHECKING:
+    from erlbench.experiment.cells import Cell
+    from erlbench.experiment.costs import Costs
+
 LEGEND = (
     "min/1e6: minutes per million training steps; after warm-up: the same from the first critic update on (–: none).",
-    "critic/step: critic updates per training step.",
+    "critic/step: critic updates per training step; min/1e6 of them: minutes per million, after the warm-up.",
     "staleness: median number of updates between an individual's sampling and its use; 90 %: the 90 % quantile.",
     "busy: share of the time in which a process works.",
 )
@@ -31,7 +36,13 @@ LEGEND = (
     "--from-run",
     metavar="RUN",
     type=click.Path(path_type=Path),
-    help="take episode lengths from this run [default: full]",
+    help="take episode lengths from this run, or from all runs of the environment in this folder",
+)
+@click.option(
+    "--lengths",
+    metavar="WHAT",
+    help="episode lengths in steps: N, uniform:MEAN, geometric:MEAN, or a file with one a line "
+    "[default: those of initial policies, played now]",
 )
 @click.option(
     "--processes",
@@ -51,13 +62,14 @@ LEGEND = (
 @click.option("--critic", default="shared", show_default=True, type=click.Choice(["own", "shared"]),
               help="own: the critic has its own processor; shared: it uses one of the others")  # fmt: skip
 def command(
-    algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None, processes: str,
-    steps: int, critic: str,
+    algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None,
+    lengths: str | None, processes: str, steps: int, critic: str,
 ) -> None:  # fmt: skip
     """Predict minutes per million steps and the staleness of individuals for several numbers of processes.
 
     The algorithm itself runs, with made-up results and as many workers as processes: an evolution strategy, cem-rl,
-    p-cem-rl or aes-rl. The last table shows the errors of such forecasts against measured runs.
+    p-cem-rl or aes-rl. Where the costs are those of another environment, the time of a step is scaled: both
+    environments are played for a second. The last table shows the errors of such forecasts against measured runs.
 
     \b
     Examples:
@@ -71,8 +83,8 @@ def command(
     from erlbench.errors import UsageError
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.cells import with_workers
-    from erlbench.experiment.costs import built_in_costs, load_costs
     from erlbench.experiment.planning import plan
+    from erlbench.forecasting.environment import given_lengths, lengths_in, load_costs_of, of_this_environment
     from erlbench.forecasting.forecast import forecast
     from erlbench.forecasting.validation import errors_of
 
@@ -81,16 +93,25 @@ def command(
                             "total_timesteps": str(steps)}))  # fmt: skip
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is forecast at a time, not {env}")
-    known = load_costs(costs) if costs else built_in_costs()
-    lengths = _lengths(from_run) if from_run else [problem(cells[0].env, cells[0].env_settings).env.max_episode_steps]
+    if lengths and from_run:
+        raise UsageError("--lengths and --from-run both say how long episodes are; leave one out")
+    env, (known, measured_on) = cells[0].env, load_costs_of(costs)
+    given = lengths_in(from_run, env) if from_run else None
+    if lengths:
+        given = given_lengths(lengths, problem(env, cells[0].env_settings), env)
+    episodes, each = of_this_environment(cells, known, measured_on, given)
     rows = []
-    for cell in cells:
+    for cell, own in zip(cells, each, strict=True):
         for count in counts:
-            found = forecast(with_workers(cell, count), known, count, lengths, critic)
-            shown = (found.minutes, found.minutes_after, found.critic_per_step, found.staleness, found.staleness_90)
+            found = forecast(with_workers(cell, count), own, count, episodes.by_kind, critic)
+            shown = (found.minutes, found.minutes_after, found.critic_per_step, found.minutes_per_updates,
+                     found.staleness, found.staleness_90)  # fmt: skip
             rows.append((cell.name, str(count), *map(_number, shown), f"{found.busy:.0%}"))
-    heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "staleness", "90 %", "busy")
-    print_table(f"Forecast, {cells[0].env}, critic {critic}, costs: {known.source}", heads, rows)
+    heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "min/1e6 of them", "staleness",
+             "90 %", "busy")  # fmt: skip
+    print_table(f"Forecast, {env}, critic {critic}, costs: {known.source}", heads, rows)
+    tell(f"Episodes: {episodes}.", err=False)
+    tell(f"Steps: {_steps(cells, known, each, measured_on)}.", err=False)
     for line in LEGEND:
         tell(line, err=False)
     click.echo()
@@ -111,18 +132,15 @@ def _counts(text: str) -> list[int]:
     return list(dict.fromkeys(map(int, parts)))
 
 
-def _lengths(run: Path) -> list[int]:
-    """The lengths of a run's training episodes."""
-    from erlbench.errors import UsageError
-    from erlbench.files import read_rows, readable
-
-    try:
-        with readable(run / "episodes.csv"):
-            found = [int(row["l"]) for row in read_rows(run / "episodes.csv")]
-    except KeyError:
-        raise UsageError(f"{run / 'episodes.csv'} has no column l") from None
-    if any(not 1 <= length <= LONGEST for length in found):
-        raise UsageError(f"{run / 'episodes.csv'} has episodes of less than one step, or of more than {LONGEST:,}")
-    if not found:
-        raise UsageError(f"{run / 'episodes.csv'} has no episode yet")
-    return found
+def _steps(cells: Sequence[Cell], known: Costs, each: Sequence[Costs], measured_on: Mapping[str, Any]) -> str:
+    """What a step of each cell takes, and where that is from; updates keep the costs of the file."""
+    there = measured_on.get("env", "an environment that their file does not name")
+    if all(costs == known for costs in each):
+        return f"{1e3 * known.timestep:.3f} ms with the policy, as the costs say of {there}"
+    texts = [f"{1e3 * costs.timestep:.3f} ms" for costs in each]
+    if len(set(texts)) > 1:  # other networks
+        texts = [f"{cell.name} {text}" for cell, text in zip(cells, texts, strict=True)]
+    return (
+        f"{', '.join(dict.fromkeys(texts))} with the policy: {1e3 * known.timestep:.3f} ms on {there}, times the ratio "
+        "of both here; updates cost what they do there, see `erlbench calibrate`"
+    )

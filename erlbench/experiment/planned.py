@@ -62,6 +62,13 @@ def with_values(plan: Plan, made: Sequence[Cell]) -> Plan:
     return replace(plan, cells=cells, costs=costs)
 
 
+def decided(plan: Plan, cell: PlannedCell) -> frozenset[str]:
+    """What the plan says of config.toml, as "table.key": a run that differs in it is refused, as if it were typed."""
+    tables = plan.config(cell)
+    keys = {f"{table}.{key}" for table in ("run", "settings") for key in tables[table]}
+    return frozenset(keys | {"run.total_generations", "env_settings.*", "costs.*"})
+
+
 def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) -> None:
     """Refuse a folder under another plan, one that held runs before, and a new plan with only some settings.
 

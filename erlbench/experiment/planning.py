@@ -59,9 +59,11 @@ def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
 def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
     whole, made = study_plan(arguments)
-    seeds = whole.assigned_seeds()[: arguments.only_seeds]
-    # A plan states all values of its cells, so what a folder holds wins over none of them.
-    yield from (dataclasses.replace(cell, seed=seed, origin=None) for seed in seeds for cell in made)
+    # What a plan states wins over what a folder holds; a setting of a later version is none of these.
+    origins = [Origin(planned.decided(whole, cell)) for cell in whole.cells]
+    for seed in whole.assigned_seeds()[: arguments.only_seeds]:
+        for cell, origin in zip(made, origins, strict=True):
+            yield dataclasses.replace(cell, seed=seed, origin=origin)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:

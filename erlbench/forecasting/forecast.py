@@ -10,7 +10,8 @@ import csv
 import math
 import tempfile
 import threading
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import generator
 
 LEARNING = ("aes-rl", "p-cem-rl", "cem-rl")  # whose gradient tasks `ImaginedPool` knows; others may begin theirs late
+NARROW = (4,)  # hidden units
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Forecast:
     staleness_90: float
     critic_per_step: float
     busy: float  # share of the processors' time
+    minutes_per_updates: float  # per million critic updates, after the warm-up; NaN without them
 
 
 class CountingReplay(Replay):
@@ -58,8 +61,17 @@ class CountingReplay(Replay):
         self.rows += steps
 
 
-def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], critic: str = SHARED) -> Forecast:
-    """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`."""
+def forecast(
+    cell: Cell,
+    costs: Costs,
+    processors: int,
+    lengths: Sequence[int] | Mapping[str, Sequence[int]],
+    critic: str = SHARED,
+) -> Forecast:
+    """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`.
+
+    `lengths` of episodes, in steps, are taken in turn, again and again; those of a mapping by the kind of task.
+    """
     if registry.entry(cell.algo).critic_updates and cell.algo not in LEARNING:
         raise UsageError(
             f"there is no forecast for {cell.algo}; there is one for evolution strategies, {', '.join(LEARNING[:-1])} "
@@ -70,7 +82,7 @@ def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], crit
         task, folder = problem(cell.env, cell.env_settings), Path(name)
         replay = CountingReplay(folder / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
-        algorithm = registry.find(cell.algo)(cell.settings, context)
+        algorithm = registry.find(cell.algo)(_narrow(cell), context)
         directory, recorder = RunDirectory(folder), Recorder(folder, cell.env)
         pool = _Counting(inner, processors, costs, replay, critic == SHARED)
         directory.hold()
@@ -84,6 +96,11 @@ def forecast(cell: Cell, costs: Costs, processors: int, lengths: list[int], crit
             replay.close()
             directory.release()
         return _measured(folder, processors + (critic != SHARED), cell, processors)
+
+
+def _narrow(cell: Cell) -> Any:
+    """The settings with a small network where that changes no schedule: what it takes is in the costs."""
+    return replace(cell.settings, hidden=NARROW) if cell.algo in (*LEARNING, "cem") else cell.settings
 
 
 class _Counting(SimulatedPool):
@@ -145,4 +162,5 @@ def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast
         processors, cell.workers, float(minutes), float(steps[1] / 60 / steps[0] * 1e6), float(np.median(late)),
         float(np.quantile(late, 0.9)), float(train[-1, 2] / train[-1, 0]),
         float((end - start).sum() / (lanes * (end.max() - start.min()))),
+        float(steps[1] / 60 / steps[2] * 1e6) if steps[2] else math.nan,
     )  # fmt: skip

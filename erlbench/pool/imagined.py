@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import cycle
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, cycle
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 class ImaginedPool(PoolBase):
     """Episodes have the `lengths` in turn, again and again; their returns are noise, and gradient steps change nothing.
 
+    Lengths may be those of each kind of task; a task of any other kind has all of them in turn.
     It knows rollouts, the sums of noise of evolution strategies, and the critic and actor tasks of AES-RL, P-CEM-RL and
     CEM-RL; a `UsageError` for any other.
     """
@@ -25,10 +26,12 @@ class ImaginedPool(PoolBase):
     processes = 0
     device = "cpu"
 
-    def __init__(self, lengths: list[int]) -> None:
+    def __init__(self, lengths: Sequence[int] | Mapping[str, Sequence[int]]) -> None:
         super().__init__()
         self.store = Store.create()
-        self._lengths = cycle(lengths)
+        by_kind = lengths if isinstance(lengths, Mapping) else {"": lengths}
+        self._lengths = {kind: cycle(found) for kind, found in by_kind.items()}
+        self._all = cycle([*chain.from_iterable(by_kind.values())])
         self._queue = Queue(lambda task: None)
 
     def prepare(self, task: Task, workers: int) -> None:
@@ -51,7 +54,8 @@ class ImaginedPool(PoolBase):
         if name == "rollout":
             random = generator(*task.key)
             episodes = 1 if task.counts == Counts.EVALUATION else int(task.settings.episodes)
-            lengths = [next(self._lengths) for _ in range(episodes)]
+            turn = self._lengths.get(task.kind, self._all)
+            lengths = [next(turn) for _ in range(episodes)]
             return {"returns": list(random.standard_normal(episodes)), "lengths": lengths, "observed": 0}, {}
         if name == "update_critic":
             return {"critic_updates": _updates(task), "critic_loss": 0.0}, {"critic": _reference(task.inputs["critic"])}

@@ -142,6 +142,7 @@ class _Report:
         if reference is None:
             return []
         runs = [with_nominal_steps(run, self._counting, _ignore) for run in find_runs([reference], _ignore)]
+        check_open([reference], runs)
         pages = []
         for study in studies.values():
             if found := comparisons_of(study, runs, None, _ignore):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from erlbench.experiment.departures import Departure, Kind
+from erlbench.experiment.plan import FILE
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.score import FINAL
-from erlbench.reporting.data.study import PlannedStudy, studies_of
+from erlbench.reporting.data.study import PlannedStudy, folder_of_results, studies_of
 from erlbench.reporting.data.study_departures import record_report
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
@@ -37,6 +39,11 @@ def seen_under_plans(
         if study.withheld and not options.early:
             withheld |= study.withheld
             warn(f"{study.folder}: {counted(len(study.withheld), 'run')} of its plan not shown before the next look")
+    places = Counter(folder_of_results(run) for run in runs if any(run.machine.plans))
+    for place, number in places.items():
+        if (place / FILE).is_file():
+            continue
+        warn(f"{place}: {counted(number, 'run')} started under a plan that does not lie there any more")
     return [run for run in runs if run.path.resolve() not in withheld], tables
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
+from erlbench.forecasting import environment
 
 CEM = ["--algo", "cem", "--env", "InvertedPendulum-v5", "--steps", "2000"]
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch):
+    monkeypatch.setattr(environment, "SECONDS", 0.2)
 
 
 def invoke(*words: str):
@@ -61,7 +69,7 @@ def test_episodes_that_nobody_can_have_played(tmp_path):
     (tmp_path / "episodes.csv").write_text("l\n" + "9" * 400 + "\n")
     result = invoke(*CEM, "--from-run", str(tmp_path), "--processes", "2")
     assert result.exit_code == 2
-    assert "of more than 1,000,000,000" in result.stderr
+    assert "from 1 to 1,000,000,000" in result.stderr
 
 
 def test_many_generations_of_openai_es():
@@ -75,3 +83,85 @@ def test_many_generations_of_openai_es():
 def test_one_environment_is_forecast_at_a_time():
     result = CliRunner().invoke(cli, ["forecast", "--algo", "cem-rl", "--env", "HalfCheetah-v5,Hopper-v5"])
     assert (result.exit_code, "one environment is forecast at a time" in result.stderr) == (2, True)
+
+
+def row_of(output: str, algo: str) -> list[str]:
+    return next(line.split() for line in output.splitlines() if line.startswith(f"{algo} "))
+
+
+def test_environments_with_other_episodes_and_steps_have_other_rows():
+    """HalfCheetah never ends early; an untrained Walker2d falls at once, and its step takes longer."""
+    words = ["--algo", "p-cem-rl", "--processes", "5", "--steps", "30000"]
+    cheetah, walker = (invoke(*words, "--env", env).stdout for env in ("HalfCheetah-v5", "Walker2d-v5"))
+    assert row_of(cheetah, "p-cem-rl")[2:] != row_of(walker, "p-cem-rl")[2:]
+    assert "1,000 steps each: the time limit" in cheetah
+    assert "0.072 ms with the policy, as the costs say of HalfCheetah-v5" in cheetah
+    mean = float(re.search(r"Episodes: ([0-9]+) steps in the mean", walker)[1])
+    assert 10 < mean < 200
+    step = float(re.search(r"Steps: ([0-9.]+) ms with the policy: 0.072 ms on HalfCheetah-v5", walker)[1])
+    assert step > 1.2 * 0.072
+
+
+def test_minutes_per_updates_are_those_per_step_where_each_step_has_one():
+    words = ["--algo", "p-cem-rl", "--env", "HalfCheetah-v5", "--processes", "5", "--steps", "60000"]
+    row = row_of(invoke(*words).stdout, "p-cem-rl")
+    assert row[3] == row[5] != "–"
+
+
+LENGTHS = {"40": 40.0, "uniform:20": 20.0, "geometric:30": 30.0, "lengths.txt": 25.0, "runs": 12.0}
+
+
+@pytest.mark.parametrize("what", LENGTHS)
+def test_lengths_that_are_given(tmp_path, what):
+    """A number, a distribution, a file, and the runs of this environment in a folder."""
+    (tmp_path / "lengths.txt").write_text("20\n30\n")
+    for env, length in (("InvertedPendulum-v5", 12), ("Hopper-v5", 99)):
+        run = tmp_path / "runs" / env / "cem" / "seed-000"
+        run.mkdir(parents=True)
+        (run / "config.toml").write_text(f'[run]\nenv = "{env}"\nname = "cem"\nseed = 0\ntotal_timesteps = 9\n')
+        (run / "eval.csv").write_text("timesteps,return_mean,train_time_s\n")
+        (run / "episodes.csv").write_text(f"r,l,t\n1,{length},1\n")
+    place = str(tmp_path / what) if (tmp_path / what).exists() else what
+    result = invoke(*CEM, "--processes", "1", "--lengths", place)
+    assert result.exit_code == 0, result.output
+    found = re.search(r"Episodes: ([0-9,]+) steps", result.stdout)
+    assert float(found[1]) == pytest.approx(LENGTHS[what], rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("0", "have 1 to 1,000 steps"),
+        ("1001", "have 1 to 1,000 steps"),
+        ("geometric:5000", "have 1 to 1,000 steps"),
+        ("geometric:", "must be N, uniform:MEAN"),
+        ("normal:20", "must be N, uniform:MEAN"),
+        ("-5", "must be N, uniform:MEAN"),
+        ("words.txt", "has an episode whose length is no number of steps"),
+        ("empty.txt", "has no episode yet"),
+        ("other.csv", "has no column l"),
+        (".", "no run found"),
+    ],
+)
+def test_lengths_that_no_episode_has(tmp_path, monkeypatch, what, message):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("words.txt", "20\nmany\n"), ("empty.txt", ""), ("other.csv", "r\n1\n")):
+        (tmp_path / name).write_text(text)
+    result = invoke(*CEM, "--lengths", what)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_lengths_are_given_once(tmp_path):
+    result = invoke(*CEM, "--lengths", "20", "--from-run", str(tmp_path))
+    assert (result.exit_code, "leave one out" in result.stderr) == (2, True)
+
+
+def test_costs_of_an_unknown_environment_are_taken_as_they_are(tmp_path):
+    """A file of before, or of a run, does not name the environment."""
+    path = tmp_path / "costs.toml"
+    path.write_text("timestep = 0.001\ncritic_update = 0\nactor_update = 0\noverhead = 0\n")
+    result = invoke(*CEM, "--processes", "1", "--costs", str(path), "--lengths", "100")
+    assert float(row_of(result.stdout, "cem")[2]) == pytest.approx(1e6 * 0.001 / 60, rel=0.01)
+    assert "1.000 ms with the policy, as the costs say of an environment that their file does not name" in result.stdout

@@ -16,6 +16,7 @@ import erlbench
 from erlbench.cli import cli
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_toml
+from erlbench.forecasting import environment
 from erlbench.running.results import POLICY
 from tests.runs import make_cell, run
 
@@ -71,6 +72,11 @@ def missing(path: Path) -> None:
 
 
 ACTS = (fifo, device, circle, folder, sparse, missing)
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch):
+    monkeypatch.setattr(environment, "SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")

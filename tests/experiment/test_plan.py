@@ -229,7 +229,7 @@ def test_the_plan_of_the_documentation_is_one(tmp_path):
 def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
     path = Path(__file__).parents[2] / "results" / "asynchrony" / "plan.toml"
     found = read_plan(path)
-    assert found.hash == "32ec5d53ac5b0a389630cf4a4734d348a6d24723f8c16fe193367e6d2f0a6061"  # in the meta.json of its runs
+    assert found.hash == "971b3c819d74ca7b989485f7e57048c4db31c605aeaf1afea3dfe87008c83306"  # as in its runs
     assert (found.resolved, found.seeds, found.test.looks, len(found.cells), len(found.contrasts)) == (
         True, 12, (6, 12), 5, 6,
     )  # fmt: skip
@@ -237,7 +237,7 @@ def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
     assert len(cells) == 60
     for cell in cells:
         assert of_run(found, cell.config(), cell.label) == []
-        assert (cell.total_minutes, cell.processors, cell.eval_freq, cell.eval_episodes) == (19.03, 5, 5000, 10)
+        assert (cell.total_minutes, cell.processors, cell.eval_freq, cell.eval_episodes) == (19.9, 5, 5000, 10)
         assert cell.costs == built_in_costs()
 
 
@@ -249,6 +249,33 @@ def test_a_plan_is_run_from_python_and_a_dry_run_writes_nothing(tmp_path):
     results = erlbench.run(plan=str(path), out=str(out), only_seeds=1, processes=0)
     assert set(results.cells["seed"]) == set(resolved(path).assigned_seeds()[:1])
     assert plan_hash(out) == resolved(path).hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("eval_freq = 250", "eval_freq = 251"), ("tau_cem = 0.95", "tau_cem = 0.9"), ("total_timesteps", "total_steps")],
+)
+def test_what_a_folder_holds_does_not_win_over_the_plan(tmp_path, old, new):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    first = plans.planned_cells(path, out, 1)[0]
+    run("--plan", path, "--out", out, "--only-seeds", 1)
+    config = first.directory / "config.toml"
+    assert old in config.read_text()
+    config.write_text(config.read_text().replace(old, new))
+    done = run("--plan", path, "--out", out, "--only-seeds", 1)
+    assert (done.exit_code, "holds a run with other settings" in done.output) == (2, True)
+
+
+def test_a_setting_that_a_later_version_adds_does_not_stop_a_study(tmp_path):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    first = plans.planned_cells(path, out, 1)[0]
+    run("--plan", path, "--out", out, "--only-seeds", 1)
+    for file in (out / "plan.toml", first.directory / "config.toml"):  # as the version before wrote them
+        assert "bias = true\n" in file.read_text()
+        file.write_text(file.read_text().replace("bias = true\n", ""))
+    digest = plan_hash(out)
+    done = run("--plan", out / "plan.toml", "--only-seeds", 1)
+    assert (done.exit_code, plan_hash(out)) == (0, digest), done.output
 
 
 def test_a_folder_without_a_plan_has_no_hash(tmp_path):

@@ -121,3 +121,22 @@ def test_the_model_gives_openai_es_published_minutes_on_1440_cores():
     assert 657 * 18 / 1440 < full < any_length < published
     assert full == pytest.approx(657 * 18 / 1440 * 7 * 1440 / 10_000, rel=0.02)  # seven rounds of 1,440
     assert any_length == pytest.approx(published, rel=0.12)
+
+
+@pytest.mark.parametrize("algo", ["aes-rl", "p-cem-rl", "cem-rl", "cem"])
+def test_a_network_s_width_changes_no_schedule(tmp_path, algo):
+    """So a forecast may compute with small ones; here the widths are those of the cell."""
+    cells = [make_cell(algo, tmp_path, steps=3000, settings={"hidden": hidden}) for hidden in ((5,), (30, 20))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("erlbench.forecasting.forecast._narrow", lambda cell: cell.settings)
+        wide = [repr(forecast(cell, COSTS, 3, [30, 70, 20])) for cell in cells]
+    assert wide[0] == wide[1] == repr(forecast(cells[0], COSTS, 3, [30, 70, 20]))
+
+
+def test_lengths_may_be_those_of_each_kind_of_task(tmp_path):
+    """The mean's episodes, which are not counted, take a tenth of the time of the individuals'."""
+    settings = {"start_timesteps": 10**6, "warmup": "own-policies", "tell_in_warmup": True, "mean_episodes": 1}
+    cell = with_workers(make_cell("aes-rl", tmp_path, steps=20_000, settings=settings), 1)
+    found = forecast(cell, COSTS, 1, {"es": [100], "mean": [10]})
+    assert found.minutes == pytest.approx(0.110 * 1e6 / 100 / 60, rel=1e-6)
+    assert forecast(cell, COSTS, 1, {"rl": [100]}).minutes == forecast(cell, COSTS, 1, [100]).minutes
