@@ -15,7 +15,7 @@ from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
-CRITIC, ACTOR = 5e-3, 2.6e-3  # seconds of an update asleep: 1 to 0.53, as in the package's costs
+CRITIC, ACTOR = 20e-3, 10.5e-3  # seconds of an update asleep: 1 to 0.53, as in the package's costs
 
 
 def nothing(

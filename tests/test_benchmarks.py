@@ -354,10 +354,12 @@ def test_the_page_of_asynchrony_has_the_numbers_of_its_files():
 
 def test_a_sleeping_run_is_never_faster_than_its_sleeps(tmp_path, monkeypatch):
     """The critic, the actors and the episodes of P-CEM-RL, one after the other; the machine may be busy."""
-    monkeypatch.setattr(asleep, "SECONDS", 9.0)
-    row = asleep.turn("p-cem-rl@barriers", "constant", 2, 0, tmp_path)
-    cell = asleep.cell("p-cem-rl@barriers", "constant", 2, 0, tmp_path)
+    monkeypatch.setattr(asleep, "SECONDS", 30.0)
+    monkeypatch.setattr(asleep, "STEP", 5e-3)
+    point = "p-cem-rl@barriers", "constant", 2, 0
+    (row,) = asleep.turns([point], tmp_path)
+    cell = asleep.cell_of_point(*point, tmp_path)
     least = forecast(cell, Costs(asleep.STEP, asleep.CRITIC, asleep.ACTOR, 0.0), 2, [asleep.MEAN])
-    assert least.critic_per_step > 0.5
-    assert least.minutes < row.measured < 2 * least.minutes
+    assert least.critic_per_step > 0.4
+    assert least.minutes < row.measured < 1.5 * least.minutes
     assert row.forecast == pytest.approx(least.minutes, rel=0.1)

@@ -1,9 +1,9 @@
 """Forecasts beside real runs whose steps and updates sleep: P-CEM-RL and AES-RL with their critics.
 
-python -m benchmarks.programs.asleep    # three turns of each point; about half an hour, almost all of it asleep
+python -m benchmarks.programs.asleep    # three turns of each point; about ten minutes, almost all of it asleep
 
-Asleep, sixteen processes fit on two cores. It writes every turn to results/reference/bench/asleep_turns.csv and into
-the table of docs/asynchrony.md. The number of turns is fixed.
+Asleep, nine runs of up to sixteen processes fit on two cores. It writes every turn to
+results/reference/bench/asleep_turns.csv and into the table of docs/asynchrony.md. The number of turns is fixed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from erlbench.resources import limit_threads
 limit_threads()
 
 import csv  # noqa: E402
+import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
 import tempfile  # noqa: E402
@@ -26,26 +27,28 @@ from typing import Any  # noqa: E402
 import click  # noqa: E402
 
 from benchmarks.harness import Stolen  # noqa: E402
-from benchmarks.programs.forecast import cell_of, measure, this_machine  # noqa: E402
+from benchmarks.programs.forecast import cell_of, this_machine  # noqa: E402
 from benchmarks.tasks import ACTOR, CRITIC  # noqa: E402
 from erlbench.algorithms import registry  # noqa: E402
 from erlbench.algorithms.aes_rl import AESRL  # noqa: E402
 from erlbench.algorithms.p_cem_rl import PCEMRL  # noqa: E402
-from erlbench.experiment.cells import Cell, with_workers  # noqa: E402
+from erlbench.experiment.cells import Cell, RunOptions, with_workers  # noqa: E402
 from erlbench.experiment.costs import Costs  # noqa: E402
 from erlbench.files import read_rows  # noqa: E402
 from erlbench.forecasting.environment import lengths_in  # noqa: E402
 from erlbench.forecasting.forecast import forecast  # noqa: E402
 from erlbench.pool import local_pool  # noqa: E402
+from erlbench.running.runner import run_cells  # noqa: E402
 from erlbench.work.seeding import generator  # noqa: E402
 from erlbench.work.tasks import Task  # noqa: E402
 
 ROWS, PAGE = Path("results/reference/bench/asleep_turns.csv"), Path("docs/asynchrony.md")
-STEP = 5e-3  # seconds
+STEP = 20e-3  # seconds
 MEAN = 20  # steps of an episode
-SECONDS = 40.0  # that a run takes by the forecast
+SECONDS = 120.0  # that a run takes by the forecast
 NAPS, NAP = 20, 0.05  # tasks, and seconds of each, that tell what a task takes besides
 ORDERS = 10
+JOBS = 9  # runs at once
 TURNS = 3
 SMALL = {"hidden": (4,), "batch_size": 1, "start_timesteps": 100}
 SCHEMES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # name -> algorithm, settings
@@ -80,6 +83,9 @@ class SleepingAESRL(AESRL):
         return asleep(super()._ask())
 
 
+CLASSES = {"p-cem-rl": SleepingPCEMRL, "aes-rl": SleepingAESRL}
+
+
 @dataclass(frozen=True)
 class Turn:
     """One run beside its forecast: minutes per million training steps."""
@@ -90,8 +96,8 @@ class Turn:
     turn: int
     measured: float
     forecast: float
-    overhead_ms: float  # of a task, measured before and after the run
-    load: float  # runnable processes of the machine in the last minute, in the mean
+    overhead_ms: float  # of a task, measured before and after all runs
+    load: float  # runnable processes of the machine in the last quarter of an hour, in the mean
     stolen: float  # percent
     machine: str
 
@@ -101,26 +107,31 @@ class Turn:
         return 100 * (self.forecast / self.measured - 1)
 
 
-def cell(scheme: str, lengths: str, processes: int, seed: int, out: Path) -> Cell:
+def cell_of_point(scheme: str, lengths: str, processes: int, seed: int, out: Path) -> Cell:
     """The run of a point, asleep: as many steps as take `SECONDS` with constant lengths, in whole generations."""
     algo, settings = SCHEMES[scheme]
     env = {"mean_length": MEAN, "seconds_per_step": STEP, "lengths": lengths, "observation_size": 4, "action_size": 2}
-    one = with_workers(cell_of(algo, "erlbench/Latency-v0", out, 4000, {**SMALL, **settings}, env), processes)
+    folder = out / f"{scheme}-{lengths}-{processes}"
+    one = with_workers(cell_of(algo, "erlbench/Latency-v0", folder, 4000, {**SMALL, **settings}, env), processes)
     usual = 60e-6 * forecast(one, Costs(STEP, CRITIC, ACTOR, 0.0), processes, [MEAN]).minutes  # seconds of a step
-    return replace(one, seed=seed, total_timesteps=10 * MEAN * round(SECONDS / usual / (10 * MEAN)))
+    steps = 10 * MEAN * round(SECONDS / usual / (10 * MEAN))
+    return replace(one, seed=seed, total_timesteps=steps, processes=processes)
 
 
-def turn(scheme: str, lengths: str, processes: int, number: int, folder: Path) -> Turn:
-    """Run a point once, and forecast it with the lengths that its episodes had."""
-    one = cell(scheme, lengths, processes, number, folder)
-    kind = SleepingPCEMRL if one.algo == "p-cem-rl" else SleepingAESRL
+def turns(chosen: Sequence[tuple[str, str, int, int]], out: Path) -> list[Turn]:
+    """Run all points, and forecast each run with the lengths that its episodes had."""
+    cells = [cell_of_point(*point, out) for point in chosen]
     stolen, before = Stolen(), late()
-    measured = measure(replace(one, algo=f"{__spec__.name}:{kind.__name__}"), processes)
-    overhead = (before + late()) / 2
-    expected = minutes(one, processes, overhead)
-    load, share = round(os.getloadavg()[0], 1), round(100 * stolen.share(), 1)
-    numbers = round(measured, 2), round(expected, 2), round(1e3 * overhead, 2)
-    return Turn(scheme, lengths, processes, number, *numbers, load, share, this_machine())
+    sleeping = [replace(cell, algo=f"{__spec__.name}:{CLASSES[cell.algo].__name__}") for cell in cells]
+    assert run_cells(sleeping, RunOptions(max(PROCESSES), jobs=JOBS, verbosity=-1, device="cpu", one_core=True)) == 0
+    overhead, load = (before + late()) / 2, round(os.getloadavg()[2], 1)
+    more = round(1e3 * overhead, 2), load, round(100 * stolen.share(), 1), this_machine()
+    found = []
+    for point, cell in zip(chosen, cells, strict=True):
+        status = json.loads((cell.directory / "status.json").read_text())
+        measured = status["train_time_s"] / 60 / status["timesteps"] * 1e6
+        found.append(Turn(*point, round(measured, 2), round(minutes(cell, point[2], overhead), 2), *more))
+    return found
 
 
 def minutes(one: Cell, processes: int, overhead: float) -> float:
@@ -152,7 +163,7 @@ def late() -> float:
 
 
 def points() -> Iterator[tuple[str, str, int, int]]:
-    """All points of a turn, then those of the next one: what slows the machine for a while slows none alone."""
+    """All points of a turn, then those of the next one."""
     for number in range(TURNS):
         for processes in PROCESSES:
             for lengths in LENGTHS:
@@ -178,8 +189,8 @@ def load(path: Path) -> list[Turn]:
 def table(rows: Sequence[Turn]) -> str:
     """A line for each point, with the error of every turn."""
     lines = [
-        "| | lengths | processes | measured, each turn | forecast, each turn | error, each turn | load |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| | lengths | processes | measured, each turn | forecast, each turn | error, each turn |",
+        "|---|---|---:|---:|---:|---:|",
     ]
     for scheme in SCHEMES:
         for lengths in LENGTHS:
@@ -190,25 +201,24 @@ def table(rows: Sequence[Turn]) -> str:
                 cells = [
                     scheme, lengths, str(processes), *(", ".join(f"{value:,.1f}" for value in values) for values in (
                         [row.measured for row in found], [row.forecast for row in found])),
-                    ", ".join(f"{row.error:+.1f} %" for row in found), ", ".join(f"{row.load:.1f}" for row in found),
+                    ", ".join(f"{row.error:+.1f} %" for row in found),
                 ]  # fmt: skip
                 lines.append("| " + " | ".join(cells) + " |")
-    machines = "; ".join(dict.fromkeys(row.machine for row in rows))
-    return "\n".join([*lines, "", f"Minutes per million training steps, measured on {machines}.", ""])
+    row = rows[0]
+    note = (
+        f"Minutes per million training steps, measured on {row.machine}. A sleeping task came back "
+        f"{row.overhead_ms:.1f} ms late; the machine's load was {row.load:.1f}, and its host took {row.stolen:.1f} % "
+        "of the time."
+    )
+    return "\n".join([*lines, "", note, ""])
 
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 def main(dry_run: bool) -> None:
     """Run, forecast, and write down every turn."""
-    rows = []
     with tempfile.TemporaryDirectory() as name:
-        for scheme, lengths, processes, number in points():
-            rows.append(
-                turn(scheme, lengths, processes, number, Path(name) / f"{scheme}-{lengths}-{processes}-{number}")
-            )
-            click.echo(rows[-1])
-            click.echo(f"  {rows[-1].error:+.1f} %")
+        rows = turns([*points()], Path(name))
     click.echo(table(rows))
     if not dry_run:
         save(rows, ROWS)

@@ -57,6 +57,7 @@ MARKS: Mapping[str, Mapping[str, Any]] = {
     env: {"marker": marker, "color": "black", "markerfacecolor": "white", "markersize": 5, "linestyle": ""}
     for env, marker in zip(TASKS, "osD^vP", strict=True)
 }
+PLAYED = 10.0  # seconds in which both steps of a ratio are measured
 POPULATION = 10  # episodes of a generation, whose longest is waited for
 LEVELS = (0, 10, 20, 30, 40, 50, 60, 70, 80)  # percent saved
 
@@ -111,7 +112,7 @@ def tasks() -> Iterator[Point]:
     costs, measured_on = load_costs_of(None)
     for env, lengths in known_lengths().items():
         cell = cell_of("aes-rl", env, Path("nowhere"), STEPS, {"hidden": (400, 300)}, {})
-        _, (own,) = of_this_environment([cell], costs, measured_on, Lengths({"": lengths}, ""))
+        _, (own,) = of_this_environment([cell], costs, measured_on, Lengths({"": lengths}, ""), PLAYED)
         ratio = round(own.critic_update / own.timestep, 1)
         for workers in SHOWN:
             yield measured(Point(env, spread_of(lengths), workers, ratio, round(fmean(lengths), 1)), lengths, own)

@@ -145,11 +145,11 @@ class Played:
         return Lengths({"": self.lengths}, f"{count} episodes of initial policies")
 
 
-def play_in_turns(*players: Played) -> None:
-    """A block of each, again and again, for `SECONDS`; so a machine that becomes slower does so for all."""
+def play_in_turns(players: Sequence[Played], seconds: float) -> None:
+    """A block of each, again and again, for so long; so a machine that becomes slower does so for all."""
     with ExitStack() as ends:
         turns = [ends.enter_context(closing(player.blocks())) for player in players]
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + seconds
         while not players[0].seconds or time.monotonic() < end:
             for turn in turns:
                 next(turn)
@@ -168,12 +168,16 @@ def load_costs_of(path: Path | None) -> tuple[Costs, Mapping[str, Any]]:
 
 
 def of_this_environment(
-    cells: Sequence[Cell], costs: Costs, measured_on: Mapping[str, Any], lengths: Lengths | None = None
+    cells: Sequence[Cell],
+    costs: Costs,
+    measured_on: Mapping[str, Any],
+    lengths: Lengths | None = None,
+    seconds: float | None = None,
 ) -> tuple[Lengths, list[Costs]]:
     """Lengths of episodes, those of the first cell's initial policies by default, and the costs of each cell.
 
     Costs of another environment or of other hidden layers have their time of a step multiplied by the ratio of both
-    steps on this machine. The cells have the same environment.
+    steps on this machine, which are played for `seconds`, by default `SECONDS`. The cells have the same environment.
     """
     task = problem(cells[0].env, cells[0].env_settings)
     ratios: dict[PolicySpec, float] = {}  # of a step here and one of the costs, by policy
@@ -182,7 +186,7 @@ def of_this_environment(
         spec, same = registry.find(cell.algo).policy_for(cell.settings, task), _same_step(cell, measured_on)
         if spec not in ratios and not (same and lengths):
             here, there = Played(task, spec), None if same else _reference(measured_on)
-            play_in_turns(here, *filter(None, [there]))
+            play_in_turns([player for player in (here, there) if player], SECONDS if seconds is None else seconds)
             ratios[spec] = median(here.seconds) / median(there.seconds) if there else 1.0
             lengths = lengths or here.as_lengths()
         found.append(replace(costs, timestep=costs.timestep * ratios.get(spec, 1.0)))
