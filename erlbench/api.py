@@ -83,14 +83,14 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
         {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
     )
     check_device(asked.device)
-    cells, options = plan(asked), run_options(asked, ("erlbench.run",))
+    cells, how = plan(asked), run_options(asked, ("erlbench.run",))
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan
 
         written, _ = study_plan(asked)
         check_plan(written)
-        options = replace(options, study_plan=plan_text(written))
-    code = run_cells(cells, options)
+        how = replace(how, study_plan=plan_text(written))
+    code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / "config.toml").exists()))

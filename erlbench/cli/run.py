@@ -102,6 +102,7 @@ METAVARS = {
     "name": "NAME",
     "device": "DEVICE",
 }
+MOST_KEPT = 6  # values of a folder that are named
 REPEATED = ("algo", "env", "study", "studies", "set", "env_set", "slurm_set")
 
 
@@ -259,7 +260,8 @@ def _name_kept(cells: Sequence[Cell]) -> None:
             folders.setdefault(cell.origin.kept, []).append(cell)
     for kept, those in folders.items():
         more = f" and {len(those) - 1} more" if len(those) > 1 else ""
-        _tell(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept)}")
+        further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
+        _tell(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}")
 
 
 def _name_useless_replays(cells: Sequence[Cell]) -> None:

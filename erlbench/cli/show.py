@@ -14,11 +14,12 @@ import click
 from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError
+from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
 from erlbench.renamed import read_config
 from erlbench.running.results import RunDirectory
-from erlbench.work.identity import digest, last_recorded
-from erlbench.work.repeats import in_words, repeats_of
+from erlbench.work.identity import last_recorded
+from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
@@ -102,9 +103,9 @@ def _show_run(run: Path, last: int) -> bool:
     ]
     facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
     facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
-    facts.append(("identity", digest(last_recorded(meta)) or "unknown"))
+    facts.append(("identity", fingerprint(last_recorded(meta))[:12] or "unknown"))
     if repeats := repeats_of(run):
-        facts.append((f"run {len(repeats) + 1} of this seed", f"before it {in_words(repeats)}"))
+        facts.append((f"run {len(repeats) + 1} of this seed", f"before it {scores_in_words(repeats)}"))
     rows = _evaluations(run / "eval.csv")[-last:]
     facts += _updates_per_step(rows[-1]) if rows else []
     print_table("Status", ("name", "value"), facts)

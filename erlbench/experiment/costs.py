@@ -55,8 +55,8 @@ class Costs:
             + (_billionths(self.gradient_overhead) if critic_updates or actor_updates else 0)
         )
 
-    def seconds(self, timesteps: float, critic_updates: float, actor_updates: float) -> float:
-        """The same in seconds, also of parts of steps and updates."""
+    def seconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> float:
+        """The same in seconds."""
         return self.nanoseconds(timesteps, critic_updates, actor_updates) / BILLION
 
     def slowed(self, tasks: int) -> int:

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED
@@ -112,7 +113,7 @@ class Plan:
         whole = all(cell.settings and cell.name and cell.workers is not None for cell in self.cells)
         return whole and (self.simulated_time is None or self.costs is not None)
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of all values but texts and dates, as JSON with sorted keys."""
         values = {name: value for name, value in self.tables().items() if name not in TEXTS}

@@ -13,6 +13,7 @@ import tomli_w
 from erlbench import files
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import check_name, folder_name
+from erlbench.experiment.costs import load_costs, rounded
 from erlbench.experiment.plan import (
     FILE,
     FORMAT,
@@ -52,7 +53,7 @@ def read_plan(path: Path) -> Plan:
     given["contrasts"] = tuple(
         file.build(Contrast, raw, ("contrasts", index)) for index, raw in enumerate(values["contrasts"])
     )
-    given["costs"] = costs if isinstance(costs := file.data.get("costs"), dict) else None
+    given["costs"] = _costs(file)
     plain = {name: value for name, value in values.items() if name not in given}
     plan: Plan = file.build(Plan, plain, (), **given)
     _check_cells(plan, file)
@@ -114,6 +115,19 @@ def lay(text: str, folder: Path) -> None:
         raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
 
 
+def _costs(file: TomlFile) -> dict[str, Any] | None:
+    """The table of costs, rounded as runs have them; None where the file has none."""
+    table = file.data.get("costs", "")
+    if "costs" in file.data and "simulated_time" not in file.data:
+        file.fail("[costs] needs [simulated_time]", ("costs",))
+    if not isinstance(table, str | dict):
+        file.fail("'costs' must be a table, or the name of a file", ("costs",))
+    if isinstance(table, str):
+        return None
+    load_costs(file.path)
+    return rounded(table)
+
+
 def _default(kind: type[Any], name: str, file: TomlFile) -> Any:
     """The part that a file leaves out; None for no simulated time."""
     if any(item.default is MISSING and item.default_factory is MISSING for item in fields(kind)):
@@ -124,10 +138,6 @@ def _default(kind: type[Any], name: str, file: TomlFile) -> Any:
 def _check_cells(plan: Plan, file: TomlFile) -> None:
     if not 2 <= plan.seeds <= MOST_SEEDS:
         file.fail(f"'seeds' is the number of seeds, 2 to {MOST_SEEDS:,}, not {plan.seeds}", ("seeds",))
-    if plan.simulated_time is None and "costs" in file.data:
-        file.fail("[costs] needs [simulated_time]", ("costs",))
-    if not isinstance(file.data.get("costs", ""), str | dict):
-        file.fail("'costs' must be a table, or the name of a file", ("costs",))
     labels: set[str] = set()
     folders: dict[tuple[str, str], str] = {}
     for index, cell in enumerate(plan.cells):

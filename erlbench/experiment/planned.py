@@ -62,12 +62,22 @@ def with_values(plan: Plan, made: Sequence[Cell]) -> Plan:
     return replace(plan, cells=cells, costs=costs)
 
 
-def check_folder(plan: Plan, made: Sequence[Cell], folder: Path) -> None:
-    """Refuse a folder under another plan, one that held runs before, and a new plan with only some settings."""
+def decided(plan: Plan, cell: PlannedCell) -> frozenset[str]:
+    """What the plan says of config.toml, as "table.key": a run that differs in it is refused, as if it were typed."""
+    tables = plan.config(cell)
+    keys = {f"{table}.{key}" for table in ("run", "settings") for key in tables[table]}
+    return frozenset(keys | {"run.total_generations", "env_settings.*", "costs.*"})
+
+
+def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) -> None:
+    """Refuse a folder under another plan, one that held runs before, and a new plan with only some settings.
+
+    `written` is the plan as its file has it, `plan` the one with all values.
+    """
     path = folder / FILE
     if is_of_today(path):
         there = read_plan(path)
-        if there.resolved and there.hash != plan.hash:
+        if there.hash not in (written.hash, plan.hash):
             raise UsageError(
                 f"{folder} is under another plan ({path}, SHA-256 {there.hash[:12]}); choose another --out"
             )

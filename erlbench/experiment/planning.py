@@ -52,15 +52,18 @@ def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
     written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
     made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
     whole = planned.with_values(written, made)
-    planned.check_folder(whole, made, folder)
+    planned.check_folder(written, whole, made, folder)
     return whole, made
 
 
 def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
     whole, made = study_plan(arguments)
-    seeds = whole.assigned_seeds()[: arguments.only_seeds]
-    yield from (dataclasses.replace(cell, seed=seed) for seed in seeds for cell in made)
+    # What a plan states wins over what a folder holds; a setting of a later version is none of these.
+    origins = [Origin(planned.decided(whole, cell)) for cell in whole.cells]
+    for seed in whole.assigned_seeds()[: arguments.only_seeds]:
+        for cell, origin in zip(made, origins, strict=True):
+            yield dataclasses.replace(cell, seed=seed, origin=origin)
 
 
 def _check_problems(cells: Iterable[Cell]) -> None:

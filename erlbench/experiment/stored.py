@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from erlbench.errors import UsageError
@@ -16,6 +17,8 @@ from erlbench.renamed import read_config
 from erlbench.settings import resolve, toml_values
 
 FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that say which folder it is
+# What may end a run, with the value of a cell where [run] does not have it.
+ENDS: Mapping[str, Any] = MappingProxyType({"total_timesteps": 0, "total_generations": None, "total_minutes": None})
 _OPTIONS = frozenset(option_fields()) & {item.name for item in dataclasses.fields(Cell)} - FOLDER - {"out", "costs"}
 
 
@@ -29,16 +32,15 @@ def as_stored(cell: Cell) -> Cell:
     if cell.origin is None or not (saved := _read(path)):
         return cell
     origin, run, settings = cell.origin, _table(saved, "run"), _table(saved, "settings")
+    ends = {} if ENDS.keys().isdisjoint(run) else {k: v for k, v in ENDS.items() if not origin.has_typed("run", k)}
     try:
-        values = {
+        values = ends | {
             name: checked_option(name, run[name], f"'{name}'")
             for name in _OPTIONS
             if name in run and not origin.has_typed("run", name) and not (name == "workers" and run[name] == 0)
         }
-        known, own = (
-            toml_values(cell.settings),
-            {k: v for k, v in settings.items() if not origin.has_typed("settings", k)},
-        )
+        known = toml_values(cell.settings)
+        own = {k: v for k, v in settings.items() if not origin.has_typed("settings", k)}
         resolved = resolve(type(cell.settings), cell.env, {}, known | {k: v for k, v in own.items() if k in known})
         env_settings = {
             k: v for k, v in _table(saved, "env_settings").items() if not origin.has_typed("env_settings", k)

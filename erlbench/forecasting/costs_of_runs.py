@@ -71,7 +71,7 @@ class Measured:
 
         Tasks that were disturbed count: where no core is idle, the driver and other programs take them from tasks.
         """
-        expected = np.array([alone.seconds(*counts) for _, *counts in self.tasks])
+        expected = np.array([alone.seconds(*map(int, counts)) for _, *counts in self.tasks])
         took, share = np.array([task[0] for task in self.tasks]), self._share(cores)
         if np.average(share, weights=expected) < TOLD:
             return 1.0

@@ -29,8 +29,7 @@ from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.data.study import check_open, studies_of
-from erlbench.reporting.data.study_departures import asked_departures, record_report
+from erlbench.reporting.data.study import check_open
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
@@ -38,8 +37,7 @@ from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
 from erlbench.reporting.tables.early_plan import plan_table
-from erlbench.reporting.tables.study_plan import plan_tables
-from erlbench.words import counted
+from erlbench.reporting.under_plan import seen_under_plans
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
@@ -71,7 +69,7 @@ def build_report(
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     known = report.reference_pages(reference, studies)
-    runs, tables = report.under_plans(results, runs)
+    runs, tables = seen_under_plans(results, runs, report.options, report.collect)
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect) if runs else []
         return report.write([everything(runs, f"All runs after {at}", at)], runs, *tables, known=known)
@@ -136,27 +134,6 @@ class _Report:
                 self.collect(warning)
         return pages
 
-    def under_plans(self, folders: Sequence[Path], runs: Sequence[Run]) -> tuple[list[Run], list[Table[Any]]]:
-        """The runs that may be seen under the plans of their folders, and the tables of these plans.
-
-        What the report departs in is recorded in the journals of the studies.
-        """
-        tables: list[Table[Any]] = []
-        withheld: set[Path] = set()
-        studies = studies_of(folders, runs)
-        for number, study in enumerate(studies, 1):
-            asked = asked_departures(study, folders, self.options)
-            study = record_report(study, asked)
-            own = find_runs([study.folder], _ignore) if study.records else []
-            found = plan_tables(study, {run.path.resolve(): run for run in own})
-            tables += found if len(studies) == 1 else [replace(one, name=f"{one.name}-{number}") for one in found]
-            if study.withheld and not self.options.early:
-                withheld |= study.withheld
-                self.collect(
-                    f"{study.folder}: {counted(len(study.withheld), 'run')} of its plan not shown before the next look"
-                )
-        return [run for run in runs if run.path.resolve() not in withheld], tables
-
     def reference_pages(self, reference: Path | None, studies: Mapping[str, Study]) -> list[Comparison]:
         """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
 
@@ -165,6 +142,7 @@ class _Report:
         if reference is None:
             return []
         runs = [with_nominal_steps(run, self._counting, _ignore) for run in find_runs([reference], _ignore)]
+        check_open([reference], runs)
         pages = []
         for study in studies.values():
             if found := comparisons_of(study, runs, None, _ignore):

@@ -63,7 +63,7 @@ def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) 
 def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) -> None:
     """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
     before = identity.last_recorded(meta)
-    if before and (different := identity.differences(before, identity_of(cell))):
+    if before and (different := identity.changes(before, identity_of(cell))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
             "was begun with, go on by --force-identity (the report says so), or start anew by --force"

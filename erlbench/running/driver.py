@@ -295,6 +295,7 @@ class Driver:
             self.save(KEPT, number=task.id - FIRST_ID + 1)
 
     def _keep_policy(self, pending: Pending) -> str:
+        self.directory.check()
         return self._policies.add(pending, self.evaluator.state.shown)
 
     def _reached(self) -> bool:

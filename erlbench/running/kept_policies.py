@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class KeptPolicies:
     """Files `policies/NNNNNN.safetensors`, by the number of the evaluation."""
 
     def __init__(
-        self, run: Path, spec: PolicySpec, load: Callable[[Input], np.ndarray], scored: Sequence[Stretch] = ()
+        self, run: Path, spec: PolicySpec, load: Callable[[Input], Any], scored: Sequence[Stretch] = ()
     ) -> None:
         self._run = run
         self._spec = spec

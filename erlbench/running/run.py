@@ -95,6 +95,7 @@ class RunningCell:
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
+        known = identity.identity_of(cell)  # before anything is written
         directory.write_config(cell.config())
         self.recorder = Recorder(directory.path, cell.env)
         opened.callback(self.recorder.close)
@@ -128,7 +129,7 @@ class RunningCell:
             "device": asked.device,
             "threads_per_process": 1,
             "arithmetic": kernel.in_words(command.machine, registry.learns(self.cell.algo)),
-            **({"identity": found} if (found := identity.identity_of(cell)) else {}),
+            **({"identity": known} if known else {}),
             **({"force_identity": True} if asked.force_identity else {}),
             **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
             **({"studies": list(asked.studies)} if asked.studies else {}),

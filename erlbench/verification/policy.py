@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) ->
                          {"parameters": parameters}, Priority.EVALUATION)
                 )  # fmt: skip
         pool.submit(tasks)
-        results = {}
+        results: dict[int, Mapping[str, Any]] = {}
         while len(results) < len(tasks) and (result := pool.next_result()) is not None:
             results[result.task] = result.values
     for number, values in sorted(results.items()):

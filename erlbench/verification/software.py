@@ -30,7 +30,8 @@ def check_software(run: Files) -> Check:
         return Check("software", UNKNOWN, f"other versions here, so bits may differ: {'; '.join(others)}")
     if not run.meta.get("kernel"):
         return Check("software", UNKNOWN, "the run does not say which kernel computed it, so bits may differ")
-    return Check("software", AGREES, f"Python {here['python']}, the kernel {here['kernel']}, and the packages named")
+    text = f"Python {here['python']}, the kernel {here['kernel']} and all packages are those of the run"
+    return Check("software", AGREES, text)
 
 
 def check_identity(run: Files, trusted: bool) -> Check:
@@ -41,7 +42,7 @@ def check_identity(run: Files, trusted: bool) -> Check:
     starts = identity.recorded(run.meta)
     if not starts:
         return Check("identity", UNKNOWN, "the run did not record which packages, files and model it was made with")
-    within = list(dict.fromkeys(line for later in starts for line in identity.differences(starts[0], later)))
+    within = list(dict.fromkeys(line for later in starts for line in identity.changes(starts[0], later)))
     if within:
         return Check("identity", UNKNOWN, f"changed within the run (--force-identity): {'; '.join(within)}")
     algo, env = str(run.run.get("algo")), str(run.run.get("env"))
@@ -53,7 +54,7 @@ def check_identity(run: Files, trusted: bool) -> Check:
         return Check("identity", UNKNOWN, str(error))
     if not here:
         return Check("identity", UNKNOWN, "environment and algorithm cannot be made here")
-    if found := identity.differences(starts[-1], here):
+    if found := identity.changes(starts[-1], here):
         return Check("identity", UNKNOWN, f"another one here, so bits may differ: {'; '.join(found)}")
     kinds = (("versions", "package"), ("modules", "source file"), ("files", "named file"))
     compared = [counted(len(here[part]), one) for part, one in kinds if here[part]]

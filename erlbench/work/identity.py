@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import os
 import re
 import sys
@@ -159,7 +158,7 @@ def _values(structure: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _values(value, f"{prefix}{name}.")
 
 
-def differences(before: Identity, now: Identity) -> list[str]:
+def changes(before: Identity, now: Identity) -> list[str]:
     """What differs between two identities, in words: "package numpy 2.1.0 -> 2.2.0"; nothing where one is unknown."""
     if not before or not now:
         return []
@@ -173,12 +172,6 @@ def differences(before: Identity, now: Identity) -> list[str]:
     if before.get("model") != now.get("model"):
         lines.append("compiled MuJoCo model changed")
     return lines
-
-
-def digest(identity: Identity) -> str:
-    """The first 12 digits of the SHA-256 of an identity, to tell it from others; empty for an unknown one."""
-    text = json.dumps(identity, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12] if identity else ""
 
 
 def last_recorded(meta: Mapping[str, Any]) -> Identity:

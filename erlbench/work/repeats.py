@@ -41,7 +41,7 @@ def _dicts(value: Any) -> list[Entry]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def in_words(repeats: Iterable[Entry]) -> str:
+def scores_in_words(repeats: Iterable[Entry]) -> str:
     """Earlier runs in a line: "done, score -1,455; failed"."""
     return "; ".join(map(_in_words, repeats))
 

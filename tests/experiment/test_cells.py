@@ -71,5 +71,16 @@ def test_costs_that_were_not_measured_yet_when_a_run_began_are_none_of_its_diffe
     assert differences({**now, "costs": {**before, "timestep": 1.0}}, now) == ["costs.timestep: 1.0 there, 0.0001 now"]
 
 
+def test_costs_with_more_decimals_than_nanoseconds_are_no_difference():
+    """Runs of before have all digits of their costs; a file with them gives the same whole nanoseconds."""
+    long = {"timestep": 7.210378607832741e-05, "critic_update": 0.008025755327237542, "crowding": 1.1038899914035232}
+    costs = Costs(actor_update=0.0, overhead=0.0, cores=4, **long)
+    now = dataclasses.replace(CELL, simulated_time=True, costs=costs).config()
+    assert now["costs"]["critic_update"] == 0.008025755
+    assert now["costs"]["crowding"] == 1.103889991
+    assert Costs(**now["costs"]) == costs
+    assert differences({**now, "costs": now["costs"] | long}, now) == []
+
+
 def test_where_it_runs_is_no_difference():
     assert differences(CELL.config(), dataclasses.replace(CELL, processes=3, out=Path("elsewhere")).config()) == []

@@ -5,14 +5,17 @@ import json
 import re
 import tomllib
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.costs import built_in_costs
+from erlbench.experiment.departures import of_run
 from erlbench.experiment.plan_file import plan_hash, plan_text, read_plan
 from erlbench.experiment.planning import plan, study_plan
 from tests import plans
@@ -97,6 +100,16 @@ def test_a_plan_is_run_seed_by_seed_with_its_hash_in_every_run(tmp_path):
     assert (again.exit_code, again.output.count("already done")) == (0, 2)
 
 
+def test_a_value_of_a_folder_wins_over_none_of_a_plan(tmp_path):
+    """Also where the plan's file does not write it out, as its default is part of the plan."""
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    assert run("--plan", path, "--out", out, "--only-seeds", 1).exit_code == 0
+    file = next(out.rglob("cem/seed-*/config.toml"))
+    file.write_text(file.read_text().replace("tau_cem = 0.95", "tau_cem = 0.9"))
+    done = run("--plan", path, "--out", out, "--only-seeds", 1)
+    assert (done.exit_code, "settings.tau_cem: 0.9 there, 0.95 now" in done.output) == (2, True)
+
+
 def test_a_folder_under_another_plan_or_with_runs_is_refused(tmp_path):
     path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
     run("--plan", path, "--out", out, "--only-seeds", 1)
@@ -106,6 +119,12 @@ def test_a_folder_under_another_plan_or_with_runs_is_refused(tmp_path):
     other = run("--plan", plans.write(tmp_path / "b.toml", **{"[2, 4]": "[3, 4]"}), "--out", out)
     assert (other.exit_code, "under another plan" in other.output, other.output.count("\n")) == (2, True, 1)
     assert sorted(out.rglob("*")) == files
+    by_hand = tmp_path / "by-hand"
+    plans.write(by_hand / "plan.toml")
+    other = run("--plan", plans.write(tmp_path / "b.toml", **{"[2, 4]": "[3, 4]"}), "--out", by_hand)
+    assert (other.exit_code, "under another plan" in other.output) == (2, True)
+    assert run("--plan", by_hand / "plan.toml", "--only-seeds", 1).exit_code == 0
+    assert read_plan(by_hand / "plan.toml") == resolved(path)
     (out / "plan.toml").unlink()
     late = run("--plan", path, "--out", out)
     assert (late.exit_code, "before the first run" in late.output) == (2, True)
@@ -197,6 +216,66 @@ def test_costs_are_values_of_the_plan_whether_written_out_named_or_built_in(tmp_
     assert resolved(other).hash != built_in.hash
     cell = plan(RunArguments(plan=str(other)))[0]
     assert (cell.simulated_time, cell.processors, cell.costs.cores) == (True, 2, 8)
+
+
+def test_the_plan_of_the_documentation_is_one(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "planning.md"
+    (tmp_path / "a.toml").write_text(page.read_text().split("```toml\n")[1].split("```")[0])
+    found = resolved(tmp_path / "a.toml")
+    assert (found.seeds, len(found.cells), found.contrasts[0].axis) == (12, 2, "minutes")
+    assert plan(RunArguments(plan=str(tmp_path / "a.toml")))[0].total_minutes == 19.0
+
+
+def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
+    path = Path(__file__).parents[2] / "results" / "asynchrony" / "plan.toml"
+    found = read_plan(path)
+    assert found.hash == "971b3c819d74ca7b989485f7e57048c4db31c605aeaf1afea3dfe87008c83306"  # as in its runs
+    assert (found.resolved, found.seeds, found.test.looks, len(found.cells), len(found.contrasts)) == (
+        True, 12, (6, 12), 5, 6,
+    )  # fmt: skip
+    cells = plan(RunArguments(plan=str(path)))
+    assert len(cells) == 60
+    for cell in cells:
+        assert of_run(found, cell.config(), cell.label) == []
+        assert (cell.total_minutes, cell.processors, cell.eval_freq, cell.eval_episodes) == (19.9, 5, 5000, 10)
+        assert cell.costs == built_in_costs()
+
+
+def test_a_plan_is_run_from_python_and_a_dry_run_writes_nothing(tmp_path):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    done = run("--plan", path, "--out", out, "--only-seeds", 1, "--dry-run")
+    assert (done.exit_code, out.exists()) == (0, False)
+    assert resolved(path).hash in done.stderr
+    results = erlbench.run(plan=str(path), out=str(out), only_seeds=1, processes=0)
+    assert set(results.cells["seed"]) == set(resolved(path).assigned_seeds()[:1])
+    assert plan_hash(out) == resolved(path).hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("eval_freq = 250", "eval_freq = 251"), ("tau_cem = 0.95", "tau_cem = 0.9"), ("total_timesteps", "total_steps")],
+)
+def test_what_a_folder_holds_does_not_win_over_the_plan(tmp_path, old, new):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    first = plans.planned_cells(path, out, 1)[0]
+    run("--plan", path, "--out", out, "--only-seeds", 1)
+    config = first.directory / "config.toml"
+    assert old in config.read_text()
+    config.write_text(config.read_text().replace(old, new))
+    done = run("--plan", path, "--out", out, "--only-seeds", 1)
+    assert (done.exit_code, "holds a run with other settings" in done.output) == (2, True)
+
+
+def test_a_setting_that_a_later_version_adds_does_not_stop_a_study(tmp_path):
+    path, out = plans.write(tmp_path / "a.toml"), tmp_path / "out"
+    first = plans.planned_cells(path, out, 1)[0]
+    run("--plan", path, "--out", out, "--only-seeds", 1)
+    for file in (out / "plan.toml", first.directory / "config.toml"):  # as the version before wrote them
+        assert "bias = true\n" in file.read_text()
+        file.write_text(file.read_text().replace("bias = true\n", ""))
+    digest = plan_hash(out)
+    done = run("--plan", out / "plan.toml", "--only-seeds", 1)
+    assert (done.exit_code, plan_hash(out)) == (0, digest), done.output
 
 
 def test_a_folder_without_a_plan_has_no_hash(tmp_path):

@@ -132,6 +132,17 @@ def test_a_setting_that_came_or_went_breaks_no_folder(tmp_path):
         again(tmp_path, set=("tau_cem=0.9",))
 
 
+@pytest.mark.parametrize("typed", [{}, {"simulated_time": True}])
+def test_a_budget_in_minutes_stays_the_only_one(tmp_path, typed):
+    """The default of a million steps would have to pass besides."""
+    (begun,) = plan(arguments({**BASE, "out": str(tmp_path), "simulated_time": True, "total_minutes": 0.02}))
+    begun.directory.mkdir(parents=True)
+    (begun.directory / "config.toml").write_text(tomli_w.dumps(begun.config()))
+    (cell,) = plan(arguments({**BASE, "out": str(tmp_path), **typed}))
+    assert (cell.total_minutes, cell.total_timesteps) == (0.02, 0)
+    assert cell.config() == begun.config()
+
+
 def test_a_finished_run_is_extended_without_its_settings_being_typed(tmp_path):
     path = started(tmp_path)
     assert again(tmp_path) == 0

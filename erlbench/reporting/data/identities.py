@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from erlbench.reporting.data.runs import Run
-from erlbench.work.identity import differences
-from erlbench.work.repeats import in_words
+from erlbench.work.identity import changes
+from erlbench.work.repeats import scores_in_words
 
 MOST = 5  # differences that are listed
 Cells = Iterable[tuple[str, Sequence[Run]]]  # label and runs
@@ -25,7 +25,7 @@ def mixed_identities(cells: Cells) -> Iterator[str]:
 def repeated_seeds(cells: Cells) -> Iterator[str]:
     """A remark on the seeds that were run before, with the scores that they had."""
     found = [
-        f"{label}, seed {run.seed}: run {len(run.machine.repeats) + 1} of this seed, before it {in_words(earlier)}"
+        f"{label}, seed {run.seed}: run {len(earlier) + 1} of this seed, before it {scores_in_words(earlier)}"
         for label, runs in cells for run in runs if (earlier := run.machine.repeats)
     ]  # fmt: skip
     if found:
@@ -38,8 +38,8 @@ def change_between(runs: Sequence[Run], others: Sequence[Run]) -> str:
         return "unknown"
     kernels = [{kernel for run in side for kernel in run.machine.kernels} for side in (runs, others)]
     last = [side[-1].machine.identities[-1] for side in (runs, others)]
-    changes = [*(["kernel"] if kernels[0] != kernels[1] else []), *_listed(differences(*last))]
-    return "; ".join(changes) or ("mixed" if any(_groups((*runs, *others))) else "same")
+    found = [*(["kernel"] if kernels[0] != kernels[1] else []), *_listed(changes(*last))]
+    return "; ".join(found) or ("mixed" if any(_groups((*runs, *others))) else "same")
 
 
 def _groups(runs: Sequence[Run]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _groups(runs: Sequence[Run]) -> Iterator[str]:
     first = known[0].machine.identities[0]
     seeds: dict[str, list[str]] = {}
     for run in known:
-        lines = list(dict.fromkeys(line for found in run.machine.identities for line in differences(first, found)))
+        lines = list(dict.fromkeys(line for found in run.machine.identities for line in changes(first, found)))
         within = len(run.machine.identities) > 1
         if lines:
             text = f"{'changed within the run: ' if within else ''}{', '.join(_listed(lines))}"

@@ -33,7 +33,8 @@ def plan_of(pairs: Sequence[tuple[Sequence[Run], Sequence[Run]]], test: Test, **
     for runs that a plan cannot repeat.
     """
     cells: dict[str, PlannedCell] = {}
-    evaluations, times, pilots, contrasts = set(), [], set(), []
+    evaluations, times, contrasts = set(), [], []
+    pilots: set[int] = set()
     for sides in pairs:
         labels = []
         for runs in sides:

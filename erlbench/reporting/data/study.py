@@ -116,11 +116,15 @@ class PlannedStudy:
         return sum(runs[path.resolve()].train_time_s for path in paths if path.resolve() in runs) / 3600, False
 
 
+def folder_of_results(run: Run) -> Path:
+    """The folder that a run was written to by `--out`."""
+    return run.path.resolve().parent.parent.parent
+
+
 def studies_of(folders: Iterable[Path], runs: Iterable[Run]) -> list[PlannedStudy]:
     """The studies of the folders and of the folders that runs lie in, `OUT/<env>/<name>/seed-NNN`."""
-    places = [*folders, *(run.path.resolve().parents[2] for run in runs)]
-    planned = {place.resolve(): place for place in reversed(places) if is_of_today(place / FILE)}
-    return [read_study(place) for place in reversed(planned.values())]
+    places = {place.resolve(): place for place in (*map(folder_of_results, runs), *folders)}
+    return [read_study(place) for place in places.values() if is_of_today(place / FILE)]
 
 
 def check_open(folders: Iterable[Path], runs: Iterable[Run]) -> None:

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Protocol
 
 from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, Kind, planned_cell
-from erlbench.reporting.data.cut import Moment
-from erlbench.reporting.data.score import FINAL
 from erlbench.reporting.data.study import PlannedStudy, Record
 from erlbench.work import identity, kernel
-
-
-class Options(Protocol):
-    """Of a report: what decides which numbers it shows."""
-
-    early: bool
-    metric: str
-    at: Moment | None
-    baseline: str
-    holm: str
 
 
 def all_departures(study: PlannedStudy) -> list[Departure]:
@@ -34,24 +20,6 @@ def all_departures(study: PlannedStudy) -> list[Departure]:
         *_identities(study), *_reports(study),
     ]  # fmt: skip
     return list(dict.fromkeys(found))
-
-
-def asked_departures(study: PlannedStudy, folders: Iterable[Path], options: Options) -> Iterator[Departure]:
-    """In what a report of `folders` with these options departs from the plan of a study."""
-    if options.early and study.withheld:
-        yield Departure(Kind.EARLY, f"{len(study.complete)} of {study.plan.seeds} seeds complete")
-    if options.metric != FINAL:
-        yield Departure(Kind.SCORE, f"--metric {options.metric}")
-    if options.at is not None:
-        yield Departure(Kind.SCORE, f"--at {options.at}")
-    if options.baseline:
-        yield Departure(Kind.FAMILY, f"--baseline {options.baseline}")
-    if options.holm != "study":
-        yield Departure(Kind.FAMILY, f"--holm {options.holm}")
-    whole = study.folder.resolve()
-    for folder in folders:
-        if whole in folder.resolve().parents:
-            yield Departure(Kind.FAMILY, f"only {folder.resolve().relative_to(whole)}")
 
 
 def record_report(study: PlannedStudy, asked: Iterable[Departure]) -> PlannedStudy:
@@ -136,7 +104,7 @@ def _identities(study: PlannedStudy) -> Iterator[Departure]:
         if (cell := planned_cell(study.plan, record.config)) is not None:
             identities.setdefault(cell.label, []).extend(identity.recorded(record.meta))
     for label, found in identities.items():
-        if lines := dict.fromkeys(line for one in found for line in identity.differences(found[0], one)):
+        if lines := dict.fromkeys(line for one in found for line in identity.changes(found[0], one)):
             yield Departure(Kind.IDENTITY, f"{label}: {'; '.join(lines)}")
 
 

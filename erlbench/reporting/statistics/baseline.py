@@ -14,7 +14,7 @@ from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare, holm
 
 FEWEST_RUNS = 5  # on each side, for a test
-Key = tuple[tuple[str, int, int], str, bool]  # environment with budget, name, existence
+Key = tuple[tuple[str, int, int, float], str, bool]  # environment with budget, name, existence
 
 
 @dataclass(frozen=True)

@@ -132,11 +132,29 @@ def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Ite
         f"{complete} of {plan.seeds} seeds {'is' if complete == 1 else 'are'} complete in all cells; they cost "
         f"{significant(hours)} core-hours ({what})."
     )
+    if short := _short(study, runs):
+        yield (
+            f"The curves of {counted(len(short), 'finished run')} do not span a stretch of their scores, so its "
+            f"contrasts cannot be tested: {', '.join(short)}."
+        )
     if not study.reached:
         yield f"The first look is after {test.looks[0]} seeds. Before it no contrast and no mean of a cell is shown."
     elif len(study.open_seeds) < complete:
         yield f"Only the first {len(study.open_seeds)} seeds are shown until the next look."
     yield f"Departures from the plan: {len(found) or 'none'}."
+
+
+def _short(study: PlannedStudy, runs: Runs) -> list[str]:
+    """The finished runs, shown or not, whose curve does not span a stretch over which it is averaged."""
+    found: dict[str, None] = {}
+    for contrast in study.plan.contrasts:
+        for (label, _), record in study.done.items():
+            run = runs.get(record.path.resolve())
+            if run is not None and label in (contrast.a, contrast.b):
+                x, y, _ = on_the_way(run.evaluations, contrast.axis)
+                if math.isnan(stretch_mean(x, y, *contrast.stretch)):
+                    found[record.label] = None
+    return list(found)
 
 
 def _title(study: PlannedStudy) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -14,13 +17,15 @@ from erlbench.experiment import journal
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.departures import Kind
 from erlbench.experiment.plan import FILE
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study import read_study
 from erlbench.reporting.data.study_departures import all_departures
+from erlbench.reporting.tables.study_plan import plan_tables
 from erlbench.running.runner import run_cells
 from erlbench.work import kernel
 from tests import plans
 
-NARROW = "InvertedPendulum-v5/cem-narrow"
+PAGE = Path(__file__).parents[3] / "docs" / "planning.md"
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +237,27 @@ def test_what_was_done_to_a_study_is_found(study, monkeypatch, deed, expected):
 
 def test_every_kind_is_found_by_some_deed():
     assert set().union(*(found for _, found in DEEDS)) == set(Kind)
+
+
+def test_a_study_in_simulated_time_with_a_budget_of_minutes_and_costs_with_many_digits_departs_in_nothing(tmp_path):
+    costs = "[simulated_time]\n[costs]\ntimestep = 7.210378607832741e-05\ncritic_update = 0.008025755327237542\n"
+    changes = {
+        "[test]": f"{costs}actor_update = 0.004236962488909078\noverhead = 0.005016259083536053\n[test]",
+        "total_timesteps = 1000": "total_minutes = 0.01",
+        "stretch = [250, 750]": "axis = 'minutes'\nstretch = [0.002, 0.004]",
+        "eval_freq = 250": "eval_freq = 50",
+    }
+    path, out = plans.write(tmp_path / "plan.toml", **changes), tmp_path / "out"
+    assert plans.run_cells_of(path, out, plans.planned_cells(path, out, 2)) == 0
+    found, runs = read_study(out), {run.path.resolve(): run for run in find_runs([out], pytest.fail)}
+    assert (all_departures(found), found.reached) == ([], (2,))
+    assert all(not np.isnan(one.difference.difference) for one in plan_tables(found, runs)[0].rows)
+
+
+def test_the_documentation_has_each_kind_and_no_other():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and line.count("|") == 3]
+    listed = {word for row in rows for word in re.findall(r"`([A-Z]+)`", row.split("|")[2])}
+    assert listed == set(Kind.__members__)
 
 
 def test_a_departure_of_a_report_stays_in_later_reports(study, tmp_path):

@@ -83,6 +83,7 @@ def test_the_contrast_is_that_of_the_curves_over_the_stretch_by_exactly_the_seed
         label: [np.interp(points, STEPS[:-1], curve).mean() for curve in own[:2]] for label, own in curves.items()
     }
     (record,) = tables(study)[0].records
+    assert not any("do not span" in note for note in tables(study)[0].notes)
     test = stats.ttest_ind(scores["narrow"], scores["wide"], equal_var=False)
     assert (record["mean_a"], record["mean_b"]) == pytest.approx(
         tuple(np.mean(own) for own in scores.values()), abs=1e-3
@@ -153,7 +154,10 @@ def test_runs_of_which_a_look_has_another_seed_complete_are_not_enough(study):
     assert (len(found.complete), found.reached) == (3, ())
 
 
-@pytest.mark.parametrize("words", [["compare", "OUT", "OTHER"], ["plan", "OUT", "--baseline", "cem"]])
+@pytest.mark.parametrize(
+    "words",
+    [["compare", "OUT", "OTHER"], ["plan", "OUT", "--baseline", "cem"], ["report", "OTHER", "--reference", "OUT"]],
+)
 def test_other_commands_that_show_means_refuse_a_study_before_its_look(study, tmp_path, words):
     for label in LEVELS:
         make(study, label, 0, 100.0)
@@ -161,6 +165,25 @@ def test_other_commands_that_show_means_refuse_a_study_before_its_look(study, tm
     places = {"OUT": str(study), "OTHER": str(tmp_path / "other")}
     done = CliRunner().invoke(cli, [places.get(word, word) for word in words])
     assert (done.exit_code, "may not be seen before its next look" in done.output) == (2, True)
+
+
+def test_a_copy_without_its_plan_is_named(study, tmp_path):
+    make(study, "narrow", 0, 100.0)
+    shutil.copytree(study / "InvertedPendulum-v5", tmp_path / "copy" / "InvertedPendulum-v5")
+    done = report(tmp_path / "copy", tmp_path / "report")
+    assert "copy: 1 run started under a plan that does not lie there any more" in done.stderr
+
+
+def test_a_run_whose_curve_ends_before_the_stretch_leaves_its_contrast_untested(study):
+    for label, levels in LEVELS.items():
+        for index, level in enumerate(levels[:2]):
+            make(study, label, index, level)
+    path = next(study.rglob("cem-narrow/*/eval.csv"))
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if ",770," not in line))
+    (record,) = tables(study)[0].records
+    assert (record["decision"], record["difference"]) == ("cannot be tested", None)
+    (short,) = [note for note in tables(study)[0].notes if "do not span" in note]
+    assert "/".join(path.parts[-4:-1]) in short
 
 
 def test_holm_at_each_look_by_hand():
