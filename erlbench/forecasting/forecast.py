@@ -112,7 +112,7 @@ class _Counting(SimulatedPool):
     the mean.
 
     Where the critic has no processor of its own, a processor takes the next task as soon as it is free, as those of the
-    process pool do: before the driver is told the result, and may ask for a task that would go first.
+    process pool do: before the driver has read the result and asks for a task that would go first.
     """
 
     def __init__(self, inner: Any, processors: int, costs: Costs, replay: CountingReplay, shared: bool) -> None:
