@@ -79,18 +79,22 @@ def _take(folder: Path) -> tuple[int, int]:
     number = _newest(folder)
     if number and (living := _living(folder, number)):
         raise UsageError(f"{folder} is held by another run ({living}); wait for it or choose another --out")
+    identity = f"{json.dumps(_identity())}\n".encode()
     try:
         descriptor = os.open(_path(folder, number + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
     except FileExistsError:
         raise UsageError(f"{folder} is held by another run; wait for it or choose another --out") from None
-    os.write(descriptor, f"{json.dumps(_identity())}\n".encode())
-    if _newest(folder) != number + 1:  # others came and went since the folder was read
+    try:
+        os.write(descriptor, identity)
+        if _newest(folder) != number + 1:  # others came and went since the folder was read
+            raise UsageError(f"{folder} is held by another run; wait for it or choose another --out")
+        for older in _numbers(folder):
+            if older <= number:
+                _path(folder, older).unlink(missing_ok=True)
+    except BaseException:  # such as too many open files: nobody may wait for a lease that nobody holds
         os.close(descriptor)
-        _path(folder, number + 1).unlink()
-        raise UsageError(f"{folder} is held by another run; wait for it or choose another --out")
-    for older in _numbers(folder):
-        if older <= number:
-            _path(folder, older).unlink(missing_ok=True)
+        _path(folder, number + 1).unlink(missing_ok=True)
+        raise
     return number + 1, descriptor
 
 

@@ -19,6 +19,7 @@ from erlbench.running.evaluation import FIRST_ID, EvaluationState
 from erlbench.work.store import Store
 from erlbench.work.tasks import Task
 
+RESULT = "erlbench.work.tasks:Result"
 DIGITS = 32  # hexadecimal: 128 bits of SHA-256
 
 
@@ -54,7 +55,7 @@ class StateDigest:
             name: self._arrays.get(name) or _hash(self._store.get(ref)) for name, ref in sorted(names.items())
         }
         inline: dict[str, np.ndarray] = {}
-        text = json.dumps(encode(state, inline))
+        text = json.dumps(_unmeasured(encode(state, inline)))
         digest = hashlib.sha256(text.encode())
         for name, known in self._arrays.items():
             digest.update(name.encode() + known)
@@ -66,6 +67,17 @@ class StateDigest:
 def _training(value: Any) -> Any:
     """A part of a pool's state without the tasks of evaluations."""
     return [entry for entry in value if entry[0] < FIRST_ID] if isinstance(value, list) else value
+
+
+def _unmeasured(value: Any) -> Any:
+    """What `encode` gives, without when and where the results in it were computed."""
+    if isinstance(value, list):
+        return [_unmeasured(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("$type") == RESULT:
+        value = {**value, "fields": {name: value["fields"][name] for name in ("task", "values", "arrays")}}
+    return {key: _unmeasured(item) for key, item in value.items()}
 
 
 def _hash(array: np.ndarray) -> bytes:

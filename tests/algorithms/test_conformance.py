@@ -176,8 +176,8 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         if driver.recorder.tasks.state()["length"] // 256 > len(saved):
             driver.save()
 
-    def checked(folder, payload, arrays, keep):
-        path = save_checkpoint(folder, payload, arrays, keep)
+    def checked(folder, payload, arrays, keep, number):
+        path = save_checkpoint(folder, payload, arrays, keep, number)
         collected, again = dict(arrays), dict(arrays)
         text = encode(payload, collected)
         types.update(types_in(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -172,3 +173,21 @@ def test_a_directory_is_broken_free_without_flock_when_its_driver_is_killed(tmp_
     assert directory.held()
     directory.release()
     assert not directory.held()
+
+
+def test_a_lease_that_could_not_be_taken_whole_holds_nobody_up(tmp_path, monkeypatch):
+    """As with too many open files: the file was there, and nobody held it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(lease, "_newest", lambda folder: _fails() if _files(folder) else 0)
+        with pytest.raises(OSError, match="Too many open files"):
+            Lease(tmp_path)
+    assert _files(tmp_path) == []
+    Lease(tmp_path).release()
+
+
+def _files(folder):
+    return list(folder.glob("lease-*"))
+
+
+def _fails():
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
