@@ -28,8 +28,7 @@ def in_clean_process(function: Callable[..., Any], *arguments: Any, limit: float
         connection.close()
         with LOCK:
             process.kill()
-            process.join()
-            process.close()
+            process.join()  # not closed: this thread may be alive when the driver ends, which joins all that it knows
     return None
 
 

@@ -58,8 +58,9 @@ def commit() -> str:
     root = Path(erlbench.__file__).parent.parent
     if not (root / ".git").exists():
         return ""
-    changes = "+changes" if _output(["git", "-C", str(root), "status", "--porcelain", "-uno"]) else ""
-    return _output(["git", "-C", str(root), "rev-parse", "HEAD"]) + changes
+    git = ["git", "--no-optional-locks", "-C", str(root)]  # no lock may stay where this process is killed
+    changes = "+changes" if _output([*git, "status", "--porcelain", "-uno"]) else ""
+    return _output([*git, "rev-parse", "HEAD"]) + changes
 
 
 def _output(command: list[str]) -> str:
