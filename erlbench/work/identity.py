@@ -28,6 +28,7 @@ FIRST = "multiprocess"  # what is loaded before it, Python loads by itself: hook
 OWN = "erlbench"
 MODELS = ("model", "sim.model", "physics.model.ptr", "_env.physics.model.ptr")  # of an environment: where MjModel is
 PATHS = ("paths", "npaths", "nbuffer", "signature")  # of a model; and the addresses in `paths`
+RENDERERS = {"OpenGL": "PyOpenGL", "glfw": "glfw"}  # modules that MUJOCO_GL chooses; no number depends on them
 WORDS = {"versions": "package {}", "modules": "source of module {}", "files": "file of {}"}
 
 
@@ -37,7 +38,7 @@ def loaded() -> dict[str, str]:
     found = {}
     for name in names[names.index(FIRST) if FIRST in names else 0 :]:
         file = getattr(sys.modules.get(name), "__file__", None)
-        if isinstance(file, str) and name.partition(".")[0] not in (OWN, "__main__", "__mp_main__"):
+        if isinstance(file, str) and name.partition(".")[0] not in (OWN, "__main__", "__mp_main__", *RENDERERS):
             found[name] = file
     return {name: file for name, file in found.items() if not _is_pythons(file)}
 
@@ -165,7 +166,7 @@ def changes(before: Identity, now: Identity) -> list[str]:
     lines = []
     for part, words in WORDS.items():
         there, here = _table(before, part), _table(now, part)
-        for name in sorted(there.keys() | here.keys()):
+        for name in sorted((there.keys() | here.keys()) - set(RENDERERS.values())):
             old, new = there.get(name), here.get(name)
             if old != new:
                 lines.append(f"{words.format(name[:80])} {_change(old, new, part == 'versions')}")

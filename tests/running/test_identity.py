@@ -259,3 +259,21 @@ def test_a_run_that_goes_on_keeps_its_list(tmp_path):
     assert run(cell) == 0
     assert meta(cell)["repeats"] == [listed]
     assert len(meta(cell)["starts"]) == 2
+
+
+def test_the_renderer_is_no_part_of_the_problem():
+    """MUJOCO_GL chooses it, for films; with another one, or none, a run goes on."""
+    before = {"versions": {"mujoco": "3.17.0", "glfw": "2.11.0"}, "modules": {}, "files": {}, "model": "m"}
+    now = before | {"versions": {"mujoco": "3.17.0", "PyOpenGL": "3.1.10"}}
+    assert identity.changes(before, now) == []
+    assert identity.changes(before, now | {"model": "n"}) != []
+    program = "import multiprocess, mujoco\nfrom erlbench.work.identity import loaded\nprint(*loaded())"
+    found = []
+    for renderer in ("", "osmesa"):
+        environment = os.environ | ({"MUJOCO_GL": renderer} if renderer else {})
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        if done.returncode == 0:  # else there is no such renderer here
+            found.append(done.stdout.split())
+    assert found
+    assert not any({"glfw", "OpenGL"} & set(names) for names in found)
+    assert "mujoco" in found[0]
