@@ -223,7 +223,7 @@ DEEDS = [
     (report("--metric", "area", "--early"), {Kind.SCORE, Kind.EARLY}),
     (report("--at", "500"), {Kind.SCORE}),
     (report("--baseline", "cem"), {Kind.FAMILY}),
-    (report("--holm", "environment"), {Kind.FAMILY}),
+    (report("--family", "environment"), {Kind.FAMILY}),
     (a_report_of_a_part, {Kind.FAMILY}),
     (report("--early"), {Kind.EARLY}),
 ]  # fmt: skip
