@@ -69,7 +69,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     from erlbench.experiment.options import option_fields
     from erlbench.experiment.plan_file import plan_text
     from erlbench.experiment.planning import plan, study_plan
-    from erlbench.resources import check_device
+    from erlbench.machine.resources import check_device
     from erlbench.running.runner import run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}

@@ -9,7 +9,7 @@ erlbench report results/td3-vs-sb3
 
 from __future__ import annotations
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 
 limit_threads()
 
@@ -30,7 +30,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # 
 
 from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.experiment.cells import FINAL_EPISODES  # noqa: E402
-from erlbench.running import machine  # noqa: E402
+from erlbench.machine import description  # noqa: E402
 from erlbench.running.csv_file import CsvFile  # noqa: E402
 from erlbench.running.evaluation import evaluation_seeds  # noqa: E402
 from erlbench.running.recorder import EVAL_COLUMNS  # noqa: E402
@@ -136,7 +136,7 @@ def main(
         directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
         file = CsvFile(directory.path / "eval.csv", EVAL_COLUMNS)
         file.start()
-        described = machine.describe()
+        described = description.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
         command = shlex.join(["python", "-m", "benchmarks.peers.sb3_peer", *sys.argv[1:]])

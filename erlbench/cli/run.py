@@ -19,7 +19,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.options import RunArguments, flag, is_repeatable, option_fields
 from erlbench.experiment.shards import Shard
 from erlbench.launch.options import LaunchOptions, check_launcher
-from erlbench.resources import check_device
+from erlbench.machine.resources import check_device
 from erlbench.words import counted
 
 MOST_KEPT = 6  # values of a folder that are named

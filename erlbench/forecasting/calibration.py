@@ -20,8 +20,8 @@ from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.forecasting.costs_of_runs import Measured, fit
+from erlbench.machine.resources import cores
 from erlbench.pool import Pool
-from erlbench.resources import cores
 from erlbench.running import progress
 from erlbench.running.clock import Clock
 from erlbench.running.results import RunDirectory

@@ -20,8 +20,9 @@ from erlbench.experiment import journal
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.plan_file import plan_hash
 from erlbench.experiment.planned import scored
+from erlbench.machine import description, kernel
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.running import extension, identity, machine
+from erlbench.running import extension, identity
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.driver import Driver, DriverOptions
 from erlbench.running.kept_policies import Stretch
@@ -30,7 +31,6 @@ from erlbench.running.progress import Display
 from erlbench.running.recorder import Recorder
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
-from erlbench.work import kernel
 from erlbench.work.replay import Replay
 from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
 from erlbench.work.store import Store
@@ -64,7 +64,7 @@ class Command:
     options: RunOptions
     display: Display
     stop: threading.Event  # set: save and end
-    machine: Mapping[str, Any] = field(default_factory=machine.describe)
+    machine: Mapping[str, Any] = field(default_factory=description.describe)
     pauses: Pauses = field(default_factory=Pauses)
 
 

@@ -18,6 +18,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimates
 from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
+from erlbench.machine import kernel
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
@@ -28,7 +29,6 @@ from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
-from erlbench.work import kernel
 
 JOB = "erlbench-job"  # how the threads of cells are called
 GRACE = 0.4  # seconds that a run that begins has to come to its end

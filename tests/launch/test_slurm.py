@@ -16,7 +16,7 @@ from erlbench.launch.job import Job, Running, preempted
 from erlbench.launch.jobs import launch
 from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.launch.slurm import minutes, parameters
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 from tests.runs import make_cell
 from tests.runs import run as run_cell
 
