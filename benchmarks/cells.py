@@ -28,7 +28,7 @@ ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2
 
 @dataclass(frozen=True)
 class Tasks:
-    """What the CSV files tell of a cell: of its training tasks, arrays (tasks,); of its generations, (generations,).
+    """What the CSV files say of a cell: arrays (tasks,) of its training tasks, and (generations,) of its generations.
 
     All times are in seconds since the run began.
     """
@@ -55,7 +55,7 @@ class Tasks:
 
     @property
     def busy_share(self) -> float:
-        """Of all processes, from when all was warm until the last task starts: after that there is no more to do."""
+        """The share of the processes' time with a task, from when all was warm until the last task starts."""
         first, last = self.warm, float(self.start.max())
         start, end = self.start.clip(first, last), self.end.clip(first, last)
         chosen = [self.process == process for process in range(self.processes)]

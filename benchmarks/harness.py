@@ -51,7 +51,7 @@ def wall_seconds(function: Callable[[], object]) -> float:
 class Stolen:
     """What the host of a virtual machine takes from it: `share()` of all its processor time since this was made.
 
-    It looks like a busy machine from inside, and no program of this machine is the cause. Linux tells it as "steal"
+    It looks like a busy machine from inside, and no program of this machine is the cause. Linux calls it "steal"
     (proc(5)); 0 elsewhere.
     """
 

@@ -168,7 +168,7 @@ def preset_of(name: str) -> Preset:
 
 
 def module_of(env_id: str) -> str:
-    """The module that Gymnasium imports for an environment `MODULE:ID`; an empty text for all others."""
+    """The module that Gymnasium imports for an environment `MODULE:ID`; an empty text for all other ids."""
     return "" if env_id.startswith(FUNCTION) else env_id.rpartition(":")[0]
 
 

@@ -136,7 +136,7 @@ def _positive(env_id: str, name: str, value: Any) -> int | None:
 
 
 def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
-    """Refuse a value of another kind than the default, where that tells."""
+    """Refuse a value of another type than the default's, and a list of another length."""
     of = f"setting '{name}' of environment '{env_id}'"
     if isinstance(value, float) and math.isnan(value):
         raise UsageError(f"{of} cannot be nan")

@@ -63,7 +63,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     `processes=4`, `jobs=2`, `out="results"`, `force=True`, ... `quiet=False` shows progress.
 
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
-    the same call continues), and `ErlbenchError` when a cell failed; all others are finished then.
+    the same call continues), and `ErlbenchError` when a cell failed; all other cells are finished then.
     """
     from erlbench.experiment.arguments import arguments, run_options
     from erlbench.experiment.command import requested_cells, study_plan
@@ -100,8 +100,8 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     if code:
         ended = results.cells
         failed = ended[ended["status"] != "done"] if len(ended) else ended
-        told = "; ".join(f"{row['path']}: {row['message'] or row['status']}" for row in failed.to_dict("records"))
-        raise ErlbenchError(told or "a cell was refused: `erlbench verify` says which of its files do not fit")
+        reasons = "; ".join(f"{row['path']}: {row['message'] or row['status']}" for row in failed.to_dict("records"))
+        raise ErlbenchError(reasons or "a cell was refused: `erlbench verify` says which of its files do not fit")
     return results
 
 

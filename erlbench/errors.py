@@ -70,7 +70,7 @@ class Interrupted(ErlbenchError):
 
 
 def warn(message: str) -> None:
-    """Print a warning to standard error, where no other way to tell it was given."""
+    """Print a warning to standard error, where the caller gave no other function for it."""
     print(f"warning: {message}", file=sys.stderr)
 
 

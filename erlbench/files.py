@@ -83,7 +83,7 @@ def read_object(path: Path) -> dict[str, Any]:
 def read_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
     """The complete rows of a CSV file by column; comments, and a last line that is cut off, are left out.
 
-    `warn` is told how many rows have more or fewer cells than the header; they are left out, too.
+    Rows with more or fewer cells than the header are left out, too; `warn` is called with their number.
     OSError or ValueError, also for what no run writes (a field of more than 131,072 characters).
     """
     text = printable(read_bytes(path).decode(errors="replace").replace("\r\n", "\n"))
@@ -126,7 +126,7 @@ def plain(value: Any, depth: int = DEPTH) -> Any:
 
 
 def printable(text: str) -> str:
-    """`text` without what commands a terminal or changes the order of other text: controls, bidirectional marks."""
+    """`text` without control characters and bidirectional marks."""
     if PLAIN.fullmatch(text) or text.isprintable():
         return text
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\ufffd" for c in text)

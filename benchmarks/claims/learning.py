@@ -100,7 +100,7 @@ class IdleCore:
     """A second core that nobody else wants."""
 
     def idle(self) -> bool:
-        """It is."""
+        """Always."""
         return True
 
     def take(self) -> bool:

@@ -10,7 +10,7 @@ import click
 
 @contextmanager
 def notices() -> Iterator[Callable[[str], None]]:
-    """A function that is told warnings; they are printed when the block ends, also by an error."""
+    """Collect warnings, and print them when the block ends, even after an error."""
     from erlbench.reporting.folding import folded
 
     messages: list[str] = []

@@ -36,7 +36,9 @@ Pairs = Sequence[tuple["Group", "RunSet"]]
 @click.option("--level", default=0.05, show_default=True, metavar="P",
               type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="significance level, shared by all comparisons")  # fmt: skip
-@click.option("--looks", metavar="N[,N...]", help="a plan of a study: test after so many seeds, such as 5,10,15")
+@click.option(
+    "--looks", metavar="N[,N...]", help="plan a study that tests after these numbers of seeds, such as 5,10,15"
+)
 @click.option(
     "--spending", default="obrien-fleming", show_default=True, type=click.Choice(["obrien-fleming", "pocock"]),
     help="how much of the level the early looks spend: little or much",
@@ -181,7 +183,7 @@ def _sequential(
     pairs: Pairs, baseline: str, wanted: Sequence[float], looks: tuple[int, ...], spending: str, level: float,
     power: float,
 ) -> str:  # fmt: skip
-    """Print what a study with these looks finds, by Welch's test and the score of plans; why its plan is as it is."""
+    """Print what a study with these looks finds, by Welch's test and the score of plans, and why."""
     from erlbench.experiment.plan import TIMESTEPS
     from erlbench.reporting.data.pilots import stretch_of
     from erlbench.reporting.documents.formats import significant

@@ -22,7 +22,7 @@ from erlbench.words import counted
     type=click.IntRange(min=1),
     help="number of episodes to play",
 )
-@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="end each episode after so many steps")
+@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="end each episode after N steps")
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), help="seed of the start states [default: the last evaluation's]"
 )

@@ -35,7 +35,7 @@ class _Report(click.Command):
 @click.option(
     "--at",
     metavar="STEPS|MINUTESmin",
-    help="compare all runs after so many training steps or minutes, whatever their budgets are, by the nearest "
+    help="compare all runs at this number of training steps or minutes, whatever their budgets are, by the nearest "
     "evaluation",
 )
 @click.option("--studies", multiple=True, metavar="FILE", help="a file with studies of your own")

@@ -135,7 +135,7 @@ class RunOptions:
 
 
 def with_workers(cell: Cell, workers: int) -> Cell:
-    """The cell with so many individuals in flight, where its algorithm counts them."""
+    """The cell with `workers` individuals in flight, if its algorithm counts them."""
     return replace(cell, workers=workers) if cell.workers else cell
 
 

@@ -187,7 +187,7 @@ def _only(study: studies.Study, profile: str) -> studies.Study:
 
 
 def _with_envs(study: studies.Study, profile: str, only: tuple[str, ...]) -> studies.Study:
-    """The study on those of its environments that were asked for, so that the others' extras are not needed."""
+    """The study on those of its environments that were asked for, so that no other environment's extra is needed."""
     old = study.profiles[profile]
     envs = tuple(env for env in old.envs if _wanted(env, only))
     return dataclasses.replace(study, profiles={profile: dataclasses.replace(old, envs=envs)})

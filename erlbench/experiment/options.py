@@ -84,7 +84,7 @@ class RunArguments:
         None, "training steps per cell; a larger number extends a finished run [default: 1e6]", minimum=1, maximum=MOST
     )
     total_generations: int | None = option(
-        None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
+        None, "end after N generations, if the steps are not used up before", minimum=1, maximum=MOST
     )
     total_minutes: float | None = option(
         None,

@@ -59,7 +59,7 @@ class Measured:
             ended[row.process] = row.end
 
     def costs(self, source: str, crowding: float = 1.0, cores: int = 1) -> Costs:
-        """Of the tasks, each with the gap before it, and of the driver; `crowding` on so many cores is taken out."""
+        """Costs of tasks, each with the gap before it, and of the driver, with the effect of `crowding` removed."""
         slowed = 1 + (crowding - 1) * self._share(cores)
         tasks = [(task[0] / factor, *task[1:]) for task, factor in zip(self.tasks, slowed, strict=True)]
         found, gap = fit(tasks, source), _mean(self.gaps)
@@ -78,12 +78,12 @@ class Measured:
         return 1 + float((took - expected).sum() / (expected * share).sum())
 
     def _share(self, cores: int) -> np.ndarray:
-        """Of the other cores, how many were busy beside each task."""
+        """Share of the other cores that were busy beside each task, `(tasks,)`."""
         return np.clip(self.beside, 0, cores - 1) / max(cores - 1, 1)
 
 
 def _beside(intervals: np.ndarray) -> list[float]:
-    """Of each interval (n, 2), start and end: how many others there were meanwhile, in the mean."""
+    """The mean number of other intervals during each interval; `intervals` are start and end, `(n, 2)`."""
     if not len(intervals):
         return []
     times, steps = intervals.ravel(), np.tile([1, -1], len(intervals))

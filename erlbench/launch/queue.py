@@ -13,13 +13,13 @@ PATIENCE = 30.0  # seconds for squeue
 
 
 def slurm_jobs(results: Path) -> Counter[str]:
-    """State of Slurm's -> how many of the folder's jobs are in it; empty where no squeue tells."""
+    """State of Slurm's -> how many of the folder's jobs are in it; empty where there is no squeue."""
     jobs = [path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}")]
     if not jobs or shutil.which("squeue") is None:
         return Counter()
     command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
     except (OSError, subprocess.TimeoutExpired):
         return Counter()
-    return Counter(told.lower().split())
+    return Counter(answer.lower().split())

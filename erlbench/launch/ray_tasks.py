@@ -16,7 +16,7 @@ from erlbench.words import counted
 
 
 class CellActor:
-    """Holds one job while it runs, so that it can be told to save."""
+    """Holds one job while it runs, so that `stop` can make it save."""
 
     def __init__(self, job: Job) -> None:
         self._job = job

@@ -19,7 +19,7 @@ from erlbench.launch.job import Job
 from erlbench.launch.options import LaunchOptions
 from erlbench.words import counted
 
-SIGNAL_DELAY = 120  # seconds before the end of a job's time at which it is told to save; Slurm may do so 60 earlier
+SIGNAL_DELAY = 120  # seconds before the end of a job's time: Slurm signals it to save, perhaps 60 earlier
 SHORTEST = 10  # minutes of a job, so that most of it is work
 TIMEOUTS = 1000  # times that a cell may run out of time before it is given up
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d)(?::(?P<seconds>\d\d))?")

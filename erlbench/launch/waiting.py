@@ -20,7 +20,7 @@ LOOK = 0.2  # seconds between two looks at the jobs
 
 def wait(jobs: Sequence[Any], done: Callable[[Any], bool], stop: Callable[[Any], None]) -> bool:
     """Wait for all jobs; after Ctrl-C, SIGTERM or SIGHUP they are stopped first. Whether that happened."""
-    pending, told, stopped = list(jobs), 0, False
+    pending, ended, stopped = list(jobs), 0, False
     interrupted = threading.Event()
     with heeded(interrupted):
         while pending := [job for job in pending if not done(job)]:
@@ -28,9 +28,9 @@ def wait(jobs: Sequence[Any], done: Callable[[Any], bool], stop: Callable[[Any],
                 stopped = True
                 for job in pending:
                     stop(job)
-            if len(jobs) - len(pending) > told:
-                told = len(jobs) - len(pending)
-                click.echo(f"ended: {told} of {counted(len(jobs), 'job')}", err=True)
+            if len(jobs) - len(pending) > ended:
+                ended = len(jobs) - len(pending)
+                click.echo(f"ended: {ended} of {counted(len(jobs), 'job')}", err=True)
             time.sleep(LOOK)
         return interrupted.is_set()
 

@@ -1,4 +1,4 @@
-"""What libraries are told before they are imported; imports nothing heavy itself."""
+"""Settings of libraries, made before they are imported; imports nothing heavy itself."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def cores() -> int:
 
 
 def busy_cores(seconds: float = 0.5) -> float:
-    """How many of this process's cores others use meanwhile, on average; 0 where the system does not tell."""
+    """Mean number of this process's cores that other programs use for `seconds`; 0 where the system does not say."""
     before = _core_times()
     time.sleep(seconds)
     busy = 0.0
@@ -36,7 +36,7 @@ def busy_cores(seconds: float = 0.5) -> float:
 
 
 def _core_times() -> dict[int, tuple[int, int]]:
-    """Of each of this process's cores, ticks at work and all ticks since the machine began."""
+    """Core -> its ticks at work and all its ticks since the machine began, for the cores of this process."""
     found = {}
     try:
         mine = os.sched_getaffinity(0)
@@ -52,7 +52,7 @@ def _core_times() -> dict[int, tuple[int, int]]:
 
 
 def available_memory() -> float:
-    """Bytes that can be had without swapping; all of the memory where the system does not tell."""
+    """Bytes that can be had without swapping; all of the memory where the system does not say."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

@@ -28,7 +28,7 @@ def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
 def load_policy(path: Path | str) -> NumpyPolicy:
     """The policy that a run wrote, ready to act; `path` is its file or the run's folder.
 
-    A `UsageError` tells why a file cannot be used.
+    A `UsageError` says why a file cannot be used.
     """
     if not isinstance(path, str | Path):
         raise UsageError(f"load_policy() takes a file or a run's folder, not {path!r}")

@@ -18,8 +18,8 @@ Operation = Callable[[], object]
 class NumpyPolicy:
     """Inference without allocations; equal to torch's forward to 1e-6.
 
-    With `episodes` it acts in so many at once: observations are `(episodes, observation)`, actions
-    `(episodes, action)`, those of one episode after another bit for bit: each has matrix products of its own.
+    With `episodes` it acts in that number of episodes at once: observations are `(episodes, observation)`, actions
+    `(episodes, action)`. The actions have the bits of single episodes: each episode has matrix products of its own.
     """
 
     def __init__(self, spec: PolicySpec, parameters: np.ndarray, episodes: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What all pools share: their interface, and the bookkeeping of tasks that wait for others."""
+"""What all pools share: their interface, and the bookkeeping of tasks that wait for other tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pool(Protocol):
         """The device of gradient tasks, as asked for; `auto` gives way to what was found."""
 
     def prepare(self, task: Task, workers: int) -> None:
-        """Have so many workers of the kind that `task` needs run it, as far as there are slots; wait for them.
+        """Run `task` on `workers` workers of the kind that it needs, as far as there are slots; wait for them.
 
         To be called while the pool has no other task. Raises as `next_result` does.
         """
@@ -67,7 +67,7 @@ class Pool(Protocol):
     def state(self, held: Iterable[Result] = ()) -> dict[str, Any]:
         """What a checkpoint has to keep of the pool, as plain values; nothing in real time.
 
-        The tasks of `held` will be submitted again: their results are here, but wait to be told.
+        The tasks of `held` will be submitted again: their results are here, but the algorithm has not had them.
         """
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -123,7 +123,7 @@ class PoolBase(ABC):
 
 
 class Queue:
-    """Tasks that wait for others, and the ready ones by (priority, id), in as many lanes as `lane` tells apart."""
+    """Tasks that wait for other tasks, and the ready ones by (priority, id), in a queue for each value of `lane`."""
 
     def __init__(self, lane: Callable[[Task], Hashable]) -> None:
         self._lane = lane

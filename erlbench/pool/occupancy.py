@@ -1,4 +1,4 @@
-"""Which cores are idle: what the driver and the workers of a pool tell each other without messages.
+"""Which cores are idle: what driver and workers of a pool know of each other without messages.
 
 A byte for each slot says whether it has tasks, and one whether its task uses a second core; all are in a file of the
 store that every process maps. Nobody waits for anybody, so two may take the last idle core at the same moment; that
@@ -54,22 +54,22 @@ class SecondCore:
         self._since, self._held = 0.0, 0.0
 
     def idle(self) -> bool:
-        """Whether there is one."""
+        """Whether a core is idle."""
         return self._map[: self._size].count(1) < self._cores
 
     def take(self) -> bool:
-        """Take it until `give_back` if there is one."""
+        """If a core is idle, reserve it until `give_back`; whether one was."""
         if not self.idle():
             return False
         self._map[self._mine], self._since = 1, time.monotonic()
         return True
 
     def give_back(self) -> None:
-        """Others may have it."""
+        """Release the core."""
         self._map[self._mine] = 0
         self._held += time.monotonic() - self._since
 
     def held(self) -> float:
-        """Seconds for which this process has had it since the last call."""
+        """Seconds for which this process has reserved a core since the last call."""
         held, self._held = self._held, 0.0
         return held

@@ -200,7 +200,7 @@ class ProcessPool(PoolBase):
         return [message]
 
     def _chunk(self, gradient: bool) -> list[Task]:
-        """The tasks to send now. One that was with a worker that died goes alone, so that the next time tells."""
+        """The tasks to send now. A task whose worker died goes alone: if the next worker dies, too, it is the cause."""
         queue = self._queue
         first = queue.pop(gradient)
         chunk = [first]

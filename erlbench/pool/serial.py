@@ -60,7 +60,7 @@ class SerialPool(PoolBase):
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(GivenUp))
 
     def abandon(self, save: Callable[[], None]) -> bool:
-        """Where a task does not give way: call `save`, after which its thread gets no further than `Abandoned`.
+        """Save a run whose task ignores `interrupt`. Its thread then ends with `Abandoned`.
 
         For another thread than that of the run. False when there is nothing to abandon.
         """

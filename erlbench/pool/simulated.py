@@ -47,10 +47,10 @@ class TaskCosts(Protocol):
         """Nanoseconds of the driver from the last result of all tasks to the next ones."""
 
     def nanoseconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> int:
-        """A task that did so much, alone."""
+        """The duration of a task with these counts that runs alone."""
 
     def slowed(self, tasks: int) -> int:
-        """By which factor tasks take longer while so many run at once, in billionths."""
+        """By which factor tasks take longer while `tasks` tasks run at once, in billionths."""
 
 
 class SimulatedPool:
@@ -199,7 +199,7 @@ class SimulatedPool:
         return sum(map(len, self._free.values())) <= self.workers
 
     def _takes_a_processor(self, start: Start) -> bool:
-        """Whether a running task hinders others: evaluations and what has ended do not."""
+        """Whether a running task slows other tasks down. Evaluations and ended tasks do not."""
         return start.processor <= self.workers and not start.past
 
     def _start(self, waiting: str) -> None:
@@ -224,7 +224,7 @@ class SimulatedPool:
     def _all_ends(self) -> dict[int, int]:
         """When each running task ends if no other one starts or ends before; all have physically finished.
 
-        Evaluations neither slow others down nor are slowed down.
+        Evaluations neither slow other tasks down nor are slowed down.
         """
         for task_id, start in self._running.items():
             if self._takes_a_processor(start):

@@ -108,7 +108,7 @@ def die_with_driver(descriptor: int) -> None:
 
 
 def die_over(memory: int) -> None:
-    """End this process when its own memory, without what it shares with others, is more than `memory` bytes."""
+    """End this process when its memory, without what it shares with other processes, is more than `memory` bytes."""
     page = os.sysconf("SC_PAGE_SIZE")
     while True:
         with open("/proc/self/statm") as file:

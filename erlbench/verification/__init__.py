@@ -17,7 +17,7 @@ __all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "veri
 def verify(path: Path, trusted: bool = False, processes: int = 0) -> list[Check]:
     """All checks of the run in a folder; raises `UsageError` when its config.toml cannot be read.
 
-    `trusted` imports the modules of an environment `MODULE:ID` and of an algorithm of others; `processes`
+    `trusted` imports the modules of an environment `MODULE:ID` and of an algorithm that is not the suite's; `processes`
     share the work of playing its policies.
     """
     run = load_files(path)

@@ -31,8 +31,8 @@ def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -
     """Play the saved policies from the start states of their evaluations and compare each return to the last bit.
 
     `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
-    the folder names is only imported where it is `trusted`: importing runs its code. With `processes`,
-    so many worker processes share the episodes.
+    the folder names is only imported where it is `trusted`: importing runs its code. The episodes
+    are shared by `processes` worker processes; 0: this process plays them.
     """
     held = _held(run)
     if not held:

@@ -31,7 +31,7 @@ CHECKED_AT_ONCE = 1 << 20  # bytes read at once to check a file
 class Replay:
     """Writer, owned by the driver. `length` counts transitions, `rows` observation rows.
 
-    It knows the CRC-32 of all that it has written, so that a checkpoint can tell whether the files are still whole.
+    It knows the CRC-32 of all that it has written, so that a checkpoint can check whether the files are still whole.
     """
 
     def __init__(self, folder: Path | str, observation_size: int, action_size: int, store: Store | None = None) -> None:

@@ -83,7 +83,7 @@ def is_finite(values: Any) -> bool:
 
 
 def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
-    """The first observation; what the environment raises is told apart from our own errors."""
+    """The first observation; an error of the environment is raised as one of its own."""
     try:
         observation = env.reset(seed=seed)[0]
     except Exception as error:

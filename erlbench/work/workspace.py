@@ -21,16 +21,16 @@ class Core(Protocol):
     """A core that may be idle."""
 
     def idle(self) -> bool:
-        """Whether it is."""
+        """Whether the core is idle."""
 
     def take(self) -> bool:
-        """Take it until `give_back` if it is."""
+        """If the core is idle, reserve it until `give_back`; whether it was."""
 
     def give_back(self) -> None:
-        """Others may have it."""
+        """Release the core."""
 
     def held(self) -> float:
-        """Seconds for which this process has had it since the last call."""
+        """Seconds for which this process has reserved the core since the last call."""
 
 
 class Workspace:

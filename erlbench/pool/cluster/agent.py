@@ -62,7 +62,7 @@ class Batch:
     objects: Mapping[str, Any] = field(default_factory=dict)  # name -> reference of Ray's to a larger array
     free: Sequence[str] = ()
     blocks: Sequence[ReplayBlock] = ()
-    prepare: tuple[Task, int] | None = None  # have so many workers run it before anything else
+    prepare: tuple[Task, int] | None = None  # a task, and the number of workers that run it before anything else
     epoch: int | None = None  # forget all tasks, arrays and replays first, and answer for this epoch from now on
 
 
@@ -79,7 +79,7 @@ class Answer:
 
 @dataclass
 class Outbox:
-    """What the driver has not been told."""
+    """What has not been sent to the driver."""
 
     answers: list[Answer] = field(default_factory=list)
     events: list[PoolEvent] = field(default_factory=list)
@@ -167,7 +167,7 @@ class Agent:
         self._held.remove()
 
     def _patience(self, answered: int) -> float:
-        """How long results may wait for others: longer while most tasks that came ahead still wait here."""
+        """How long results may wait for further results: longer while most tasks that came ahead still wait here."""
         ahead = len(self._unfinished) - self._pool.processes
         return PATIENCE if ahead > answered and not self._gradients else GATHER
 

@@ -15,7 +15,7 @@ from erlbench.pool.options import PoolOptions
 PATIENCE = 10.0  # seconds to wait for the head
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
 SETTINGS = 4  # the type of the frame with which a server begins; the fourth byte of a frame
-SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB unless told
+SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB by default
 
 
 @dataclass(frozen=True)

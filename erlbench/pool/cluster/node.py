@@ -79,7 +79,7 @@ class Node:
         self._post(Batch(self._number, message, arrays, shared, self._take_free(), blocks))
 
     def prepare(self, task: Task, workers: int) -> None:
-        """Have so many workers run `task` now."""
+        """Run `task` on `workers` workers of the node now."""
         self.preparations += 1
         self._post(Batch(self._number, prepare=(task, workers)))
 

@@ -1,4 +1,4 @@
-"""Which node runs a task: gradient tasks where least must be sent, others where least is to be done."""
+"""Which node runs a task: gradient tasks where least must be sent, all other tasks where least is to be done."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Placement:
         return True
 
     def _nearest(self, task: Task) -> Node | None:
-        """Of the nodes with an idle process, the one that lacks least of what `task` needs."""
+        """The node with an idle process that lacks least of what `task` needs."""
         idle = [node for node, load in self._load.items() if load < node.slots]
         return min(idle, key=lambda node: (node.missing(task), self._share(node)), default=None)
 

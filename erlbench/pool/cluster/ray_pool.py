@@ -290,7 +290,7 @@ class RayPool(PoolBase):
         self._events.append(PoolEvent(time.monotonic(), "node refused", self._refused[node_id]))
 
     def _lost(self, node_id: str, error: Exception) -> None:
-        """Run the tasks of a node that is gone on others."""
+        """Run the tasks of a lost node on other nodes."""
         node = self._nodes.pop(node_id)
         message = f"{node.name} with {len(node.sent)} tasks: {connection.cause(error)}"
         self._events.append(PoolEvent(time.monotonic(), "node lost", message))

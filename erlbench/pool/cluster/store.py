@@ -9,7 +9,7 @@ from erlbench.work.store import Store
 
 
 class ClusterStore(Store):
-    """A store that remembers what was freed until the nodes have been told."""
+    """A store that remembers what was freed until the nodes have had the names."""
 
     def __init__(self, folder: Path | str) -> None:
         super().__init__(folder)
