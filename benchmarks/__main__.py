@@ -49,7 +49,7 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
             for claim in importlib.import_module(f"benchmarks.claims.{name}").measure():
                 claims.append(claim)
                 click.echo(f"  {claim.claim}: {claim.measured:.3g} {claim.unit}", err=True)
-        except Exception:  # what the others measure takes minutes and is kept
+        except Exception:  # what the other modules measure takes minutes and is kept
             traceback.print_exc()
             failed.append(name)
     for line in table(claims):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 __all__ = ["Results", "__version__", "load_policy", "load_results", "report", "run"]
 
-_WHERE = {"load_policy": "erlbench.policy"}  # the others are in erlbench.api
+_WHERE = {"load_policy": "erlbench.policy"}  # all other names are in erlbench.api
 
 
 def __getattr__(name: str) -> Any:

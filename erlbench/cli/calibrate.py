@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-QUIET = 0.25  # cores that others may use on a quiet machine
+QUIET = 0.25  # cores that other programs may use on a quiet machine
 OTHER = ("source", "crowding", "cores", "spread")  # what is no duration
 
 

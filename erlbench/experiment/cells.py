@@ -56,7 +56,7 @@ class Cell:
     total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
-    simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the others
+    simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the other processors
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
     origin: Origin | None = field(default=None, compare=False)  # None: all of it counts as typed
 

@@ -41,7 +41,7 @@ class ExportedRun:
 
     @property
     def folder(self) -> Path:
-        """Where it goes in an export, as in `results/`."""
+        """The run's folder in an export, as in `results/`."""
         return Path(folder_name(self.env)) / self.name / f"seed-{self.seed:03d}"
 
     def rows(self, frame: str) -> pd.DataFrame:

@@ -92,7 +92,7 @@ def widen_floor(env: Any) -> None:
             size, material = model.geom_size[floor, :2], model.geom_matid[floor]
             if material != -1 and not model.mat_texuniform[material]:
                 if (model.geom_matid == material).sum() > 1:
-                    continue  # others would look different
+                    continue  # other shapes of this material would look different
                 model.mat_texrepeat[material] /= size  # what counts for the floor, in metres
             size[:] = 0.0
 

@@ -153,7 +153,7 @@ class Queue:
             for other in needed(task):
                 if other not in self._outputs and other not in self._unfinished:
                     raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
-            missing = [other for other in others if other in self._unfinished]  # others are finished
+            missing = [other for other in others if other in self._unfinished]  # the rest are finished
             for other in missing:
                 self._dependents.setdefault(other, []).append(task.id)
             if missing:

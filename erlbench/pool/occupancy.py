@@ -50,7 +50,7 @@ class SecondCore:
             self._map = mmap.mmap(file.fileno(), 0)
         slots = len(self._map) // 2
         self._size, self._mine = 2 * slots, slots + slot
-        self._cores = min(cores(), slots)  # who asks for so many processes expects no more to be busy
+        self._cores = min(cores(), slots)  # who asks for few processes expects no more to be busy
         self._since, self._held = 0.0, 0.0
 
     def idle(self) -> bool:

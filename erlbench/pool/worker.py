@@ -88,7 +88,7 @@ def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> Iterator
     """Run the tasks of a message: the `Result` of each, or the `Failure` of whatever went wrong on the way."""
     try:
         read = tasks.read(message)
-    except BaseException as error:  # unpickling runs code of others
+    except BaseException as error:  # unpickling runs foreign code
         yield from [failure(error)] * tasks_in(message)
         return
     for task in read:

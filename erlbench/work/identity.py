@@ -133,7 +133,7 @@ def model_digest(env: Any) -> str:
     """SHA-256 of the compiled MuJoCo model of an environment; empty where it has none."""
     mujoco = sys.modules.get("mujoco")
     for where in MODELS if mujoco else ():
-        with suppress(Exception):  # attributes of others may do anything
+        with suppress(Exception):  # attributes of foreign modules may do anything
             if isinstance(model := attrgetter(where)(env.unwrapped), mujoco.MjModel):  # type: ignore[union-attr]
                 digest = hashlib.sha256()
                 for name, value in _values(model):

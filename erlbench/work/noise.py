@@ -62,7 +62,7 @@ class HeldTable:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            pass  # others hold it
+            pass  # another driver holds it
         else:
             discard(self._folder)
         finally:

@@ -72,7 +72,7 @@ Input = ArrayRef | Output | Perturbed | ReplayView
 class Priority(IntEnum):
     """Which of the tasks that could start goes first (lowest value); ties go to the lowest id."""
 
-    ROLLOUT = 0  # short, and others wait for the return
+    ROLLOUT = 0  # short, and other tasks wait for the return
     CRITIC = 1  # the serial chain of actor-critic algorithms
     ACTOR = 2
     EVALUATION = 3  # never waited for
