@@ -12,7 +12,7 @@ SOURCES = {"erlbench": ROOT / "erlbench", "erlbench.algorithms": ROOT / "algorit
 LAYERS = (
     ("errors", "words", "__init__"),
     ("files", "resources"),
-    ("libraries", "scaffold"),
+    ("libraries", "records", "scaffold"),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
     ("settings", "renamed"),
