@@ -12,16 +12,18 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 Kind = Literal["number", "text", "numbers", "integers"]
+R = TypeVar("R", bound="Row")
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a file. `kind` of its cells: a number, a text, or several numbers or integers with
-    spaces between them."""
+    spaces between them.
+    """
 
     name: str
     kind: Kind
@@ -206,6 +208,11 @@ def declared(row: type[Row]) -> Mapping[str, Column]:
 def header(row: type[Row], own: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The names in a new file's first line; `own` are those of the algorithm."""
     return tuple(name for one in columns_of(row) for name in (own if one.own else (one.name,)))
+
+
+def row_of(row: type[R], values: Mapping[str, Any]) -> R:
+    """A row with these values; the cells of all other columns stay empty."""
+    return row(*(values.get(column.name, "") for column in columns_of(row)))
 
 
 def _kind(hint: Any) -> Kind:

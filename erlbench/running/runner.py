@@ -22,8 +22,9 @@ from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
 from erlbench.running import continuing, extension, identity, progress, signals
-from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
+from erlbench.running.listeners import Listener
+from erlbench.running.loop import BEGINS, WAITS
 from erlbench.running.progress import Display
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
@@ -128,8 +129,10 @@ def _check_blocks(cells: Sequence[Cell]) -> None:
 class Runner:
     """Runs cells, several at once from different threads; each thread keeps one pool of workers."""
 
-    def __init__(self, options: RunOptions, display: Display, stop: threading.Event) -> None:
-        self.command = Command(options, display, stop)
+    def __init__(
+        self, options: RunOptions, display: Display, stop: threading.Event, listeners: Sequence[Listener] = ()
+    ) -> None:
+        self.command = Command(options, display, stop, listeners)
         self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
@@ -173,11 +176,11 @@ class Runner:
         for _, pool in [*self._pools.values()]:
             pool.interrupt()
         for thread, run in [*self._runs.items()]:
-            if run is not None and run.driver.phase == WAITS:
+            if run is not None and run.training.loop.phase == WAITS:
                 pool = self._pools[thread][1]
                 if isinstance(pool, SerialPool) and pool.abandon(run.save_for):
                     self._abandoned.add(thread)
-            elif (run is None or run.driver.phase == BEGINS) and time.monotonic() - self._interrupted > GRACE:
+            elif (run is None or run.training.loop.phase == BEGINS) and time.monotonic() - self._interrupted > GRACE:
                 self._abandoned.add(thread)
 
     def abandoned(self) -> bool:
@@ -214,7 +217,7 @@ class Runner:
         run: RunningCell | None = None
         try:
             run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self.command)
-            run.driver.run()
+            run.training.run()
             run.finish()
         except Interrupted:
             return run.end(INTERRUPTED, "") if run else INTERRUPTED
@@ -225,7 +228,7 @@ class Runner:
             return FAILED
         except Exception as error:
             message = self._explain(error, directory)
-            if finished and (run is None or not run.driver.begun):  # it could not be extended
+            if finished and (run is None or not run.training.begun):  # it could not be extended
                 directory.put_back(finished)
             elif run is not None:
                 run.end(FAILED, message)
@@ -236,7 +239,7 @@ class Runner:
             return FAILED
         else:
             directory.discard_checkpoints()
-            score = run.driver.last_return
+            score = run.training.evaluations.last_return
             self.command.display.finished(
                 cell.label, f"done, final score {score:,.1f}" if score is not None else "done"
             )

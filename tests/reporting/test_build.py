@@ -232,7 +232,7 @@ def test_a_profile_and_a_folder_that_do_not_fit_are_refused(tmp_path):
 def test_nothing_of_the_run_side_is_imported():
     code = (
         "import sys, erlbench.reporting; "
-        "print([m for m in ('torch', 'gymnasium', 'mujoco', 'matplotlib', 'pandas', 'erlbench.running.driver', "
+        "print([m for m in ('torch', 'gymnasium', 'mujoco', 'matplotlib', 'pandas', 'erlbench.running.loop', "
         "'erlbench.pool', 'erlbench.running.runner', 'erlbench.running.results', 'erlbench.algorithms') "
         "if m in sys.modules])"
     )
