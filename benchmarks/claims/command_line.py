@@ -52,8 +52,10 @@ def _write_cell(folder: Path, env: str, name: str, seed: int, returns: np.ndarra
     steps = [5000 * row for row in range(len(returns))]
     last = steps[-1]
     evaluations = [
-        dict.fromkeys(header(EvaluationRow), row) | {"final": 0, "timesteps": step, "return_mean": value, "return_std": 1.0,
-        "returns": f"{value - 1} {value + 1}", "lengths": "1000 1000"}
+        dict.fromkeys(header(EvaluationRow), row) | {
+            "final": 0, "timesteps": step, "return_mean": value, "return_std": 1.0,
+            "returns": f"{value - 1} {value + 1}", "lengths": "1000 1000",
+        }
         for row, (step, value) in enumerate(zip(steps, returns, strict=True))
     ]  # fmt: skip
     evaluations[-1]["final"] = 1
