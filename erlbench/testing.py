@@ -14,8 +14,8 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.running import progress
+from erlbench.running.jobs import Runner
 from erlbench.running.loop import WHOLE, Record
-from erlbench.running.runner import Runner
 from erlbench.settings import resolve, setting_rows
 from erlbench.verification.same import MEASURED
 

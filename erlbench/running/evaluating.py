@@ -8,7 +8,7 @@ from dataclasses import replace
 from erlbench.errors import CellError
 from erlbench.pool import Pool
 from erlbench.records.schema import GenerationRow
-from erlbench.running.checkpoint import references
+from erlbench.running.encoding import references
 from erlbench.running.evaluation import FIRST_ID, Evaluator, Pending
 from erlbench.running.loop import FAILING, WHOLE, Loop, Record, Taken
 from erlbench.running.rows import task_row

@@ -10,7 +10,8 @@ import numpy as np
 
 from erlbench.errors import CellError
 from erlbench.records.schema import EventRow
-from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, references
+from erlbench.running.checkpoint import checkpoints, load_checkpoint
+from erlbench.running.encoding import DamagedCheckpoint, references
 from erlbench.running.evaluating import Evaluations
 from erlbench.running.listeners.files import Files
 from erlbench.running.loop import Loop, Record

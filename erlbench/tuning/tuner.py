@@ -23,11 +23,11 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import configuration_hash
 from erlbench.records.schema import EvaluationRow
 from erlbench.running import signals
+from erlbench.running.jobs import Runner
 from erlbench.running.loop import Record
 from erlbench.running.progress import Quiet
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED
-from erlbench.running.runner import Runner
 from erlbench.settings import resolve, toml_values
 from erlbench.tuning.space import Range
 from erlbench.words import counted

@@ -14,9 +14,10 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.pool import local_pool
 from erlbench.records.schema import TaskRow
 from erlbench.running import progress
-from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import encode, references
+from erlbench.running.jobs import Runner
 from erlbench.running.loop import WHOLE, Loop
-from erlbench.running.runner import Runner
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from tests.checkpoints import known, types_in

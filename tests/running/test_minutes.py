@@ -16,7 +16,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.planning import plan
 from erlbench.pool import SimulatedPool
-from erlbench.running.progress import reading_words
+from erlbench.running.readings import reading_words
 from erlbench.running.remaining import Reading
 from erlbench.running.run import gradient_workers
 from tests.runs import FILES, interrupt, make_cell, run

@@ -17,7 +17,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.pool.serial import Abandoned
 from erlbench.records.write import RowFile
 from erlbench.reporting.data.runs import find_runs
-from erlbench.running import runner, signals
+from erlbench.running import signals, starting
 from erlbench.running.results import POLICY, RunDirectory
 from erlbench.running.runner import run_cells
 from erlbench.running.training import Training
@@ -150,9 +150,9 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
 )
 def test_only_what_waits_for_its_workers_gets_no_more_processes(algo, settings, expected, tmp_path):
     cell = make_cell(algo, tmp_path, settings=settings, workers=registry.find(algo).default_workers or 0)
-    assert runner.processes_for(cell, RunOptions(8)) == expected
-    assert runner.processes_for(cell, RunOptions(8, jobs=4)) == 2
-    assert runner.processes_for(cell, RunOptions(0)) == 0
+    assert starting.processes_for(cell, RunOptions(8)) == expected
+    assert starting.processes_for(cell, RunOptions(8, jobs=4)) == 2
+    assert starting.processes_for(cell, RunOptions(0)) == 0
 
 
 def test_cells_run_side_by_side(tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from erlbench.running.checkpoint import KEEP, references, save_checkpoint
+from erlbench.running.checkpoint import KEEP, save_checkpoint
 from erlbench.running.durable import sync_folder
+from erlbench.running.encoding import references
 from erlbench.running.evaluating import Evaluations
 from erlbench.running.listeners.files import Files
 from erlbench.running.loop import FAILING, WHOLE, Loop, Record, Taken
