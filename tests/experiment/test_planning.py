@@ -14,6 +14,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.planning import plan
 from erlbench.forecasting.calibration import save_costs
+from erlbench.running import starting
 
 
 def cells_of(**given) -> list[Cell]:
