@@ -44,7 +44,7 @@ def _gradient_workers(cell: Cell, processes: int) -> int:
     """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
     warmup = getattr(cell.settings, "start_timesteps", 0) or 0
     ends_before = cell.total_minutes is None and warmup >= cell.total_timesteps
-    if not registry.entry(cell.algo).critic_updates or ends_before:
+    if not registry.find(cell.algo).critic_updates or ends_before:
         return 0
     return min(max(1, processes), registry.find(cell.algo).gradient_workers(cell.settings, cell.workers))
 
@@ -105,7 +105,7 @@ class RunningCell:
             cell.final_episodes,
             asked.checkpoint_every,
             _gradient_workers(cell, pool.processes),
-            registry.entry(cell.algo).modules,
+            registry.gradient_modules(cell.algo),
             extension.keeps_end(cell, directory, asked.save_replay),
             asked.keep_checkpoints,
             asked.until,
