@@ -57,9 +57,27 @@ class Context:
 class Algorithm(ABC):
     """Ask/tell template. Returns are maximised."""
 
-    settings_type: ClassVar[type]  # dataclass of hyper-parameters
-    default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
-    bounded: ClassVar[bool] = True  # a synchronous run takes at most `workers` processes, where it has that number
+    settings_type: ClassVar[type]
+    """Dataclass of hyper-parameters."""
+    default_workers: ClassVar[int | None] = None
+    """Individuals in flight; None: as many as the definition allows."""
+    bounded: ClassVar[bool] = True
+    """Whether a synchronous run takes at most `workers` processes, where it has that number."""
+    critic_updates: ClassVar[float] = 0.0
+    """Gradient steps of critics per training step, about; 0: it makes none. For estimates and for what workers load."""
+    actor_updates: ClassVar[float] = 0.0
+    """Gradient steps of actors per training step, about; for estimates."""
+    simulated_steps: ClassVar[float] = 1.0
+    """Environment steps simulated per training step, about; for estimates."""
+    imagined: ClassVar[bool] = False
+    """Whether `erlbench forecast` can make up its results with small networks.
+
+    Its tasks are then rollouts and those of `training.gradient_tasks`, and the networks' widths change none of them.
+    """
+    single_episodes: ClassVar[bool] = False
+    """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
+    open_episodes: ClassVar[bool] = False
+    """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
     state: Any
 
     def __init__(self, settings: Any, context: Context) -> None:

@@ -68,6 +68,9 @@ class CEMRL(Algorithm):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 5.0
+    imagined: ClassVar[bool] = True
     settings: Any
     state: CEMRLState
 

@@ -39,6 +39,8 @@ class ESAC(Algorithm):
     """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
 
     settings_type: ClassVar[type] = ESACSettings
+    critic_updates: ClassVar[float] = 0.02
+    actor_updates: ClassVar[float] = 0.02
     settings: ESACSettings
     state: ESACState
 

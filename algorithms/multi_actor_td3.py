@@ -92,6 +92,8 @@ class MultiActorTD3(Algorithm):
     """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
 
     settings_type: ClassVar[type] = MultiActorTD3Settings
+    critic_updates: ClassVar[float] = 5.0
+    actor_updates: ClassVar[float] = 2.5
     settings: MultiActorTD3Settings
     state: MultiActorTD3State
 

@@ -44,6 +44,10 @@ class PPO(Algorithm):
     """Proximal policy optimisation, by stable-baselines3: one environment, clipped objective."""
 
     settings_type: ClassVar[type] = PPOSettings
+    critic_updates: ClassVar[float] = 0.16
+    actor_updates: ClassVar[float] = 0.16
+    single_episodes: ClassVar[bool] = True
+    open_episodes: ClassVar[bool] = True
     settings: PPOSettings
     state: PPOState
 

@@ -20,7 +20,6 @@ from erlbench.settings import resolve, setting_rows
 from erlbench.verification.same import MEASURED
 
 FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")  # what equal runs share, apart from `MEASURED`
-FITNESS = ("mean", "validation")  # kinds of episodes that are counted as fitness_timesteps
 
 
 def check_algorithm(
@@ -100,8 +99,9 @@ def _rows(folder: Path, name: str) -> list[dict[str, str]]:
 
 def _check_counts(folder: Path, timesteps: int) -> None:
     episodes, last = _rows(folder, "episodes.csv"), _rows(folder, "eval.csv")[-1]
-    trained = sum(int(row["l"]) for row in episodes if row["kind"] not in FITNESS)
-    assert trained == int(last["timesteps"]), f"episodes have {trained} steps, eval.csv counts {last['timesteps']}"
+    played, trained = sum(int(row["l"]) for row in episodes), int(last["timesteps"])
+    counted = trained + int(last["fitness_timesteps"])
+    assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"
     assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
 
 

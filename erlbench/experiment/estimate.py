@@ -53,7 +53,6 @@ def estimates(cells: Iterable[Cell], processes: Callable[[Cell], int | None]) ->
 
 def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     """What `cell` takes with `processes` processes; evaluation included."""
-    listed = registry.entry(cell.algo)
     step = STEP_SECONDS.get(environment_name(cell.env), OTHER_STEP_SECONDS)
     algorithm = registry.find(cell.algo)
     budget = max(cell.total_timesteps, _steps_in_time(cell))
@@ -61,17 +60,17 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     generations = math.ceil(planned / algorithm.generation_steps(cell.settings, problem))
     due = min(budget // cell.eval_freq, generations)  # they wait for a generation's end
     evaluations = due * cell.eval_episodes + cell.final_episodes
-    steps = planned * listed.episodes + evaluations * problem.env.max_episode_steps / 2
+    steps = planned * algorithm.simulated_steps + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
-    learns = listed.critic_updates > 0 and algorithm.gradient_workers(cell.settings, cell.workers) > 0
+    learns = algorithm.critic_updates > 0 and algorithm.gradient_workers(cell.settings, cell.workers) > 0
     critic_time, actor_time = _update_seconds(cell, problem) if learns else (0.0, 0.0)
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
-    critic = caught_up * listed.critic_updates * critic_time
-    actors = trained * listed.actor_updates * actor_time
+    critic = caught_up * algorithm.critic_updates * critic_time
+    actors = trained * algorithm.actor_updates * actor_time
     held, per_generation = algorithm.search_cost(cell.settings, problem)
     search = per_generation * planned / algorithm.generation_steps(cell.settings, problem)
     tasks = steps * step + critic + actors
-    chain = critic + actors / max(1.0, listed.actor_updates)  # what no further process shortens
+    chain = critic + actors / max(1.0, algorithm.actor_updates)  # what no further process shortens
     width = observation_width(problem)
     recorded = algorithm.recorded_steps(cell.settings, problem, budget, cell.total_generations)
     disk = 4.0 * recorded * width if learns else 0.0
@@ -84,10 +83,10 @@ def _steps_in_time(cell: Cell) -> int:
     """About how many training steps the modelled minutes of a cell's budget are; 0 where it has none."""
     if cell.total_minutes is None:
         return 0
-    listed, costs = registry.entry(cell.algo), cell.costs
+    listed, costs = registry.find(cell.algo), cell.costs
     critic, actors = listed.critic_updates * costs.critic_update, listed.actor_updates * costs.actor_update
-    others = (listed.episodes * costs.timestep + actors) / cell.processors
-    waits = registry.find(cell.algo).is_synchronous(cell.settings) or getattr(cell.settings, "critic_ratio", None)
+    others = (listed.simulated_steps * costs.timestep + actors) / cell.processors
+    waits = listed.is_synchronous(cell.settings) or getattr(cell.settings, "critic_ratio", None)
     waited = critic if waits else 0.0
     return math.ceil(60 * cell.total_minutes / max(others, waited, 1e-9))
 

@@ -80,7 +80,7 @@ def _short(cell: Cell, size: int, processes: int) -> Cell:
     """The cell with tasks of a size, as many individuals in flight as processes, and no evaluations on the way."""
     shorter = {"start_timesteps": WARMUP, "critic_block": size}
     known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
-    steps = size if registry.entry(cell.algo).critic_updates else LONGER * size
+    steps = size if registry.find(cell.algo).critic_updates else LONGER * size
     longest = problem(cell.env, cell.env_settings).env.max_episode_steps
     return dataclasses.replace(
         with_workers(cell, processes),
@@ -94,8 +94,8 @@ def _short(cell: Cell, size: int, processes: int) -> Cell:
 
 def _check_gradient_steps(cell: Cell, seconds: float, found: Measured) -> None:
     """Without any, updates would be free; raises `UsageError`."""
-    listed = registry.entry(cell.algo)
-    for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
+    algorithm = registry.find(cell.algo)
+    for place, expected in ((2, algorithm.critic_updates), (3, algorithm.actor_updates)):
         if expected and not any(task[place] for task in found.tasks):
             raise UsageError(
                 f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
@@ -131,7 +131,7 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, replay)
         loop = Loop(registry.find(cell.algo)(cell.settings, context), pool)
         if not stop.is_set():
-            loop.begin(gradient_workers(cell, processes), registry.entry(cell.algo).modules)
+            loop.begin(gradient_workers(cell, processes), registry.gradient_modules(cell.algo))
         for record in loop.train():
             if isinstance(record, TaskRow):
                 tasks.append(record)

@@ -33,8 +33,7 @@ from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import generator
 
-LEARNING = ("aes-rl", "p-cem-rl", "cem-rl")  # whose gradient tasks `ImaginedPool` knows; others may begin theirs late
-NARROW = (4,)  # hidden units
+NARROW = (4,)  # hidden units, where networks change no schedule: what they take is in the costs
 
 
 @dataclass(frozen=True)
@@ -72,17 +71,17 @@ def forecast(
 
     `lengths` of episodes, in steps, are taken in turn, again and again; those of a mapping by the kind of task.
     """
-    if registry.entry(cell.algo).critic_updates and cell.algo not in LEARNING:
-        raise UsageError(
-            f"there is no forecast for {cell.algo}; there is one for evolution strategies, {', '.join(LEARNING[:-1])} "
-            f"and {LEARNING[-1]}"
-        )
+    kind = registry.find(cell.algo)
+    if kind.critic_updates and not kind.imagined:  # its gradient tasks may begin late
+        classes = {name: registry.find(name) for name in registry.ALGORITHMS}
+        known = ", ".join(name for name, other in classes.items() if other.imagined and other.critic_updates)
+        raise UsageError(f"there is no forecast for {cell.algo}; there is one for evolution strategies and for {known}")
     stop, temporary = threading.Event(), tempfile.TemporaryDirectory(prefix="erlbench-forecast-")
     with heeded(stop), temporary as name, ImaginedPool(lengths) as inner:
         task = problem(cell.env, cell.env_settings)
         replay = CountingReplay(Path(name) / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
-        algorithm = registry.find(cell.algo)(_narrow(cell), context)
+        algorithm = kind(replace(cell.settings, hidden=NARROW) if kind.imagined else cell.settings, context)
         with closing(replay):
             loop = Loop(algorithm, _Counting(inner, processors, costs, replay, critic == SHARED))
             loop.begin()
@@ -102,11 +101,6 @@ def _rows(records: Iterable[Record], stop: threading.Event) -> tuple[list[TaskRo
         if stop.is_set():
             raise Interrupted(NOTHING_KEPT)
     return tasks, generations
-
-
-def _narrow(cell: Cell) -> Any:
-    """The settings with a small network where that changes no schedule: what it takes is in the costs."""
-    return replace(cell.settings, hidden=NARROW) if cell.algo in (*LEARNING, "cem") else cell.settings
 
 
 class _Counting(SimulatedPool):

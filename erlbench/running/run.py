@@ -43,7 +43,7 @@ def gradient_workers(cell: Cell, processes: int) -> int:
     """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
     warmup = getattr(cell.settings, "start_timesteps", 0) or 0
     ends_before = cell.total_minutes is None and warmup >= cell.total_timesteps
-    if not registry.entry(cell.algo).critic_updates or ends_before:
+    if not registry.find(cell.algo).critic_updates or ends_before:
         return 0
     return min(max(1, processes), registry.find(cell.algo).gradient_workers(cell.settings, cell.workers))
 
@@ -118,7 +118,7 @@ class RunningCell:
             final_episodes=cell.final_episodes,
             checkpoint_every=asked.checkpoint_every,
             gradient_workers=gradient_workers(cell, pool.processes),
-            modules=registry.entry(cell.algo).modules,
+            modules=registry.gradient_modules(cell.algo),
             keep_end=extension.keeps_end(cell, self.directory, asked.save_replay),
             keep_all=asked.keep_checkpoints,
             until=asked.until,

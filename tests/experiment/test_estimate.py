@@ -107,7 +107,7 @@ def test_the_critic_of_an_asynchronous_run_catches_up_with_the_warm_up(tmp_path,
     monkeypatch.setattr("erlbench.experiment.estimate._update_seconds", lambda *_: (1.0, 0.0))  # a critic's alone
     cells = [make_cell(algo, tmp_path, steps=20_000, settings={"start_timesteps": start}) for start in (0, 10_000)]
     without, after = (estimate(cell, problem(cell.env), 1).core_seconds for cell in cells)
-    assert without - after == pytest.approx(0 if warm_up_counts else 10_000 * registry.entry(algo).critic_updates)
+    assert without - after == pytest.approx(0 if warm_up_counts else 10_000 * registry.find(algo).critic_updates)
 
 
 @pytest.mark.parametrize("algo", ["cem-rl", "p-cem-rl"])

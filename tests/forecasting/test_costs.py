@@ -87,14 +87,21 @@ def test_crowding_is_that_of_long_tasks_of_one_run_and_free_of_drift(tmp_path, m
     assert (found.cores, found.timestep) == (4, pytest.approx(1.35 * TRUE.timestep, rel=0.01))
 
 
-def test_to_start_workers_does_not_use_up_the_time_of_a_calibration():
-    moments = iter([0.0, 30.0, 31.0, 32.0])  # to make the run, to import; then it trains
-    stop = _TrainedFor(2.0)
-    stop.clock = Clock(lambda: next(moments))
-    stop.clock.start()
-    for over in (False, True):
-        stop.clock.tick()
-        assert stop.is_set() == over
+def test_to_start_workers_does_not_use_up_the_time_of_a_calibration(tmp_path, monkeypatch):
+    """Workers that take 30 s to start, by the pool's clock; then each task takes a second."""
+    begin, moments = Loop.begin, []
+
+    def slowly(loop, *args):
+        begin(loop, *args)
+        loop.clock.start()
+        start = loop.pool.now() - 30.0
+        monkeypatch.setattr(loop.clock, "_now", lambda: start + 30.0 + len(moments))
+        loop.clock.start()
+
+    monkeypatch.setattr(Loop, "begin", slowly)
+    monkeypatch.setattr(Measured, "add_tasks", lambda found, rows: moments.extend(rows))
+    calibration._run_for(make_cell("cem", tmp_path, steps=10**6), 1, 0.0, Measured())
+    assert len(moments) == 1  # a calibration of no time ends with the first result
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():
