@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.reporting.data.comparability import base_name, environment_note
+from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Number, Published, Threshold
@@ -19,6 +19,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.metrics import average_reached, reached
 from erlbench.reporting.tables.columns import identity, status, updates
+from erlbench.reporting.tables.published_notes import environment_note
 
 
 @dataclass(frozen=True)
@@ -206,5 +207,4 @@ def _published_notes(comparison: Comparison, used: Sequence[Threshold], numbers:
         yield f"Published {algorithm}: {note}."
     envs = {threshold.score.env for threshold in used}
     for env in dict.fromkeys(group.env for group in comparison.groups if base_name(group.env) in envs):
-        if note := environment_note(env, base_name(env)):
-            yield note + "."
+        yield environment_note(env, base_name(env))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
@@ -20,6 +19,7 @@ from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, status, updates
+from erlbench.reporting.tables.published_notes import budget_note, environment_notes
 from erlbench.reporting.tables.references import Beside, beside, reference_columns
 from erlbench.reporting.tables.times import machine_notes
 

@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.reporting.data.comparability import environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.departures import departure_notes
@@ -23,6 +22,7 @@ from erlbench.reporting.statistics.baseline import label
 from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_per_million_after
 from erlbench.reporting.tables.asynchrony import asynchrony, second_cores
 from erlbench.reporting.tables.columns import identity, status, updates
+from erlbench.reporting.tables.published_notes import environment_notes
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")

@@ -10,7 +10,6 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting import build_report
-from erlbench.reporting.data.comparability import base_name, environment_note
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
@@ -128,13 +127,6 @@ def test_scores_to_reach_are_read(text, scores):
 def test_what_is_no_score_to_reach_is_refused(text):
     with pytest.raises(UsageError, match="--reach"):
         parse_scores(text)
-
-
-def test_names_of_environments():
-    assert base_name("erlbench:Swimmer-v5@paper (frame_skip=2)") == "Swimmer"
-    assert "v5 gives no reward" in environment_note("InvertedPendulum-v5", "InvertedPendulum")
-    assert environment_note("Swimmer-v5@paper", "Swimmer").endswith("2 and 3 have its dynamics and reward")
-    assert "settings of its own" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer")
 
 
 def test_the_page_has_the_table(swimmers, monkeypatch):
