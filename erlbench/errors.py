@@ -69,8 +69,8 @@ class Interrupted(ErlbenchError):
     exit_code = 130
 
 
-def warn(message: str) -> None:
-    """Print a warning to standard error, where no other way to tell it was given."""
+def warn(message: object) -> None:
+    """Print a warning to standard error, where no other way to pass it on was given."""
     print(f"warning: {message}", file=sys.stderr)
 
 

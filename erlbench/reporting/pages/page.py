@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Published
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.model import Block, Chart, Document, Figure, Heading, Link, Table, Text
@@ -99,9 +99,9 @@ class Maker:
         for group in comparison.groups if comparison.kind in CURVES else ():
             left_out = axis.drawable(group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
-                sentence = f"{group.env}: no learning curves. {left_out}"
-                self.warn(sentence)
-                yield sentence
+                missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
+                self.warn(missing)
+                yield str(missing)
 
     def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
         for group in comparison.groups if self.options.panels else ():

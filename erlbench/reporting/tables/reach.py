@@ -11,8 +11,8 @@ import numpy as np
 
 from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Number, Published, Threshold
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.documents.formats import NONE, count, exact, number
 from erlbench.reporting.documents.model import Column, Table
@@ -159,7 +159,7 @@ def _of_done(reached: int, done: int, planned: int) -> str:
 def _targets(group: Group, scores: Sequence[float], published: Published, warn: Warn) -> list[Target]:
     known = published.thresholds(base_name(group.env))
     if not scores and not known:
-        warn(f"no scores to reach are published for {group.env}; name them by --reach=SCORE[,SCORE...]")
+        warn(remark(RemarkKind.NO_SCORES, env=group.env))
     if not scores:
         return [Target(threshold.score.value, threshold) for threshold in known]
     return [Target(score, next((t for t in known if math.isclose(t.score.value, score)), None)) for score in scores]

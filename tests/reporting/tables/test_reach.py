@@ -12,6 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.options import ReportOptions, parse_scores
@@ -95,7 +96,7 @@ def test_an_environment_without_published_scores_is_named(tmp_path):
     make_run(tmp_path, "Pendulum-v1", "cem", 0, [-5, -4])
     warnings = []
     assert table_of(tmp_path, (), warnings.append) is None
-    assert warnings == ["no scores to reach are published for Pendulum-v1; name them by --reach=SCORE[,SCORE...]"]
+    assert warnings == [remark(RemarkKind.NO_SCORES, env="Pendulum-v1")]
     assert rows_of(table_of(tmp_path, (-4.5,)))["cem", "−4.5"]["Reached"] == "1/1"
 
 

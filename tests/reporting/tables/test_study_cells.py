@@ -10,6 +10,7 @@ from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting.data.comparison import comparisons_of, everything, judged
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.model import Figure, Text
 from erlbench.reporting.figures.curves import draw_curves
@@ -45,14 +46,16 @@ def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
 
 
 def test_runs_with_other_settings_are_not_the_studys(tmp_path):
-    warnings: list[str] = []
+    warnings = []
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
     plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"initial_variance": 0.5})
     runs = find_runs([tmp_path], pytest.fail)
     assert comparisons_of(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
-    assert "other settings (initial_variance, workers)" in warnings[0]
-    assert "other settings (initial_variance)" in warnings[1]
+    assert [(one.kind, dict(one.values)["settings"]) for one in warnings] == [
+        (RemarkKind.OTHER_SETTINGS, ("initial_variance", "workers")),
+        (RemarkKind.OTHER_SETTINGS, ("initial_variance",)),
+    ]
 
 
 @pytest.fixture
