@@ -166,6 +166,11 @@ class Comparison:
         return self.groups[0].at if self.groups else None
 
     @property
+    def notes(self) -> list[str]:
+        """The study's note, for captions; none where it has none."""
+        return [self.note] if self.note else []
+
+    @property
     def by_time(self) -> bool:
         """Whether its runs are cut after some minutes, so that each has other training steps."""
         return self.at is not None and self.at.minutes

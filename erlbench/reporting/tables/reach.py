@@ -90,7 +90,7 @@ def reach_table(
     ]  # fmt: skip
     references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
     columns: list[Column[Reached]] = [
-        *(column for column in identity(comparison) if column.title != "n"),
+        *identity(comparison),
         Column("Score", lambda row: row.target.score, exact),
         Column("Share", lambda row: row.target.share, shown=bool(used)),
         Column("Reached", lambda row: (len(row.finite), len(row.run_set.done), row.run_set.planned), _of_done,
