@@ -1,6 +1,7 @@
 """Costs of tasks: the fit, the file, and the command."""
 
 import os
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,9 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import BILLION, Costs, built_in_costs, load_costs
 from erlbench.forecasting import calibration
-from erlbench.forecasting.calibration import _TrainedFor, calibrate, save_costs
+from erlbench.forecasting.calibration import calibrate, save_costs
 from erlbench.forecasting.costs_of_runs import Measured, fit, from_tasks
-from erlbench.running.clock import Clock
+from erlbench.running.loop import Loop
 from tests.runs import make_cell, run
 
 TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", 1.6, 4, 0.02)
@@ -88,20 +89,16 @@ def test_crowding_is_that_of_long_tasks_of_one_run_and_free_of_drift(tmp_path, m
 
 
 def test_to_start_workers_does_not_use_up_the_time_of_a_calibration(tmp_path, monkeypatch):
-    """Workers that take 30 s to start, by the pool's clock; then each task takes a second."""
-    begin, moments = Loop.begin, []
+    prepare, rows = Loop.prepare, []
 
     def slowly(loop, *args):
-        begin(loop, *args)
-        loop.clock.start()
-        start = loop.pool.now() - 30.0
-        monkeypatch.setattr(loop.clock, "_now", lambda: start + 30.0 + len(moments))
-        loop.clock.start()
+        prepare(loop, *args)
+        time.sleep(0.5)
 
-    monkeypatch.setattr(Loop, "begin", slowly)
-    monkeypatch.setattr(Measured, "add_tasks", lambda found, rows: moments.extend(rows))
-    calibration._run_for(make_cell("cem", tmp_path, steps=10**6), 1, 0.0, Measured())
-    assert len(moments) == 1  # a calibration of no time ends with the first result
+    monkeypatch.setattr(Loop, "prepare", slowly)
+    monkeypatch.setattr(Measured, "add_tasks", lambda found, tasks: rows.extend(tasks))
+    calibration._run_for(make_cell("cem", tmp_path, steps=10**6), 1, 0.4, Measured())
+    assert rows[-1].end_s >= 0.4
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import slug, steps
@@ -166,6 +166,11 @@ class Comparison:
         return self.groups[0].at if self.groups else None
 
     @property
+    def notes(self) -> list[str]:
+        """The study's note, for captions; none where it has none."""
+        return [self.note] if self.note else []
+
+    @property
     def by_time(self) -> bool:
         """Whether its runs are cut after some minutes, so that each has other training steps."""
         return self.at is not None and self.at.minutes
@@ -300,10 +305,8 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     if entry.workers is not None and run.workers not in ("", str(entry.workers)):
         differing.append("workers")
     if differing:
-        warn(
-            f"{run.path}: has the name and the budget of study {study.name}, profile {profile}, but other settings "
-            f"({', '.join(differing)}); it is not shown there"
-        )
+        settings = tuple(differing)
+        warn(remark(RemarkKind.OTHER_SETTINGS, run.path, study=study.name, profile=profile, settings=settings))
     return not differing
 
 

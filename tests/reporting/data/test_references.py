@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import everything, judged, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
@@ -81,27 +80,6 @@ def test_final_values_are_those_of_the_sources(references, source, env, algorith
     values = of(references, source, env, algorithm).at(1_000_000)
     assert len(values) == runs
     assert (round(values.mean()), round(values.std(ddof=1))) == expected
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "same"),
-    [
-        ("HalfCheetah-v5", "HalfCheetah-v1", True),
-        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", False),
-        ("Hopper-v5", "Hopper-v2", False),
-        ("Hopper-v5", "Hopper-v5", True),
-        ("Hopper-v5@paper", "Hopper-v2", True),
-        ("Walker2d-v4", "Walker2d-v2", True),
-        ("Walker2d-v5", "Walker2d-v4", False),
-        ("Ant-v5@paper", "Ant-v2", False),
-        ("Ant-v5 (include_cfrc_ext_in_observation=False)", "Ant-v5 (include_cfrc_ext_in_observation=False)", True),
-        ("Humanoid-v5@paper", "Humanoid-v4", False),
-        ("dm_control/walker-run-v0", "dm_control/walker-run", True),
-        ("dm_control/walker-run-v0", "dm_control/walker-walk", False),
-    ],
-)
-def test_same_task(ours, theirs, same):
-    assert same_task(ours, theirs) is same
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.baseline import against_baseline
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.published_notes import environment_note
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
@@ -75,7 +76,7 @@ def test_captions_state_everything(three_seeds):
     assert "after 2,000 training steps" in notes
     assert "mean of 2 episodes" in notes
     assert "published after 1,000,000 training steps, ours after 2,000. Do not compare them." in notes
-    assert "HalfCheetah-v5 has the dynamics and the reward of HalfCheetah-v2." in notes
+    assert environment_note("HalfCheetah-v5", "HalfCheetah-v2") in notes
     assert "Walker2d-v5 is not Walker2d-v2: v5 gives the right foot" in notes
     assert "no difference can be tested" in notes
 
