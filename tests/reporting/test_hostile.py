@@ -17,6 +17,7 @@ from erlbench.cli import COMMANDS, cli
 from erlbench.errors import ErlbenchError
 from erlbench.reporting import build_report
 from erlbench.reporting.documents.files import csv_value
+from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import make_run
 
 SCRIPT = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
@@ -154,7 +155,8 @@ def test_texts_in_figures_are_text(tmp_path):
     run = make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0], tasks=tasks)
     assert (run / "tasks.csv").is_file()
     warnings: list[str] = []
-    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
+    options = ReportOptions(formats=("svg",))
+    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, options)
     assert page.is_file()
     assert warnings == []
     drawn = sorted((tmp_path / "report").rglob("*.svg"))
