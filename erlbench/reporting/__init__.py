@@ -154,7 +154,7 @@ class _Report:
         known: Sequence[Comparison] = (),
     ) -> Path:  # fmt: skip
         """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
-        charts = ChartData(self.options.smooth, self.options.band)
+        charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
         try:
             others = folder.clear(self.out)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)

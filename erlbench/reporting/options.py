@@ -10,6 +10,7 @@ from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.cut import Moment, parse_moment
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures.axis import AXES
+from erlbench.reporting.figures.style import FORMATS
 from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
@@ -33,6 +34,7 @@ class ReportOptions:
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
     early: bool = False  # show runs under a plan before their look is reached
+    formats: tuple[str, ...] = FORMATS[:1]  # of figures, some of `FORMATS`
 
     def __post_init__(self) -> None:
         for option, value, allowed in (
@@ -45,6 +47,9 @@ class ReportOptions:
             if value not in allowed:
                 hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
                 raise UsageError(f"--{option} {value}: no such choice{hint}")
+        for name in self.formats or ("",):
+            if name not in FORMATS:
+                raise UsageError(f"--formats {name}: no such format of figures; there are {', '.join(FORMATS)}")
         if not isinstance(self.smooth, int) or self.smooth < 1:
             raise UsageError(f"--smooth {self.smooth}: a moving average takes one point or more; 1 leaves curves as is")
         if self.at and self.panels:
@@ -56,10 +61,13 @@ class ReportOptions:
             )
 
 
-def parse_options(columns: str = "", reach: str | None = None, at: str | None = None, **others: Any) -> ReportOptions:
+def parse_options(
+    columns: str = "", reach: str | None = None, at: str | None = None, formats: str = FORMATS[0], **others: Any
+) -> ReportOptions:
     """The options from the words of the command line; `others` are fields as they are."""
     scores, moment = None if reach is None else parse_scores(reach), None if at is None else parse_moment(at)
-    return ReportOptions(parse_panels(columns), scores, at=moment, **others)
+    names = tuple(dict.fromkeys(name.strip() for name in formats.split(",")))
+    return ReportOptions(parse_panels(columns), scores, at=moment, formats=names, **others)
 
 
 def parse_panels(text: str) -> Panels:

@@ -28,6 +28,11 @@ def rows_of(table):
     return {(row[0], row[1]): dict(zip(table.header, row, strict=True)) for row in printed}
 
 
+def page_data(index):
+    """The data of a page: its charts, and what these share."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+
+
 def charts_of(index):
     """The data of a page's charts."""
-    return json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])["charts"]
+    return page_data(index)["charts"]

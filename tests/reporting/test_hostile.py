@@ -18,6 +18,7 @@ from erlbench.errors import ErlbenchError
 from erlbench.reporting import build_report
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.documents.files import csv_value
+from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import make_run
 
 SCRIPT = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
@@ -154,7 +155,8 @@ def test_texts_in_figures_are_text(tmp_path):
     tasks = [(kind, 0, float(i), i + 1.0, 0) for i, kind in enumerate(IN_FIGURES)]
     run = make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0], tasks=tasks)
     assert (run / "tasks.csv").is_file()
-    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, pytest.fail)
+    options = ReportOptions(formats=("svg",))
+    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, pytest.fail, options)
     assert page.is_file()
     drawn = sorted((tmp_path / "report").rglob("*.svg"))
     assert [path for path in drawn if "timeline" in path.name or "utilisation" in path.name]

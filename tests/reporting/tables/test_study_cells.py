@@ -13,7 +13,7 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.model import Figure, Text
-from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import Maker
@@ -87,9 +87,7 @@ def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
         "plays; they took 14,000 to 140,000 training steps."
     )
     group = comparison_of(tmp_path, nominal).groups[0]
-    caption = draw_curves(
-        comparison_of(tmp_path, nominal), group, load_published(), tmp_path / "curves", ReportOptions()
-    )
+    caption = Curves(load_published(), ReportOptions()).plot(comparison_of(tmp_path, nominal), group).caption
     assert "budget 2,000 steps" in caption[0]
     assert caption[1] == "ESAC: that budget counts a generation as one episode of full length."
     budgets = [note for note in table.notes if note.startswith("Different budgets")]
@@ -117,7 +115,7 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
 def test_the_studys_note_stands_in_the_captions(tmp_path):
     make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
-    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData(1)).write(comparison)
+    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData()).write(comparison)
     (scores,) = [table for table in page.document.tables if table.name == "scores"]
     assert "Batch 256 here, 100 there." in scores.notes
     figures = [block for block in page.document.blocks if isinstance(block, Figure)]
@@ -135,7 +133,7 @@ def test_the_studys_note_stands_in_the_captions(tmp_path):
 def test_a_page_says_what_it_repeats_and_whose_numbers_stand_beside_it(tmp_path, item, head):
     make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     comparison = comparison_of(tmp_path / "in", make_study(item=item))
-    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData(1)).write(comparison)
+    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData()).write(comparison)
     assert (head,) in [block.parts for block in page.document.blocks if isinstance(block, Text)]
 
 
