@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan_file import plan_text
 from erlbench.experiment.planning import plan, study_plan
 from erlbench.running.runner import run_cells

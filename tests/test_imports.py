@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 SOURCES = {"erlbench": ROOT / "erlbench", "erlbench.algorithms": ROOT / "algorithms", "erlbench.envs": ROOT / "envs"}
 LAYERS = (
     ("errors", "words", "__init__"),
-    ("files", "resources"),
-    ("libraries", "records", "scaffold"),
+    ("files", "machine"),
+    ("records", "scaffold"),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
     ("settings", "renamed"),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.resources import available_memory
+from erlbench.machine.resources import available_memory
 
 FULL = "full"
 COVARIANCES = ("auto", FULL, "diagonal", "vd", "vkd")

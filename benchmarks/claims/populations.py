@@ -22,8 +22,8 @@ from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
+from erlbench.machine.resources import cores
 from erlbench.pool import local_pool
-from erlbench.resources import cores
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 

@@ -17,9 +17,9 @@ import click
 import numpy as np
 import pandas as pd
 
+from erlbench.machine import description
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.records.write import RowFile
-from erlbench.running import machine
 from erlbench.running.results import RunDirectory
 
 NAME = "authors-cem-rl"
@@ -66,7 +66,7 @@ def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str, total:
     for row in rows:
         file.write(row_of(EvaluationRow, row))
     file.close()
-    described = machine.describe()
+    described = description.describe()
     described["versions"]["CEM-RL"] = commit
     start = {"started": "", "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
     directory.add_start(described, {**start, "command_line": f"python es_grad.py --use_td3 --env {env} --seed {seed}"})

@@ -9,7 +9,7 @@ erlbench report results/td3-vs-sb3
 
 from __future__ import annotations
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 
 limit_threads()
 
@@ -30,9 +30,9 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # 
 
 from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.experiment.cells import FINAL_EPISODES  # noqa: E402
+from erlbench.machine import description  # noqa: E402
 from erlbench.records.schema import EvaluationRow, row_of  # noqa: E402
 from erlbench.records.write import RowFile  # noqa: E402
-from erlbench.running import machine  # noqa: E402
 from erlbench.running.evaluation import evaluation_seeds  # noqa: E402
 from erlbench.running.results import RunDirectory  # noqa: E402
 
@@ -136,7 +136,7 @@ def main(
         directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
         file = RowFile(directory.path, EvaluationRow)
         file.start()
-        described = machine.describe()
+        described = description.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
         command = shlex.join(["python", "-m", "benchmarks.peers.sb3_peer", *sys.argv[1:]])

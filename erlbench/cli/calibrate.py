@@ -50,12 +50,12 @@ def command(
     from erlbench.experiment.planning import plan
     from erlbench.forecasting.calibration import calibrate, check_costs_file, save_costs
     from erlbench.forecasting.costs_of_runs import from_tasks
-    from erlbench.resources import busy_cores, cores
-    from erlbench.running import machine
+    from erlbench.machine import description
+    from erlbench.machine.resources import busy_cores, cores
     from erlbench.settings import toml_values
     from erlbench.words import counted
 
-    described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
+    described = {key: value for key, value in description.describe().items() if key not in ("gpus", "overrides")}
     if from_run is not None:
         if algo or env or assignments:
             raise UsageError("--from-run takes the run's own cell; leave --algo, --env and --set out")

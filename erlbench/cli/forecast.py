@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from erlbench.experiment.cells import OWN, SHARED
+
 if TYPE_CHECKING:
     from erlbench.experiment.cells import Cell
     from erlbench.experiment.costs import Costs
@@ -59,7 +61,7 @@ LEGEND = (
     type=click.IntRange(min=1),
     help="training steps to simulate",
 )
-@click.option("--critic", default="shared", show_default=True, type=click.Choice(["own", "shared"]),
+@click.option("--critic", default=OWN, show_default=True, type=click.Choice([OWN, SHARED]),
               help="own: the critic has its own processor; shared: it uses one of the others")  # fmt: skip
 def command(
     algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None,
@@ -115,8 +117,11 @@ def command(
     for line in LEGEND:
         tell(line, err=False)
     click.echo()
-    print_table("Errors of such forecasts beside measured times", ("algorithm", "environment", "error on processes"),
-                list(errors_of([cell.algo for cell in cells])))  # fmt: skip
+    print_table(
+        f"Errors of forecasts with --critic {SHARED} beside measured times",
+        ("algorithm", "environment", "error on processes"),
+        list(errors_of([cell.algo for cell in cells])),
+    )
 
 
 def _number(value: float) -> str:

@@ -95,7 +95,7 @@ def command(
 
 def _resolve(path: Path, write: Path | None) -> None:
     """Check a plan, print it with all values or write it to a folder."""
-    from erlbench.experiment.arguments import RunArguments
+    from erlbench.experiment.options import RunArguments
     from erlbench.experiment.plan_file import check_new, plan_text
     from erlbench.experiment.planning import plan, study_plan
     from erlbench.reporting.statistics.simulated_studies import check_plan

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from erlbench.errors import UsageError
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
 

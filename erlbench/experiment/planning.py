@@ -14,9 +14,9 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import planned, studies
-from erlbench.experiment.arguments import RunArguments, option_fields
 from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
+from erlbench.experiment.options import RunArguments, option_fields
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.plan import Plan
 from erlbench.experiment.plan_file import read_plan

@@ -21,9 +21,9 @@ from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import Cell, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.forecasting.costs_of_runs import Measured, fit
+from erlbench.machine.resources import cores
 from erlbench.pool import Pool, local_pool
 from erlbench.records.schema import TaskRow
-from erlbench.resources import cores
 from erlbench.running.loop import WHOLE, Loop
 from erlbench.running.run import gradient_workers
 from erlbench.running.signals import NOTHING_KEPT, heeded

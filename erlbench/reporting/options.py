@@ -30,7 +30,7 @@ class ReportOptions:
     band: str = "auto"  # of `BANDS`
     baseline: str = ""  # the entry that all others are compared with; "" for a study's own
     metric: str = "final"  # of `METRICS`, what a run's score is
-    holm: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
+    family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
     early: bool = False  # show runs under a plan before their look is reached
@@ -41,7 +41,7 @@ class ReportOptions:
             ("x", self.x, ("", *AXES)),
             ("band", self.band, BANDS),
             ("metric", self.metric, tuple(METRICS)),
-            ("holm", self.holm, FAMILIES),
+            ("family", self.family, FAMILIES),
             ("failed", self.failed, FAILED),
         ):
             if value not in allowed:

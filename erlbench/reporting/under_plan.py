@@ -56,8 +56,8 @@ def asked_departures(study: PlannedStudy, folders: Iterable[Path], options: Repo
         yield Departure(Kind.SCORE, f"--at {options.at}")
     if options.baseline:
         yield Departure(Kind.FAMILY, f"--baseline {options.baseline}")
-    if options.holm != "study":
-        yield Departure(Kind.FAMILY, f"--holm {options.holm}")
+    if options.family != "study":
+        yield Departure(Kind.FAMILY, f"--family {options.family}")
     whole = study.folder.resolve()
     for folder in folders:
         if whole in folder.resolve().parents:

@@ -16,9 +16,10 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.planned import scored
+from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.records.schema import EventRow
-from erlbench.running import extension, identity, machine
+from erlbench.running import extension, identity
 from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.files import Files
@@ -64,7 +65,7 @@ class Command:
     display: Display
     stop: threading.Event  # set: save and end
     listeners: Sequence[Listener] = ()  # to each of the runs
-    machine: Mapping[str, Any] = field(default_factory=machine.describe)
+    machine: Mapping[str, Any] = field(default_factory=description.describe)
     pauses: Pauses = field(default_factory=Pauses)
 
 

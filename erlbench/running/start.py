@@ -11,9 +11,9 @@ from erlbench.algorithms import registry
 from erlbench.experiment import journal
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.plan_file import plan_hash
+from erlbench.machine import kernel
 from erlbench.pool import Pool
 from erlbench.running.checkpoint import FORMAT
-from erlbench.work import kernel
 
 
 def start_of(

@@ -9,10 +9,10 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
+from erlbench.machine import kernel
 from erlbench.running import continuing, extension, identity
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
-from erlbench.work import kernel
 
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.costs import built_in_costs
 from erlbench.experiment.departures import of_run
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan_file import plan_hash, plan_text, read_plan
 from erlbench.experiment.planning import plan, study_plan
 from tests import plans

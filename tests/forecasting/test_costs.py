@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from erlbench import resources
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import BILLION, Costs, built_in_costs, load_costs
 from erlbench.forecasting import calibration
 from erlbench.forecasting.calibration import calibrate, save_costs
 from erlbench.forecasting.costs_of_runs import Measured, fit, from_tasks
+from erlbench.machine import resources
 from erlbench.running.loop import Loop
 from tests.runs import make_cell, run
 

@@ -13,7 +13,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.planning import plan
 from erlbench.files import read_rows
-from erlbench.running import machine
+from erlbench.machine import description
 from erlbench.running.checkpoint import FORMAT
 from erlbench.verification import AGREES, DIFFERS, verify
 from tests.runs import all_rows, run
@@ -46,7 +46,7 @@ def test_a_run_on_the_clock_continues(tmp_path, algo, processes):
 
 def test_a_synchronous_run_has_the_numbers_of_a_whole_one(tmp_path):
     cell = begun("clock", "cem", tmp_path)
-    if json.loads((cell.directory / "meta.json").read_text())["kernel"] != machine.describe()["kernel"]:
+    if json.loads((cell.directory / "meta.json").read_text())["kernel"] != description.describe()["kernel"]:
         pytest.skip("the run was begun on another kernel")
     whole = dataclasses.replace(cell, out=tmp_path / "whole")
     assert run(cell) == run(whole) == 0

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import ErlbenchError
+from erlbench.machine import kernel
 from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
-from erlbench.work import kernel
 from erlbench.work.held import HeldFolder
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replica import ReplayBlock, write_block

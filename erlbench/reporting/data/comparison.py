@@ -351,7 +351,7 @@ def judged(comparison: Comparison, options: ReportOptions) -> Comparison:
     has = any(run_set.exists and run_set.judged and run_set.name == baseline for run_set in comparison.run_sets)
     return replace(
         comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline,
-        family=options.holm, failed=options.failed,
+        family=options.family, failed=options.failed,
     )  # fmt: skip
 
 

@@ -260,7 +260,7 @@ def test_the_note_on_p_names_holms_family(tmp_path):
     for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(5)):
         make_run(tmp_path, env, name, seed, [0, 100.0 * len(name) + 30 * seed])
     for family, words in (("study", "for the tests of the table (2 in all)"), ("environment", "of each environment")):
-        page = page_of(tmp_path, baseline="td3", holm=family)
+        page = page_of(tmp_path, baseline="td3", family=family)
         assert words in " ".join(scores_table(page, load_published()).notes)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import erlbench
-from erlbench.work import kernel
+from erlbench.machine import kernel
 
 PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.machine import kernel
 from erlbench.reporting.data.machine import mixed_kernels, parse_machine
-from erlbench.work import kernel
 from tests.runs import interrupt, make_cell, run
 
 
@@ -17,7 +17,7 @@ def test_the_kernel_is_that_of_the_library():
     """In another process, where OpenBLAS is told to take another processor's kernel than here."""
     here = kernel.describe()
     other = "Sandybridge" if here["kernel"] == "Haswell" else "Haswell"
-    code = "from erlbench.work import kernel; print(kernel.in_words(kernel.describe()))"
+    code = "from erlbench.machine import kernel; print(kernel.in_words(kernel.describe()))"
     env = {**os.environ, "OPENBLAS_CORETYPE": other}
     told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
     assert told.strip() != kernel.in_words(here)

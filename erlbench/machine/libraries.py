@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 
 
 def prepare_libraries() -> None:
