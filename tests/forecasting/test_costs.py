@@ -98,7 +98,7 @@ def test_to_start_workers_does_not_use_up_the_time_of_a_calibration(tmp_path, mo
     monkeypatch.setattr(Loop, "prepare", slowly)
     monkeypatch.setattr(Measured, "add_tasks", lambda found, tasks: rows.extend(tasks))
     calibration._run_for(make_cell("cem", tmp_path, steps=10**6), 1, 0.4, Measured())
-    assert rows[-1].end_s >= 0.4
+    assert rows[-1].end_s > 0.1  # the first result would end it, if the 0.5 s counted
 
 
 def test_crowding_grows_up_to_all_cores_of_the_machine():

@@ -83,7 +83,7 @@ class Maker:
                 plots.append((f"timeline-{name}", title, timelines_plot(timelines, labels, group.env)))
         figures = [self._figure(folder, *plot) for plot in plots]
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
-        content = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
+        content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
         document = Document([*_head(comparison), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
