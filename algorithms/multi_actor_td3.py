@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.td3 import update_of
 from erlbench.algorithms.training.actor_critic_settings import unscaled
@@ -113,8 +113,8 @@ class MultiActorTD3(Algorithm):
         return ""
 
     @classmethod
-    def population_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> int:
-        return settings.actors
+    def needs(cls, settings: MultiActorTD3Settings, problem: Problem) -> Needs:
+        return Needs.of_episodes(problem, settings.actors)
 
     def policy(self) -> ArrayRef:
         return self.state.actors[self.state.best].policy
