@@ -18,7 +18,6 @@ from erlbench.reporting.data.comparison import (
     check_profile,
     comparisons_of,
     everything,
-    judged,
     was_run,
     without_judgement,
 )
@@ -31,6 +30,7 @@ from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
 from erlbench.reporting.documents.model import Table
+from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
@@ -107,6 +107,7 @@ class _Report:
         self, out: Path, warn: Callable[[Remark], None] | None, options: ReportOptions | None, counting: Iterable[Study]
     ) -> None:
         self.out, self.options = out, options or ReportOptions()
+        _check_panels(self.options)
         self._counting = list(counting)
         self._warn = warn or errors.warn
         self._warnings: dict[Remark, None] = {}  # in their order
@@ -159,9 +160,9 @@ class _Report:
             others = folder.clear(self.out)
             maker = Maker(self.out, load_published(), self.collect, self.options, charts)
             quiet = replace(maker, warn=_ignore)
-            pages = [replace(quiet.write(judged(one, self.options)), known=True) for one in known]
-            pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
-            pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
+            pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
+            pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
+            pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
             index = write_index(self.out, pages, runs, list(self._warnings), charts)
             folder.sign(self.out, others)
         except OSError as error:
@@ -186,6 +187,14 @@ def _early_plans(folders: Sequence[Path]) -> list[Table[Any]]:
         if (table := plan_table(path, runs)) is not None:
             tables.append(table if len(planned) == 1 else replace(table, name=f"plan-{number}"))
     return tables
+
+
+def _check_panels(options: ReportOptions) -> None:
+    if options.panels and options.x and AXES[options.x].train_column is None:
+        raise UsageError(
+            f"--columns cannot be drawn over {options.x}: train.csv does not count them; choose --x generation, "
+            "timesteps or time, or draw the columns in a report of their own"
+        )
 
 
 def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:

@@ -19,7 +19,6 @@ from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
-    from erlbench.reporting.options import ReportOptions
 
 
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
@@ -339,20 +338,6 @@ def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None =
             RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
         ), at))  # fmt: skip
     return Comparison(ALL_RUNS, "", title, "all", "", "", "", "", tuple(groups))
-
-
-def judged(comparison: Comparison, options: ReportOptions) -> Comparison:
-    """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
-    baseline, metric = options.baseline, options.metric
-    groups = tuple(
-        replace(group, run_sets=tuple(replace(run_set, metric=metric) for run_set in group.run_sets))
-        for group in comparison.groups
-    )
-    has = any(run_set.exists and run_set.judged and run_set.name == baseline for run_set in comparison.run_sets)
-    return replace(
-        comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline,
-        family=options.family, failed=options.failed,
-    )  # fmt: skip
 
 
 def without_judgement(comparison: Comparison) -> Comparison:

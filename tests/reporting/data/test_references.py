@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
@@ -195,7 +195,7 @@ def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
 
 def test_no_reference_runs_beside_scores_after_minutes(td3, tmp_path):
     runs = cut_runs(find_runs([tmp_path], pytest.fail), Moment(500 / 60, minutes=True), pytest.fail)
-    page = judged(everything(runs, at=Moment(500 / 60, minutes=True)), ReportOptions())
+    page = ReportOptions().judged(everything(runs, at=Moment(500 / 60, minutes=True)))
     assert page.by_time
     assert not [name for name in scores_table(page, load_published()).header if "Reference" in name]
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparison import comparisons_of, everything, judged
+from erlbench.reporting.data.comparison import comparisons_of, everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind
@@ -169,7 +169,7 @@ def test_budgets_are_never_pooled(tmp_path):
         with (run / "config.toml").open("a") as file:
             file.write("\n[env_settings]\nframe_skip = 2\nreset_noise_scale = 0.1\n")
     runs = find_runs([tmp_path / "1000", tmp_path / "9000"], pytest.fail)
-    tables = list(aggregate_tables(judged(everything(runs), ReportOptions(baseline="td3"))))
+    tables = list(aggregate_tables(ReportOptions(baseline="td3").judged(everything(runs))))
     assert [table.name for table in tables] == ["aggregate-1", "aggregate-2"]
     assert [table.cells[0][0].text for table in tables] == ["2 environments"] * 2
     assert ["after 1,000 training" in tables[0].notes[0], "after 9,000 training" in tables[1].notes[0]] == [True] * 2
@@ -201,7 +201,7 @@ def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_p
     runs = find_runs([tmp_path], pytest.fail)
 
     def notes(step: int) -> str:
-        page = judged(everything(cut_runs(runs, Moment(step), pytest.fail)), ReportOptions())
+        page = ReportOptions().judged(everything(cut_runs(runs, Moment(step), pytest.fail)))
         return " ".join(scores_table(page, load_published()).notes)
 
     assert (
