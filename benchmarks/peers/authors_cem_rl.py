@@ -1,6 +1,6 @@
 """The log of the authors' CEM-RL program as a run directory, so that `erlbench report` compares it with ours.
 
-The program is es_grad.py of github.com/apourchot/CEM-RL, patched as docs/measurements.md says: it writes log.csv with
+The program is es_grad.py of github.com/apourchot/CEM-RL, patched as docs/measurements/comparisons.md says: it writes log.csv with
 `total_steps`, `mu_score` (mean return of the mean's ten episodes), and the seconds before and after that evaluation.
 
 python -m benchmarks.peers.authors_cem_rl seed-000/log.csv seed-001/log.csv --seeds 0,1 --out results/authors-cem-rl

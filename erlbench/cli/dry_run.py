@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
-    from erlbench.cli import tell
+    from erlbench.cli import message
     from erlbench.cli.tables import duration, print_table, size
     from erlbench.running.starting import processes_for
 
@@ -33,7 +33,7 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
     disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
     click.echo()
-    tell(
+    message(
         f"Estimates, right within a factor of two or so: {wall(estimates, options)} "
         f"({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
         "disk for the replay.",

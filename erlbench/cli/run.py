@@ -75,13 +75,13 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
+    from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
-    from erlbench.experiment.planning import plan, study_plan
 
     check_device(asked.device)
     if asked.launcher is not None:
         check_launcher(asked.launcher)
-    cells, part = plan(asked), ""
+    cells, part = requested_cells(asked), ""
     if asked.shard is not None:
         part = shards.configuration_hash(cells, budget=False)
         cells = _shard(cells, asked.shard, part, asked)
@@ -99,7 +99,7 @@ def run(**given: Any) -> None:
         written, _ = study_plan(asked)
         check_plan(written)
         options = dataclasses.replace(options, study_plan=plan_text(written))
-        _tell(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
+        _message(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
         show_plan(cells, options)
         return
@@ -109,7 +109,7 @@ def run(**given: Any) -> None:
 
     if len(cells) > 1 and not asked.quiet:
         about = wall(estimates_of(cells, options), options)
-        _tell(
+        _message(
             f"{len(cells)} runs, about {about} on a machine with nothing else to do (right within a factor of two "
             "or so)"
         )
@@ -139,12 +139,12 @@ def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     return lambda cell: seconds[cell.directory]
 
 
-def _tell(line: str) -> None:
+def _message(line: str) -> None:
     """Print to standard error; nobody may be reading it any more, and that fails no training."""
-    from erlbench.cli import tell
+    from erlbench.cli import message
 
     with contextlib.suppress(OSError):
-        tell(line)
+        message(line)
 
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
@@ -164,10 +164,10 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
                 written = early_plan.load_plan(out)
                 found = early_plan.departures(written, own) if written else []
         except UsageError as error:
-            _tell(f"warning: {error}")
+            _message(f"warning: {error}")
             continue
         if found:
-            _tell(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
+            _message(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:
@@ -179,7 +179,7 @@ def _name_kept(cells: Sequence[Cell]) -> None:
     for kept, those in folders.items():
         more = f" and {len(those) - 1} more" if len(those) > 1 else ""
         further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
-        _tell(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}")
+        _message(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}")
 
 
 def _name_useless_replays(cells: Sequence[Cell]) -> None:
@@ -187,7 +187,7 @@ def _name_useless_replays(cells: Sequence[Cell]) -> None:
     from erlbench.running.extension import useless_replays
 
     for name, reason in useless_replays(cells).items():
-        _tell(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
+        _message(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
 
 
 def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) -> list[Cell]:
@@ -198,7 +198,7 @@ def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) 
         shards.check_version(cells, shard, plan, lambda path: RunDirectory(path).meta())
     parts = shards.split(cells, shard.of, _costs(cells))
     if not asked.quiet:
-        _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {counted(len(cells), 'cell')}")
+        _message(f"shard {shard}: {len(parts[shard.number - 1])} of {counted(len(cells), 'cell')}")
     return parts[shard.number - 1]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.planning import plan
+from erlbench.experiment.command import requested_cells
 from erlbench.files import read_rows
 from erlbench.machine import description
 from erlbench.running.checkpoint import FORMAT
@@ -25,7 +25,9 @@ def begun(kind: str, algo: str, folder: Path):
     """The cell of a run of the archive, whose folder lies where the cell looks for it."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(folder, filter="data")
-    (cell,) = plan(arguments({"config": str(folder / kind / algo / "seed-000" / "config.toml"), "out": str(folder)}))
+    (cell,) = requested_cells(
+        arguments({"config": str(folder / kind / algo / "seed-000" / "config.toml"), "out": str(folder)})
+    )
     cell.directory.parent.parent.mkdir()
     (folder / kind / algo).rename(cell.directory.parent)
     return cell

@@ -13,8 +13,8 @@ from erlbench.cli import cli
 from erlbench.envs.registry import problem
 from erlbench.errors import TaskError
 from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
-from erlbench.experiment.planning import plan
 from erlbench.pool import SimulatedPool
 from erlbench.running.readings import reading_words
 from erlbench.running.remaining import Reading
@@ -145,11 +145,14 @@ def test_a_study_decides_its_budget():
 def test_the_configuration_of_a_run_gives_its_cell_again(steps, tmp_path):
     given = {"algo": ("aes-rl",), "env": ("Pendulum-v1",), "simulated_time": True, "total_minutes": "19.03",
              "total_timesteps": steps, "out": str(tmp_path)}  # fmt: skip
-    cell = plan(arguments(given))[0]
+    cell = requested_cells(arguments(given))[0]
     assert (cell.total_timesteps, cell.total_minutes) == (int(steps or 0), 19.03)
     assert cell.config()["run"].get("total_timesteps") == (int(steps) if steps else None)
     (tmp_path / "config.toml").write_text(tomli_w.dumps(cell.config()))
-    assert plan(arguments({"config": str(tmp_path / "config.toml"), "out": str(tmp_path)}))[0].config() == cell.config()
+    assert (
+        requested_cells(arguments({"config": str(tmp_path / "config.toml"), "out": str(tmp_path)}))[0].config()
+        == cell.config()
+    )
 
 
 def test_what_others_say_of_such_a_run(tmp_path):

@@ -179,7 +179,7 @@ class Agent:
                 self._take_in()
                 self._work()
             except Exception as error:
-                self._tell(failed=failure(error))
+                self._reply(failed=failure(error))
                 self._await_batch()  # the same would happen again
 
     def _work(self) -> None:
@@ -188,14 +188,14 @@ class Agent:
             self._await_batch()
             return
         busy = len(self._unfinished) >= self._pool.processes
-        self._tell(self._answer(IDLE if busy else GATHER))
+        self._reply(self._answer(IDLE if busy else GATHER))
 
     def _await_batch(self) -> None:
         with self._changed:
             if not self._inbox and not self._closed:
                 self._changed.wait(IDLE)
 
-    def _tell(self, answer: Answer | None = None, failed: Failure | None = None, prepared: int = 0) -> None:
+    def _reply(self, answer: Answer | None = None, failed: Failure | None = None, prepared: int = 0) -> None:
         with self._changed:
             news = self._outbox
             news.answers += [answer] if answer is not None else []
@@ -226,7 +226,7 @@ class Agent:
                 self._append(block)
             if batch.prepare is not None:
                 self._pool.prepare(*batch.prepare)
-                self._tell(prepared=1)
+                self._reply(prepared=1)
             tasks = self._reader.read(batch.tasks) if batch.tasks else []
             for task in tasks:
                 self._hold_noise(task)

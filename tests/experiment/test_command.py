@@ -11,14 +11,14 @@ from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.planning import plan
 from erlbench.forecasting.calibration import save_costs
 from erlbench.running import starting
 
 
 def cells_of(**given) -> list[Cell]:
-    return plan(arguments(given))
+    return requested_cells(arguments(given))
 
 
 def test_a_preset_holds_for_the_algorithms_without_their_own():

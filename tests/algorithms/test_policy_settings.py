@@ -2,10 +2,10 @@
 
 import pytest
 
-from erlbench.algorithms import individuals, policies
+from erlbench.algorithms import individuals, policy_settings
 from erlbench.algorithms.cem import CEMSettings
 from erlbench.algorithms.cma_es import CMAESSettings
-from erlbench.algorithms.policies import policy_of
+from erlbench.algorithms.policy_settings import policy_of
 from erlbench.algorithms.td3 import TD3Settings
 from erlbench.envs.registry import EnvSpec, Problem
 from erlbench.errors import UsageError
@@ -43,4 +43,4 @@ def test_discrete_actions_are_the_argmax_of_outputs_squashed_for_gradients_only(
 
 @pytest.mark.parametrize("name", ["PolicySettings", "initial_mean", "policy_of"])
 def test_packages_with_an_algorithm_find_it_among_individuals(name):
-    assert getattr(individuals, name) is getattr(policies, name)
+    assert getattr(individuals, name) is getattr(policy_settings, name)

@@ -27,7 +27,7 @@ RESULTS = Path("results")
 PROFILE = "smoke"
 
 
-def plan(arguments: RunArguments) -> list[Cell]:
+def requested_cells(arguments: RunArguments) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written."""
     made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
     cells = list(made(arguments))
@@ -47,7 +47,7 @@ def plan(arguments: RunArguments) -> list[Cell]:
 
 
 def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
-    """The plan of `--plan` with all values, and a cell with seed 0 for each of its cells; `plan` checks these."""
+    """The plan of `--plan` with all values, and one cell with seed 0 for each of its cells, not checked."""
     path = Path(arguments.plan or "")
     written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
     made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
