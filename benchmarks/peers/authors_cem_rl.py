@@ -1,7 +1,8 @@
 """The log of the authors' CEM-RL program as a run directory, so that `erlbench report` compares it with ours.
 
-The program is es_grad.py of github.com/apourchot/CEM-RL, patched as docs/measurements/comparisons.md says: it writes log.csv with
-`total_steps`, `mu_score` (mean return of the mean's ten episodes), and the seconds before and after that evaluation.
+The program is es_grad.py of github.com/apourchot/CEM-RL, patched as docs/measurements/comparisons.md says: it writes
+log.csv with `total_steps`, `mu_score` (mean return of the mean's ten episodes), and the seconds before and after that
+evaluation.
 
 python -m benchmarks.peers.authors_cem_rl seed-000/log.csv seed-001/log.csv --seeds 0,1 --out results/authors-cem-rl
 erlbench run --algo cem-rl --env HalfCheetah-v5 --seeds 2 --total-timesteps 80000 --eval-freq 10000 --processes 1 \
