@@ -89,6 +89,10 @@ class AESRL(Algorithm):
 
     settings_type: ClassVar[type] = AESRLSettings
     default_workers: ClassVar[int | None] = 5
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 5.0
+    simulated_steps: ClassVar[float] = 6.0  # an episode of each individual, and five of the mean
+    imagined: ClassVar[bool] = True
     settings: AESRLSettings
     state: AESRLState
 

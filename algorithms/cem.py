@@ -144,6 +144,7 @@ class CEM(Algorithm):
 
     settings_type: ClassVar[type] = CEMSettings
     default_workers: ClassVar[int | None] = None
+    imagined: ClassVar[bool] = True
     settings: CEMSettings
     state: CEMState
 

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from erlbench.machine import description
-from erlbench.running.csv_file import CsvFile
-from erlbench.running.recorder import EVAL_COLUMNS
+from erlbench.records.schema import EvaluationRow, row_of
+from erlbench.records.write import RowFile
 from erlbench.running.results import RunDirectory
 
 NAME = "authors-cem-rl"
@@ -62,10 +62,10 @@ def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str, total:
            "total_timesteps": total, "eval_freq": START, "eval_episodes": EPISODES, "final_episodes": EPISODES,
            "evaluate": "during", "simulated_time": False}  # fmt: skip
     directory.write_config({"run": run, "settings": {"start_timesteps": START, "n_grad": TRAINED}})
-    file = CsvFile(directory.path / "eval.csv", EVAL_COLUMNS)
+    file = RowFile(directory.path, EvaluationRow)
     file.start()
     for row in rows:
-        file.write(row)
+        file.write(row_of(EvaluationRow, row))
     file.close()
     described = description.describe()
     described["versions"]["CEM-RL"] = commit

@@ -109,6 +109,13 @@ class _Report(click.Command):
     help="score of failed runs in the row that includes them: of their last evaluation, or of the one before training",
 )
 @click.option(
+    "--formats",
+    default="png",
+    show_default=True,
+    metavar="FORMAT[,FORMAT...]",
+    help="draw each figure in these formats: png, svg, pdf",
+)
+@click.option(
     "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
 )
 def command(
@@ -128,6 +135,7 @@ def command(
     reference: Path | None,
     family: str,
     failed: str,
+    formats: str,
     early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
@@ -146,6 +154,7 @@ def command(
       erlbench report results/hopper --reach=1000,2000
       erlbench report results/hopper --at 300000
       erlbench report results/hopper --at 30min
+      erlbench report results/hopper --formats png,pdf
     """
     from erlbench.reporting.options import parse_options
     from erlbench.reporting.request import requested_report
@@ -161,6 +170,7 @@ def command(
         metric=metric,
         family=family,
         failed=failed,
+        formats=formats,
         early=early,
     )
     names = [name for part in study for name in part.split(",") if name]

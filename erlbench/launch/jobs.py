@@ -16,7 +16,7 @@ from erlbench.launch.slurm import submit
 from erlbench.running import extension
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
-from erlbench.running.runner import check_directories
+from erlbench.running.starting import check_directories
 
 
 def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions) -> int:

@@ -126,9 +126,11 @@ def test_the_model_gives_openai_es_published_minutes_on_1440_cores(tmp_path):
 def test_a_network_s_width_changes_no_schedule(tmp_path, algo):
     """So a forecast may compute with small ones; here the widths are those of the cell."""
     cells = [make_cell(algo, tmp_path, steps=3000, settings={"hidden": hidden}) for hidden in ((5,), (30, 20))]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("erlbench.forecasting.forecast._narrow", lambda cell: cell.settings)
-        wide = [repr(forecast(cell, COSTS, 3, [30, 70, 20])) for cell in cells]
+    wide = []
+    for cell in cells:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("erlbench.forecasting.forecast.NARROW", cell.settings.hidden)
+            wide.append(repr(forecast(cell, COSTS, 3, [30, 70, 20])))
     assert wide[0] == wide[1] == repr(forecast(cells[0], COSTS, 3, [30, 70, 20]))
 
 

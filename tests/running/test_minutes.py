@@ -16,9 +16,9 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
 from erlbench.pool import SimulatedPool
-from erlbench.running.progress import reading_words
+from erlbench.running.readings import reading_words
 from erlbench.running.remaining import Reading
-from erlbench.running.run import _gradient_workers
+from erlbench.running.run import gradient_workers
 from tests.runs import FILES, interrupt, make_cell, run
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}
@@ -177,7 +177,7 @@ def test_progress_and_estimates_follow_the_minutes(tmp_path):
     both = replace(minutes, total_timesteps=50_000)
     assert both.work / both.whole == pytest.approx(0.1)  # the one that is less far decides
     cell = cell_of("p-cem-rl", tmp_path, settings={"start_timesteps": 300})
-    assert _gradient_workers(cell, 2) == 2
+    assert gradient_workers(cell, 2) == 2
     task = problem(cell.env)
     seconds = [estimate(replace(cell, total_minutes=number), task, 1).core_seconds for number in (1.0, 11.0, 21.0)]
     assert seconds[2] - seconds[1] == pytest.approx(seconds[1] - seconds[0], rel=0.01)

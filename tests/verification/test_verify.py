@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.machine import description
-from erlbench.running.recorder import EVAL_COLUMNS
+from erlbench.records.schema import EvaluationRow, header
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
-RETURNS = EVAL_COLUMNS.index("returns")
+RETURNS = header(EvaluationRow).index("returns")
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
 

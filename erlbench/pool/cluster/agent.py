@@ -268,10 +268,9 @@ class Agent:
         return self._with_arrays(result)
 
     def _failed(self, error: ErlbenchError) -> Answer:
-        """Which task an error is of: its message begins with the task's name (`Pool.next_result`)."""
-        words = str(error).split()
-        task = int(words[1]) if len(words) > 1 and words[0] == "task" and words[1].isdigit() else -1
-        if self._unfinished.pop(task, None) is None:
+        """The answer of the task that an error is about; an error about no task is raised."""
+        task = error.task
+        if task is None or self._unfinished.pop(task, None) is None:
             raise error
         found = failure(error)
         found = replace(found, message=str(error), details=getattr(error, "details", ""))

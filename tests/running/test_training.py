@@ -1,12 +1,12 @@
-"""The driver: checkpoints that are damaged, files that were edited, evaluations afterwards."""
+"""A training: checkpoints that are damaged, files that were edited, evaluations afterwards."""
 
 from pathlib import Path
 
 import pytest
 
 from erlbench.running.checkpoint import checkpoints
-from erlbench.running.driver import Driver
-from tests.runs import all_rows, interrupt, make_cell, rows, run
+from erlbench.running.training import Training
+from tests.runs import all_rows, interrupt, make_cell, rows, run, stop
 
 
 @pytest.fixture
@@ -70,14 +70,14 @@ def test_interrupted_while_evaluating_afterwards(tmp_path, monkeypatch):
     whole = make_cell("cem", tmp_path / "whole", evaluate="after")
     assert run(whole) == 0
     parts = make_cell("cem", tmp_path / "parts", evaluate="after")
-    finish = Driver._finish
+    finish = Training._finish
 
-    def stop_first(driver):
-        driver._stop.set()
-        finish(driver)
+    def stop_first(training):
+        stop(training)
+        finish(training)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Driver, "_finish", stop_first)
+        patch.setattr(Training, "_finish", stop_first)
         assert run(parts) == 130
     assert run(parts) == 0
     assert all_rows(parts.directory) == all_rows(whole.directory)
