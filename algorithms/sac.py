@@ -75,15 +75,13 @@ class SACState(Learning):
     temperature: float = 1.0  # after the last episode
 
 
-class SAC(Algorithm):
+class SAC(Algorithm[SACSettings, SACState]):
     """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
 
     settings_type: ClassVar[type] = SACSettings
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
     single_episodes: ClassVar[bool] = True
-    settings: SACSettings
-    state: SACState
 
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -89,7 +89,7 @@ def train(
     return Tasks(process, start, end, gradient, timesteps, times, processes)
 
 
-def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:
+def drive(algorithm: Algorithm[Any, Any], pool: Pool, folder: Path) -> None:
     """Drive an algorithm to its end, with evaluations and checkpoints out of the way."""
     directory = RunDirectory(folder)
     directory.hold()

@@ -70,7 +70,7 @@ class Driver:
 
     def __init__(
         self,
-        algorithm: Algorithm,
+        algorithm: Algorithm[Any, Any],
         pool: Pool,
         directory: RunDirectory,
         recorder: Recorder,
