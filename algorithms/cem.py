@@ -39,7 +39,7 @@ CEM_RL = "CEM-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"extra_ke_division": False}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CEMSearchSettings:
     """Hyper-parameters of CEM's search distribution."""
 

@@ -43,7 +43,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DDPGSettings:
     """Hyper-parameters of DDPG. Noise is in units of the action normalised to [-1, 1]."""
 

@@ -32,7 +32,7 @@ WARM = 5  # batches in the replay before updates begin
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ERLSettings(FitnessSettings):
     """Hyper-parameters of ERL."""
 

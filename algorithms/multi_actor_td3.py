@@ -32,7 +32,7 @@ CODE = "CEM-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "one-update": {"update_ratio": 0.2}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MultiActorTD3Settings:
     """Hyper-parameters of multi-actor TD3. Noise is in units of the action normalised to [-1, 1]."""
 

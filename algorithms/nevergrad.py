@@ -50,7 +50,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NevergradSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of a search by nevergrad."""
 

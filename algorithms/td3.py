@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TD3Settings:
     """Hyper-parameters of TD3. Noise is in units of the action normalised to [-1, 1]."""
 

@@ -62,7 +62,7 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
         "rl",
         f"erlbench.algorithms.gradients.episodes:{function}",
         algorithm.key(Purpose.EPISODE, task_id),
-        Episodes(update, **{**common, **more}),
+        Episodes(update=update, **{**common, **more}),
         inputs,
         Priority.CRITIC,
         Counts.TRAINING,

@@ -60,12 +60,12 @@ def critic_task(
         algorithm.policy_spec,
         critic_of(algorithm),
         settings.batch_size,
-        settings.critic_learning_rate,
-        settings.discount,
-        settings.tau,
-        settings.target_noise if settings.learner == "td3" else 0.0,
-        settings.noise_clip,
-        settings.temperature,
+        learning_rate=settings.critic_learning_rate,
+        discount=settings.discount,
+        tau=settings.tau,
+        target_noise=settings.target_noise if settings.learner == "td3" else 0.0,
+        noise_clip=settings.noise_clip,
+        temperature=settings.temperature,
     )
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
     return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, individual)

@@ -62,7 +62,20 @@ def main() -> None:
 def updates(bench: Bench) -> list[tuple[str, Sequence[Program], Sequence[float]]]:
     """Programs, and how often each runs per update."""
     policy, critic, batch = bench.policy, bench.critic_spec, bench.batch
-    critics = CriticBlock(CriticUpdate(policy, critic, batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 0.2), "cpu")
+    critics = CriticBlock(
+        CriticUpdate(
+            policy,
+            critic,
+            batch,
+            learning_rate=1e-3,
+            discount=0.99,
+            tau=0.005,
+            target_noise=0.2,
+            noise_clip=0.5,
+            temperature=0.2,
+        ),
+        "cpu",
+    )
     actor = ActorBlock(ActorUpdate(policy, critic, batch, 1e-3, 0.2), "cpu")
     return [
         ("TD3", bench.learners["td3"].programs, (0.5, 0.5)),
