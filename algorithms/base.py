@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy.typing as npt
 
-from erlbench.algorithms.policies import policy_of
+from erlbench.algorithms.policy_settings import policy_of
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay

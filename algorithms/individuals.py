@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean, policy_of
+from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, policy_of
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, environment_seed
 from erlbench.work.tasks import Result

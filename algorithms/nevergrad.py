@@ -18,7 +18,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, start_states
-from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean
+from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
 from erlbench.algorithms.search.pycma import check_memory, default_population, needs_of
 from erlbench.envs.registry import Problem

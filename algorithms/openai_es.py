@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
-from erlbench.algorithms.policies import initial_mean, policy_of
+from erlbench.algorithms.policy_settings import initial_mean, policy_of
 from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks, mirrored_weights, shaped
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd

@@ -104,8 +104,10 @@ def test_what_is_done_is_only_read(results, tmp_path):
 def test_a_report_takes_the_options_of_the_command(tmp_path):
     for name, scores in {"cem": [0, 100, 300], "td3": [0, 200, 100]}.items():
         make_run(tmp_path, "Foo-v5", name, 0, scores)
-    page = erlbench.report(tmp_path, out=tmp_path / "report", at=1000, reach=(50, 150), x="timesteps", smooth=2)
+    more = {"x": "timesteps", "smooth": 2, "formats": ("png", "pdf")}
+    page = erlbench.report(tmp_path, out=tmp_path / "report", at=1000, reach=(50, 150), **more)
     assert "All runs after 1,000 training steps" in page.read_text()
+    assert {path.suffix for path in page.parent.rglob("curves-*")} == {".png", ".pdf"}
     assert {"reach.md", "scores.md"} <= {table.name for table in page.parent.rglob("*.md")}
     for options, message in {
         "at": ("soon", "--at soon: no training steps or minutes"),

@@ -71,8 +71,8 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables += ("normalisation.csv", "tuning_budgets.csv")
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     data |= {"erlbench/experiment/costs.toml", "erlbench/forecasting/forecast_errors.csv"}
-    web = ("page.css", "common.js", "charts.js", "page.js", "plotly-basic.min.js", "plotly-basic.LICENSE")
-    data |= {f"erlbench/reporting/web/{name}" for name in web}
+    web = ("page.html", "blocks.html", "page.css", "common.js", "charts.js", "page.js")
+    data |= {f"erlbench/reporting/web/{name}" for name in (*web, "plotly-basic.min.js", "plotly-basic.LICENSE")}
     templates = ROOT / "erlbench" / "scaffold" / "templates"
     data |= {f"erlbench/scaffold/templates/{path.name}" for path in templates.iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == expected | data

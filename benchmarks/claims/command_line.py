@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import MUJOCO
-from erlbench.running.recorder import EVAL_COLUMNS, TASK_COLUMNS
+from erlbench.records.schema import EvaluationRow, TaskRow, header
 
 ALGORITHMS, SEEDS, ROWS = ("td3", "cem", "cem-rl", "aes-rl", "p-cem-rl"), 20, 200
 ENVIRONMENTS = MUJOCO[:10]
@@ -52,15 +52,17 @@ def _write_cell(folder: Path, env: str, name: str, seed: int, returns: np.ndarra
     steps = [5000 * row for row in range(len(returns))]
     last = steps[-1]
     evaluations = [
-        dict.fromkeys(EVAL_COLUMNS, row) | {"final": 0, "timesteps": step, "return_mean": value, "return_std": 1.0,
-        "returns": f"{value - 1} {value + 1}", "lengths": "1000 1000"}
+        dict.fromkeys(header(EvaluationRow), row) | {
+            "final": 0, "timesteps": step, "return_mean": value, "return_std": 1.0,
+            "returns": f"{value - 1} {value + 1}", "lengths": "1000 1000",
+        }
         for row, (step, value) in enumerate(zip(steps, returns, strict=True))
     ]  # fmt: skip
     evaluations[-1]["final"] = 1
     train = [dict.fromkeys(TRAIN_COLUMNS, row) | {"timesteps": step} for row, step in enumerate(steps)]
-    _write_rows(folder / "eval.csv", EVAL_COLUMNS, evaluations)
+    _write_rows(folder / "eval.csv", header(EvaluationRow), evaluations)
     _write_rows(folder / "train.csv", TRAIN_COLUMNS, train)
-    _write_rows(folder / "tasks.csv", TASK_COLUMNS, [])
+    _write_rows(folder / "tasks.csv", header(TaskRow), [])
     (folder / "config.toml").write_text(
         f'[run]\nenv = "{env}"\nalgo = "{name}"\npreset = "paper"\nname = "{name}"\nseed = {seed}\n'
         f"total_timesteps = {last}\nworkers = 5\neval_freq = 5000\neval_episodes = 2\n"

@@ -11,9 +11,13 @@ from erlbench.cli.notices import notices
 
 
 class _Report(click.Command):
-    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150."""
+    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150.
+
+    `--holm` is the name of `--family` in version 0.1.0; the version after this one no longer knows it.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = [re.sub("^--holm(?==|$)", "--family", arg) for arg in args]
         return super().parse_args(ctx, [re.sub("^--reach=-", "--reach= -", arg) for arg in args])
 
 
@@ -91,7 +95,7 @@ class _Report(click.Command):
     help="results to open the report with, on a page of their own",
 )
 @click.option(
-    "--holm",
+    "--family",
     default="study",
     show_default=True,
     metavar="study|environment",
@@ -103,6 +107,13 @@ class _Report(click.Command):
     show_default=True,
     metavar="last|initial",
     help="score of failed runs in the row that includes them: of their last evaluation, or of the one before training",
+)
+@click.option(
+    "--formats",
+    default="png",
+    show_default=True,
+    metavar="FORMAT[,FORMAT...]",
+    help="draw each figure in these formats: png, svg, pdf",
 )
 @click.option(
     "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
@@ -122,8 +133,9 @@ def command(
     baseline: str,
     metric: str,
     reference: Path | None,
-    holm: str,
+    family: str,
     failed: str,
+    formats: str,
     early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
@@ -142,6 +154,7 @@ def command(
       erlbench report results/hopper --reach=1000,2000
       erlbench report results/hopper --at 300000
       erlbench report results/hopper --at 30min
+      erlbench report results/hopper --formats png,pdf
     """
     from erlbench.reporting.options import parse_options
     from erlbench.reporting.request import requested_report
@@ -155,8 +168,9 @@ def command(
         band=band,
         baseline=baseline,
         metric=metric,
-        holm=holm,
+        family=family,
         failed=failed,
+        formats=formats,
         early=early,
     )
     names = [name for part in study for name in part.split(",") if name]

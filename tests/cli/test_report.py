@@ -54,6 +54,14 @@ def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, name)
     assert f"the study '{name}' has the name of another page of the report" in result.stderr
 
 
+def test_report_draws_the_formats_that_are_asked_for(built, tmp_path):
+    assert invoke("report", tmp_path, "--formats", "png, svg,png").exit_code == 0
+    assert built[0][4].formats == ("png", "svg")
+    result = invoke("report", tmp_path, "--formats", "png,jpg")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("jpg", "png", "svg", "pdf"))
+
+
 def test_report_without_a_profile(built, tmp_path):
     result = invoke("report", tmp_path, "--out", tmp_path / "out", "--columns", "sigma,best+mean")
     assert result.exit_code == 0
@@ -71,6 +79,9 @@ def test_report_without_a_profile(built, tmp_path):
         (["--reach", "--out", "elsewhere"], ReportOptions(reach=())),
         (["--reach", "20,3.5"], ReportOptions(reach=(3.5, 20.0))),
         (["--reach=-150"], ReportOptions(reach=(-150.0,))),
+        (["--family", "environment"], ReportOptions(family="environment")),
+        (["--holm", "environment"], ReportOptions(family="environment")),  # its name before
+        (["--holm=environment"], ReportOptions(family="environment")),
         (["--at", "3e5"], ReportOptions(at=Moment(300_000))),
         (["--at", "2.5min"], ReportOptions(at=Moment(2.5, minutes=True))),
         (

@@ -43,9 +43,9 @@ def block(content: Block) -> str:
             return "\n".join(["```sh", *content.lines, "```"]) + "\n"
         case Figure():
             notes = "".join(f"- {escape(note)}\n" for note in content.notes)
-            return (
-                f"![{escape(content.title)}]({content.name}.{content.formats[0]})\n\n"
-                f"{escape(content.caption)} Files: {_files(content.name, content.formats)}\n" + (notes and f"\n{notes}")
+            shown = f"![{escape(content.title)}]({content.picture})" if content.picture else escape(content.title)
+            return f"{shown}\n\n{escape(content.caption)} Files: {_files(content.name, content.formats)}\n" + (
+                notes and f"\n{notes}"
             )
         case Table():
             files = f"\nFiles: {_files(content.name, TABLE_FILES)}\n" if content.name else ""

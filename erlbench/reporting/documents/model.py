@@ -165,20 +165,25 @@ class Code:
 class Chart:
     """What a browser draws in place of a figure: plain values, as JSON knows them."""
 
-    kind: str  # "curves", "profile" or "timeline"
+    kind: str  # of `figures.model.Plot`
     data: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that lies beside the document in several formats."""
+    """A figure that lies beside the document, in one format or several."""
 
     name: str  # of its files
     title: str
     caption: str
     notes: tuple[str, ...] = ()
-    formats: tuple[str, ...] = ("png", "svg", "pdf")  # the first is shown
+    formats: tuple[str, ...] = ("png",)
     chart: Chart | None = None
+
+    @property
+    def picture(self) -> str:
+        """The name of the file that a page shows, the first that browsers can; empty where there is none."""
+        return next((f"{self.name}.{suffix}" for suffix in self.formats if suffix in ("png", "svg")), "")
 
 
 Block = Heading | Text | Bullets | Code | Figure | Table[Any]

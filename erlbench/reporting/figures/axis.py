@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.nominal import with_known_steps
-from erlbench.reporting.data.runs import Array, Evaluations
-from erlbench.reporting.figures import style
+from erlbench.reporting.data.runs import Array, Evaluations, Run
 
-Series = tuple[Array, Array]  # x and y of a run
+Points = tuple[Array, Array]  # x and y of a run
 
 
 TIME_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
@@ -31,12 +29,12 @@ class Axis:
     seconds: bool = False  # its values are seconds, shown in the unit that fits
     nominal: bool = False  # runs without nominal steps are left out; train.csv is read by generations, if they count
 
-    def evaluations(self, evaluations: Evaluations, smooth: int) -> Series:
+    def evaluations(self, evaluations: Evaluations, smooth: int) -> Points:
         """A run's returns over this axis."""
         return self.series(self.of(evaluations), evaluations.return_mean, smooth)
 
     @staticmethod
-    def series(x: Array, y: Array, smooth: int) -> Series:
+    def series(x: Array, y: Array, smooth: int) -> Points:
         """The points (x, y) whose values are numbers, y smoothed; of several at one x the last."""
         there = np.isfinite(x) & np.isfinite(y)
         x, y = x[there], moving_average(y[there], smooth)
@@ -59,12 +57,6 @@ class Axis:
             return self.label, 1.0
         name, scale = time_unit(largest)
         return f"{self.label} ({name})", scale
-
-    def finish(self, axes: Any, label: str) -> None:
-        """Label and ticks of a figure's axes; they begin at zero."""
-        axes.set(xlabel=label)
-        axes.set_xlim(left=0)
-        style.steps_axis(axes.xaxis)
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
@@ -104,6 +96,11 @@ AXES = {
         "Training episodes", "training episodes", lambda e: e.episodes, None, "Episodes of training.",
     ),
 }  # fmt: skip
+
+
+def averaged(run_set: RunSet) -> tuple[Run, ...]:
+    """The runs that the mean is over: the finished ones, without any of these all."""
+    return run_set.done or run_set.runs
 
 
 def moving_average(values: Array, points: int) -> Array:

@@ -3,60 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
-from erlbench.reporting.figures import style
-from erlbench.reporting.figures.axis import AXES, Axis, Series, smoothing_note
-from erlbench.reporting.figures.curves import averaged
+from erlbench.reporting.figures.axis import AXES, Axis, Points, averaged, smoothing_note
+from erlbench.reporting.figures.model import ALWAYS, Panel, Plot, Series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
+from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 
 
-def draw_columns(comparison: Comparison, group: Group, options: ReportOptions, path: Path, warn: Warn) -> list[str]:
-    """One figure with a row per panel. Returns its caption's sentences; none, and no file, when there is no value."""
+def columns_plot(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Plot | None:
+    """One figure with a panel for each group of columns that has a value; None, with a warning, where none has."""
     own = comparison.x if AXES[comparison.x].train_column else "timesteps"
-    axis, panels = AXES[options.x or own], options.panels
+    axis = AXES[options.x or own]
     known, left_out = axis.drawable(group.run_sets)
     run_sets = [run_set for run_set in known if run_set.runs]
     if left_out and not run_sets:
         warn(f"{group.env}: no figure of columns. {left_out}")
-        return []
-    names = [name for panel in panels for name in panel]
+        return None
+    names = [name for panel in options.panels for name in panel]
     found = {run_set.name: _read(run_set, names, axis, options.smooth, warn) for run_set in run_sets}
+    there = {name for runs in found.values() for name, series in runs.items() if any(len(x) for x, _ in series)}
     for name in names:
-        if not any(len(x) for runs in found.values() for x, _ in runs[name]):
+        if name not in there:
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
-    panels = tuple(
-        panel for panel in panels if any(len(x) for runs in found.values() for n in panel for x, _ in runs[n])
-    )
+    panels = [panel for panel in options.panels if there & {*panel}]
     if not panels:
-        return []
+        return None
     band = band_kind([len(averaged(run_set)) for run_set in run_sets], options.band)
-    largest = max(float(x[-1]) for runs in found.values() for n in names for x, _ in runs[n] if len(x))
-    with style.new_figure(style.WIDTH, 0.6 + 1.7 * len(panels)) as figure:
-        rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, panel in zip(rows, panels, strict=True):
-            _draw_panel(axes, panel, run_sets, found, band, axis.unit(largest)[1])
-        axis.finish(rows[-1], axis.unit(largest)[0])
-        figure.suptitle(group.env, fontsize=10)
-        style.save(figure, path)
+    label, unit = axis.unit(max(float(x[-1]) for runs in found.values() for n in names for x, _ in runs[n] if len(x)))
     shown = "; ".join(", ".join(panel) for panel in panels)
-    return [
-        f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over the finished runs, where there are "
-        f"several; band: {band_words(band)}.",
-        *([f"{note}."] if (note := smoothing_note(options.smooth, "rows")) else []),
-        *([left_out] if left_out else []),
-    ]
+    note = smoothing_note(options.smooth, "rows")
+    return Plot(
+        kind="columns",
+        title=group.env,
+        panels={
+            "+".join(panel): Panel(
+                x=label, y=panel[0] if len(panel) == 1 else "", steps=True,
+                series=_series(panel, run_sets, found, band, unit),
+            )
+            for panel in panels
+        },
+        paper=["+".join(panel) for panel in panels],
+        caption=[
+            f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over the finished runs, where there "
+            f"are several; band: {band_words(band)}.",
+            *([f"{note}."] if note else []),
+            *([left_out] if left_out else []),
+        ],
+    )  # fmt: skip
 
 
-def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Series]]:
+def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Points]]:
     """For each column the (x, values) of each run, without its empty and NaN cells."""
-    series: dict[str, list[Series]] = {name: [] for name in names}
+    series: dict[str, list[Points]] = {name: [] for name in names}
     for run in averaged(run_set):
         over, scale = axis.train(run.evaluations)
         assert over is not None  # `ReportOptions` has refused the others
@@ -69,21 +71,19 @@ def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: 
     return series
 
 
-def _draw_panel(
-    axes: Any, panel: Sequence[str], run_sets: Sequence[RunSet], found: dict[str, dict[str, list[Series]]], band: str,
-    unit: float,
-) -> None:  # fmt: skip
-    pairs = [(run_set, name) for run_set in run_sets for name in panel]
-    for index, (run_set, name) in enumerate(pairs):
-        line: Curve = curve([series for series in found[run_set.name][name] if len(series[0])], band)
-        if not len(line.x):
-            continue
-        look = {**style.line_style(index), "marker": "" if len(line.x) > 1 else "o"}
+def _series(
+    panel: Sequence[str], run_sets: Sequence[RunSet], found: dict[str, dict[str, list[Points]]], band: str, unit: float
+) -> list[Series]:
+    """The mean of each column of a panel for each run set."""
+    series = []
+    for index, (run_set, name) in enumerate((run_set, name) for run_set in run_sets for name in panel):
+        line = curve([points for points in found[run_set.name][name] if len(points[0])], band)
         label = " ".join(
             part for part in (run_set.label if len(run_sets) > 1 else "", name if len(panel) > 1 else "") if part
         )
-        axes.fill_between(line.x / unit, line.low, line.high, color=look["color"], alpha=0.16, linewidth=0)
-        axes.plot(line.x / unit, line.mean, **look, label=label)
-    axes.set(ylabel=panel[0] if len(panel) == 1 else "")
-    if len(pairs) > 1:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        if len(line.x):
+            series.append(Series(
+                label=label, group=label, x=line.x / unit, y=line.mean, colour=index, beside=True,
+                bands={ALWAYS: (line.low, line.high)},
+            ))  # fmt: skip
+    return series

@@ -1,111 +1,82 @@
-"""Other people's runs behind our learning curves."""
+"""Other people's runs and published points, behind our learning curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.references import ReferenceRuns
-from erlbench.reporting.statistics.curves import Curve, band_kind, band_words, curve
+from erlbench.reporting.figures.model import ALWAYS, GREY, POINTS, REFERENCE, Series
+from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 from erlbench.words import counted
 
+SYMBOLS = {"square": "squares", "diamond": "diamonds", "triangle-up": "triangles", "triangle-down": "triangles"}
 
-def behind(run_sets: Sequence[RunSet], published: Published) -> list[tuple[RunSet, ReferenceRuns, Curve]]:
-    """Of each algorithm the runs of the first comparable source and their mean, as far as our longest run goes."""
-    last = max(
-        float(run.evaluations.timesteps[-1]) for run_set in run_sets for run in run_set.runs if len(run.evaluations)
-    )
-    chosen: list[tuple[RunSet, ReferenceRuns, Curve]] = []
+
+def behind(run_sets: Sequence[RunSet], colours: Mapping[str, int], published: Published) -> list[Series]:
+    """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
+    last = _last(run_sets)
+    drawn: list[Series] = []
+    seen: list[ReferenceRuns] = []
     for run_set in run_sets:
         found = next(iter(published.references.of(run_set)), None)
-        if found is None or any(found is one for _, one, _ in chosen):
+        if found is None or any(found is one for one in seen):
             continue
-        series = [(steps[steps <= last], returns[steps <= last]) for steps, returns in found.runs]
-        if max(len(steps) for steps, _ in series) >= 2:
-            chosen.append((run_set, found, curve(series, band_kind([len(series)]))))
-    return chosen
-
-
-def draw_references(
-    axes: Any, run_sets: Sequence[RunSet], looks: Mapping[str, Any], published: Published
-) -> dict[Any, ReferenceRuns]:
-    """Other people's runs behind ours, and what the legend shows of each."""
-    drawn: dict[Any, ReferenceRuns] = {}
-    for run_set, found, line in behind(run_sets, published):
-        colour = looks[run_set.name]["color"]
-        axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.1, linewidth=0, hatch="////", zorder=0.5)
-        (handle,) = axes.plot(line.x, line.mean, color=colour, linewidth=1, linestyle=(0, (5, 1, 1, 1)), zorder=0.6)
-        drawn[handle] = found
+        runs = [(steps[steps <= last], returns[steps <= last]) for steps, returns in found.runs]
+        if max(len(steps) for steps, _ in runs) >= 2:
+            seen.append(found)
+            kind = band_kind([len(runs)])
+            line = curve(runs, kind)
+            label = f"{found.algorithm}, {found.source.name} ({counted(len(runs), 'run')})"
+            drawn.append(Series(
+                label=label, group=label, x=line.x, y=line.mean, colour=colours[run_set.name], look=REFERENCE,
+                beside=True, bands={ALWAYS: (line.low, line.high)}, averaged=len(runs),
+                note=f"{label}, {found.returns}, on {found.env}, {band_words(kind)}",
+            ))  # fmt: skip
     return drawn
 
 
-@dataclass(frozen=True)
-class Points:
-    """Points of a published learning curve: the steps at which an algorithm reached scores."""
+def published_points(comparison: Comparison, group: Group, published: Published) -> list[Series]:
+    """By algorithm the points of its curve in the page's source: steps at which it reached scores.
 
-    algorithm: str
-    marker: str  # matplotlib's
-    steps: tuple[float, ...]
-    scores: tuple[float, ...]
-    where: str  # source and table
-
-    @property
-    def label(self) -> str:
-        """What a legend calls them."""
-        return f"{self.algorithm}, published"
-
-
-MARKERS = {"s": "squares", "D": "diamonds", "^": "triangles", "v": "triangles"}
-
-
-def published_points(comparison: Comparison, group: Group, published: Published) -> list[Points]:
-    """By algorithm, what the page's source has in its table, as far as our longest run goes."""
-    last = max(
-        (float(run.evaluations.timesteps[-1]) for c in group.run_sets for run in c.runs if len(run.evaluations)),
-        default=0.0,
-    )
+    They go as far as our longest run.
+    """
+    last = _last(group.run_sets)
     found = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
     names = dict.fromkeys(own.algorithm for one in found for own in one.steps)
     drawn = []
-    for name, marker in zip(names, MARKERS, strict=False):
+    for name, symbol in zip(names, SYMBOLS, strict=False):
         points = [(own.value, one.score.value) for one in found for own in one.steps if own.algorithm == name]
         points = [point for point in points if point[0] <= last]
         if points:
-            score = found[0].score
-            steps, scores = zip(*points, strict=True)
-            drawn.append(Points(name, marker, steps, scores, f"{score.source}, {score.table}"))
+            (steps, scores), score = np.array(points, np.float64).T, found[0].score
+            drawn.append(Series(
+                label=f"{name}, published", group=name, x=steps, y=scores, colour=GREY, look=POINTS, symbol=symbol,
+                beside=True, note=f"{score.source}, {score.table}",
+            ))  # fmt: skip
     return drawn
 
 
-def draw_points(axes: Any, points: Sequence[Points]) -> dict[Any, str]:
-    """Published points, in grey and joined by dots, and what the legend calls them."""
-    look = {"color": "0.35", "markersize": 4, "linestyle": ":", "linewidth": 1}
-    return {axes.plot(one.steps, one.scores, marker=one.marker, **look)[0]: one.label for one in points}
-
-
-def points_notes(points: Sequence[Points]) -> list[str]:
-    """What a caption says of them."""
+def points_notes(series: Sequence[Series]) -> list[str]:
+    """What a caption says of the published points among the series."""
+    points = [one for one in series if one.look == POINTS]
     if not points:
         return []
-    whose = " and ".join(f"{one.algorithm} ({MARKERS[one.marker]})" for one in points)
-    return [f"Grey: points of the curves of {whose} in {points[0].where}."]
+    whose = " and ".join(f"{one.group} ({SYMBOLS[one.symbol]})" for one in points)
+    return [f"Grey: points of the curves of {whose} in {points[0].note}."]
 
 
-def reference_label(reference: ReferenceRuns) -> str:
-    """What a legend calls them."""
-    return f"{reference.algorithm}, {reference.source.name} ({counted(len(reference.runs), 'run')})"
+def reference_notes(series: Sequence[Series]) -> list[str]:
+    """What a caption says of other people's runs among the series."""
+    whose = "; ".join(one.note for one in series if one.look == REFERENCE)
+    return [f"Dash-dotted and hatched: reference runs of others, mean and band: {whose}."] if whose else []
 
 
-def reference_notes(drawn: Mapping[Any, ReferenceRuns]) -> list[str]:
-    """What a caption says of them."""
-    if not drawn:
-        return []
-    whose = "; ".join(
-        f"{reference_label(one)}, {one.returns}, on {one.env}, {band_words(band_kind([len(one.runs)]))}"
-        for one in drawn.values()
-    )
-    return [f"Dash-dotted and hatched: reference runs of others, mean and band: {whose}."]
+def _last(run_sets: Sequence[RunSet]) -> float:
+    """The steps of the longest run; 0 where none has an evaluation."""
+    runs = (run.evaluations.timesteps for run_set in run_sets for run in run_set.runs)
+    return max((float(steps[-1]) for steps in runs if len(steps)), default=0.0)

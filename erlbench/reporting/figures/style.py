@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench.reporting.documents.formats import steps
+from erlbench.reporting.figures.model import GREY, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 7.0  # inches: two columns of a paper
-FORMATS = ("png", "svg", "pdf")
-# Okabe and Ito 2008, "Color universal design"; yellow is too light for lines and comes last.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 MARKERS = ("", "o", "s", "^", "D", "v", "P", "X")
-GREY = "#595959"
+INK = "#595959"
+DASHES = {"solid": "-", "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}
 RC: tuple[tuple[Any, Any], ...] = (
     ("font.size", 8.5), ("axes.titlesize", 9.5), ("axes.labelsize", 8.5), ("legend.fontsize", 8.0),
     ("xtick.labelsize", 8.0), ("ytick.labelsize", 8.0), ("font.family", "sans-serif"),
-    ("axes.spines.top", False), ("axes.spines.right", False), ("axes.linewidth", 0.7), ("axes.edgecolor", GREY),
-    ("xtick.color", GREY), ("ytick.color", GREY), ("xtick.labelcolor", "black"), ("ytick.labelcolor", "black"),
+    ("axes.spines.top", False), ("axes.spines.right", False), ("axes.linewidth", 0.7), ("axes.edgecolor", INK),
+    ("xtick.color", INK), ("ytick.color", INK), ("xtick.labelcolor", "black"), ("ytick.labelcolor", "black"),
     ("axes.grid", True), ("grid.color", "#E3E3E3"), ("grid.linewidth", 0.6), ("axes.axisbelow", True),
     ("legend.frameon", False), ("legend.title_fontsize", 8.0), ("lines.linewidth", 1.5), ("savefig.dpi", 200),
     ("svg.fonttype", "path"), ("svg.hashsalt", "erlbench"), ("pdf.fonttype", 42), ("axes.unicode_minus", True),
@@ -30,15 +29,19 @@ RC: tuple[tuple[Any, Any], ...] = (
 )  # fmt: skip
 
 
-def line_style(index: int) -> dict[str, Any]:
-    """Colour and, from the ninth line on, a marker."""
-    marker = MARKERS[(index // len(PALETTE)) % len(MARKERS)]
-    return {"color": PALETTE[index % len(PALETTE)], "marker": marker, "markersize": 4}
+def colour_of(number: int) -> str:
+    """The colour of that number, which begins again after the palette's last."""
+    return PALETTE[number % len(PALETTE)] if number != GREY else "0.35"
 
 
-def glyph(look: Mapping[str, Any]) -> str:
-    """The marker of a `line_style` as text, with a space; empty for a line without one."""
-    return {"o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}.get(look["marker"], "")
+def marker(number: int) -> str:
+    """A marker from the ninth line on, where colours begin again; empty for the first eight."""
+    return MARKERS[max(0, number) // len(PALETTE) % len(MARKERS)]
+
+
+def glyph(number: int) -> str:
+    """The marker of a line as text, with a space; empty for a line without one."""
+    return {"o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}.get(marker(number), "")
 
 
 @contextmanager
@@ -54,7 +57,7 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
-def save(figure: Figure, path: Path, formats: Sequence[str] = FORMATS) -> None:
+def save(figure: Figure, path: Path, formats: Sequence[str]) -> None:
     """Write `path` with each of the suffixes `formats`; the same data give the same bytes."""
     figure.draw_without_rendering()  # the layout, once for all formats
     figure.set_layout_engine(None)  # with any engine, "none" too, each `savefig` draws twice

@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Published
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.model import Block, Chart, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import Block, Document, Figure, Heading, Link, Table, Text
 from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.columns import draw_columns
-from erlbench.reporting.figures.curves import draw_curves
-from erlbench.reporting.figures.profiles import draw_profiles
-from erlbench.reporting.figures.timelines import draw_timelines
+from erlbench.reporting.figures.columns import columns_plot
+from erlbench.reporting.figures.curves import Curves, Means
+from erlbench.reporting.figures.draw import draw
+from erlbench.reporting.figures.model import Plot
+from erlbench.reporting.figures.profiles import profiles_plot
+from erlbench.reporting.figures.timelines import timelines_plot
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.charts import ChartData, profile_chart, timeline_chart
+from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.metrics import metrics_table
@@ -36,6 +38,8 @@ SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 TIMELINES = ("time", "timeline", "all")
 CURVES = ("scores", "curves", "all")  # kinds of pages with learning curves
+
+Named = tuple[str, str, Plot]  # the name of its files, its title, a figure
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Maker:
     warn: Warn
     options: ReportOptions
     charts: ChartData
+    means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
     def write(self, comparison: Comparison, *first: Table[Any]) -> Page:
@@ -66,19 +71,20 @@ class Maker:
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         tables = [*first, *self._tables(comparison)]
-        figures = [*self._curves(comparison, folder), *self._others(comparison, folder)]
+        curves = [self._figure(folder, *plot) for plot in self._curves(comparison)]
+        plots = [*self._others(comparison)]
         for group in comparison.groups:
             name = comparison.slug(group)
             timelines, labels = self._timelines(comparison, group)
             if timelines or comparison.kind == "timeline":
                 tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
             if timelines:
-                caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
                 title = f"Worker timeline, {comparison.group_name(group)}"
-                figures += _figure(f"timeline-{name}", title, caption, timeline_chart(timelines, labels))
-        content = _in_order(tables, figures)
-        missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, figures)]
-        document = Document([*_head(comparison), *missing, *(_noted(block, comparison.note) for block in content)])
+                plots.append((f"timeline-{name}", title, timelines_plot(timelines, labels, group.env)))
+        figures = [self._figure(folder, *plot) for plot in plots]
+        missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
+        content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
+        document = Document([*_head(comparison), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
@@ -86,12 +92,18 @@ class Maker:
             sum(run_set.planned for run_set in run_sets),
         )  # fmt: skip
 
-    def _curves(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
+    def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
+        """The figure of a plot, drawn on paper and, but for columns, as a chart."""
+        draw(plot, folder / name, self.options.formats)
+        chart = None if plot.kind == "columns" else self.charts.chart(plot)
+        return Figure(name, title, plot.caption[0], tuple(plot.caption[1:]), self.options.formats, chart)
+
+    def _curves(self, comparison: Comparison) -> Iterator[Named]:
+        curves = Curves(self.published, self.options, self.means)
         for group in comparison.groups if comparison.kind in CURVES else ():
-            name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
-            caption = draw_curves(comparison, group, self.published, folder / name, self.options)
-            chart = self.charts.of_group(comparison, group, self.published, self.options.x or comparison.x)
-            yield from _figure(name, title, caption, chart)
+            if (plot := curves.plot(comparison, group)) is not None:
+                title = f"Learning curves, {comparison.group_name(group)}"
+                yield f"curves-{comparison.slug(group)}", title, plot
 
     def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
         """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
@@ -99,19 +111,20 @@ class Maker:
         for group in comparison.groups if comparison.kind in CURVES else ():
             left_out = axis.drawable(group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
-                sentence = f"{group.env}: no learning curves. {left_out}"
-                self.warn(sentence)
-                yield sentence
+                missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
+                self.warn(missing)
+                yield str(missing)
 
-    def _others(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
+    def _others(self, comparison: Comparison) -> Iterator[Named]:
         for group in comparison.groups if self.options.panels else ():
-            name, title = f"columns-{comparison.slug(group)}", f"Columns of train.csv, {comparison.group_name(group)}"
-            yield from _figure(name, title, draw_columns(comparison, group, self.options, folder / name, self.warn))
+            if (plot := columns_plot(comparison, group, self.options, self.warn)) is not None:
+                title = f"Columns of train.csv, {comparison.group_name(group)}"
+                yield f"columns-{comparison.slug(group)}", title, plot
         if comparison.kind in ("scores", "all"):
             parts = [part for part in comparison.by_budget() if normalised(part).scores]
             for number, part in enumerate(parts, 1):
-                name = "profile" if len(parts) == 1 else f"profile-{number}"
-                yield from _figure(name, "Performance profile", draw_profiles(part, folder / name), profile_chart(part))
+                if (plot := profiles_plot(part)) is not None:
+                    yield "profile" if len(parts) == 1 else f"profile-{number}", "Performance profile", plot
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
         """One run of each run set that has tasks: the first that is done, else the first."""
@@ -161,22 +174,6 @@ def _head(comparison: Comparison) -> Iterator[Block]:
         yield Text((f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}.",))
 
 
-def _in_order(tables: Sequence[Table[Any]], figures: Sequence[Figure]) -> list[Table[Any] | Figure]:
-    """The first table (the scores, if there are any), the learning curves, and then all others."""
-    curves = [figure for figure in figures if figure.name.startswith("curves-")]
-    return [*tables[:1], *curves, *tables[1:], *(figure for figure in figures if figure not in curves)]
-
-
-def _noted(block: Table[Any] | Figure, note: str) -> Table[Any] | Figure:
-    """Scores, times and figures with the study's note in the caption."""
-    if not note:
-        return block
-    if isinstance(block, Figure):
-        return replace(block, notes=(*block.notes, note))
-    return replace(block, remarks=(*block.remarks, note)) if block.name in ("scores", "times") else block
-
-
-def _figure(name: str, title: str, caption: list[str], chart: Chart | None = None) -> Iterator[Figure]:
-    """The figure, unless nothing was drawn and there is no caption."""
-    if caption:
-        yield Figure(name, title, caption[0], tuple(caption[1:]), chart=chart)
+def _noted(figures: Sequence[Figure], comparison: Comparison) -> list[Figure]:
+    """The figures with the study's note in their captions, as scores and times have it."""
+    return [replace(figure, notes=(*figure.notes, *comparison.notes)) for figure in figures]

@@ -1,28 +1,8 @@
 // Data, helpers and the theme, for charts.js and page.js: the three are one script of the page.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31"];
-const DARK = ["#4DA8E0", "#FF8A3D", "#2FC79A", "#E5A3C8", "#F2B632", "#8FD0F5", "#E6EAEF", "#C9A565"];
-const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
-const UNITS = [
-    ["seconds", 1],
-    ["minutes", 60],
-    ["hours", 3600],
-    ["days", 86400],
-];
-// Lists of numbers stand in DATA.arrays, wherever the data have an index.
-const list = (index) => DATA.arrays[index];
-for (const run of DATA.runs) for (const name in run.axes) run.axes[name] = run.axes[name].map(list);
-for (const curve of DATA.curves)
-    for (const name in curve.axes) {
-        const { runs, x, mean, range, interval } = curve.axes[name];
-        curve.axes[name] = {
-            runs,
-            x: list(x),
-            mean: list(mean),
-            range: range.map(list),
-            interval: interval && interval.map(list),
-        };
-    }
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"]; // when the colours begin again
+const PIXELS = 1.5; // of a point of a line on paper
+const list = (index) => DATA.lists[index]; // lists stand once; charts name them by their index
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const make = (tag, text = "", attributes = {}) =>
     Object.assign(document.createElement(tag), { textContent: text }, attributes);
@@ -49,11 +29,13 @@ document.getElementById("theme").addEventListener("click", () => {
     }
     redraw();
 });
-const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
-const dash = (index) => DASHES[Math.floor(index / LIGHT.length) % DASHES.length];
-const themed = (value) => {
-    const i = LIGHT.indexOf(value);
-    return i >= 0 ? colour(i) : value;
+const colour = (number) => {
+    const palette = DATA.palette[dark() ? "dark" : "light"];
+    return number < 0 ? css("--soft") : palette[number % palette.length];
 };
+const dash = (series) =>
+    series.dash === "solid"
+        ? DASHES[Math.floor(Math.max(0, series.colour) / DATA.palette.light.length) % DASHES.length]
+        : series.dash;
 const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 const faded = (hex, alpha) => `rgba(${[1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)).join(",")},${alpha})`;

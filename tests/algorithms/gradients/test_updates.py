@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.learners.blocks import BLOCK
+from erlbench.algorithms.gradients.learners.blocks import MINIBATCHES
 from erlbench.algorithms.gradients.reference.ddpg import DDPGReference
 from erlbench.algorithms.gradients.reference.networks import Experience, flat_parameters, follow, mlp
 from erlbench.algorithms.gradients.reference.td3 import TD3Reference
@@ -81,11 +81,13 @@ def close(actual, expected, relative=1e-5):
 def minibatches(workspace, view, updates, batch, noise):
     """The minibatches that a task with `KEY` draws, with the noise of the target actions."""
     random, reader = generator(*KEY, int(Purpose.MINIBATCH)), workspace.replay(view)
-    for first in range(0, updates, BLOCK):
-        indices = random.integers(view.start, view.stop, BLOCK * batch).reshape(BLOCK, batch)
-        drawn = random.standard_normal((BLOCK * batch, ACTION), dtype=np.float32) if noise else np.zeros(BLOCK)
-        drawn = drawn.reshape(BLOCK, -1, ACTION if noise else 1)
-        for index in range(min(BLOCK, updates - first)):
+    for first in range(0, updates, MINIBATCHES):
+        indices = random.integers(view.start, view.stop, MINIBATCHES * batch).reshape(MINIBATCHES, batch)
+        drawn = (
+            random.standard_normal((MINIBATCHES * batch, ACTION), dtype=np.float32) if noise else np.zeros(MINIBATCHES)
+        )
+        drawn = drawn.reshape(MINIBATCHES, -1, ACTION if noise else 1)
+        for index in range(min(MINIBATCHES, updates - first)):
             arrays = [np.empty((batch, n), np.float32) for n in (OBSERVATION, ACTION + 2, OBSERVATION)]
             reader.gather(indices[index], *arrays)
             observations, transitions, following = map(torch.from_numpy, arrays)

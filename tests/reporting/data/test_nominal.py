@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
 from pathlib import Path
 
@@ -16,10 +14,11 @@ from erlbench.errors import UsageError
 from erlbench.experiment.studies import Entry, Profile, load_studies
 from erlbench.reporting import build_comparison, build_report
 from erlbench.reporting.data.nominal import with_nominal_steps
+from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs, load_run
-from erlbench.reporting.figures import curves as curve_figure
+from erlbench.reporting.figures import style
 from erlbench.reporting.options import ReportOptions
-from tests.reporting.compare import charts_of
+from tests.reporting.compare import charts_of, page_data
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -40,12 +39,15 @@ def nominal_of(path, warn=pytest.fail):
     return with_nominal_steps(load_run(path, warn), (), warn).evaluations.nominal
 
 
-def axes_of(index):
-    """Of each run set of the page's only chart of curves: its values on each axis."""
-    (chart,) = (chart for name, chart in charts_of(index).items() if "-curves-" in name)
-    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
-    only = {run_set["name"]: data["runs"][run_set["only"]]["axes"] for run_set in chart["runSets"]}
-    return {name: {x: data["arrays"][at[0]] for x, at in axes.items()} for name, axes in only.items()}
+def axes_of(index, page="all-runs"):
+    """The values on each axis by what has a curve, of the page's only chart of curves."""
+    data = page_data(index)
+    (chart,) = (chart for name, chart in data["charts"].items() if name.startswith(f"{page}-curves-"))
+    found = {}
+    for axis, panel in chart["panels"].items():
+        for series in panel["series"]:
+            found.setdefault(series["group"], {})[axis] = data["lists"][series["x"]]
+    return found
 
 
 def quiet(_):
@@ -128,7 +130,7 @@ def test_nominal_steps_of_the_reference_runs_of_esac(folder, nominal, counted):
 
 def test_runs_without_nominal_steps_are_left_out_of_the_figure_and_named(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(curve_figure.style, "save", lambda figure, path: drawn.append(figure.axes[0]))
+    monkeypatch.setattr(style, "save", lambda figure, *_: drawn.append(figure.axes[0]))
     make_esac(tmp_path / "in")
     make_esac(tmp_path / "in", seed=1, nominal=("", "", ""))
     for name in ("cem", "sac", "openai-es"):
@@ -159,8 +161,10 @@ def test_an_environment_without_nominal_steps_has_no_curves_and_says_so(tmp_path
     options = ReportOptions(x="nominal", panels=(("actor_updates",),))
     index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, warnings.append, options)
     note = "Not drawn over nominal steps: cem. No nominal steps are known for these runs."
-    told = [warning.partition(" Choose another axis")[0] for warning in warnings if "nominal" in warning]
-    assert sorted(told) == [f"Hopper-v5: no figure of columns. {note}", f"Hopper-v5: no learning curves. {note}"]
+    (missing,) = [warning for warning in warnings if warning.kind is RemarkKind.NO_CURVES]
+    assert dict(missing.values)["env"] == "Hopper-v5"
+    assert dict(missing.values)["reason"].startswith(note)
+    assert any(f"Hopper-v5: no figure of columns. {note}" in str(warning) for warning in warnings)
     for page in ("index.md", "all-runs/index.md"):
         assert "Hopper-v5: no learning curves." in (index.parent / page).read_text()
     assert not list(index.parent.rglob("curves-Hopper*"))
@@ -180,8 +184,8 @@ def test_reference_results_have_nominal_steps(tmp_path):
     for folder in ("kept", "new"):
         make_esac(tmp_path / folder)
     index = build_report([tmp_path / "new"], tmp_path / "out", {}, None, quiet, reference=tmp_path / "kept")
-    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
-    assert [sorted(run["axes"]).count("nominal") for run in data["runs"]] == [1, 1]
+    for page in ("reference", "all-runs"):
+        assert axes_of(index, page)["esac"]["nominal"] == [0, 1000, 2000]
 
 
 def test_nominal_steps_that_no_run_has_are_refused(tmp_path):
@@ -207,10 +211,9 @@ def test_page_and_figure_have_the_same_runs_and_band(tmp_path):
         for seed in range(seeds, 6):
             shutil.rmtree(tmp_path / "in" / "Ant-v5" / "esac" / f"seed-{seed:03d}")
         index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, ReportOptions(x="nominal"))
-        data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
         (chart,) = (chart for name, chart in charts_of(index).items() if "-curves-" in name)
-        (line,) = (data["curves"][run_set["curve"]]["axes"]["nominal"] for run_set in chart["runSets"])
-        assert (line["runs"], chart["band"], "interval" in line) == (seeds - 1, band, band == "interval")
+        (line,) = chart["panels"]["nominal"]["series"]
+        assert (line["averaged"], chart["band"], "interval" in line["bands"]) == (seeds - 1, band, band == "interval")
         words = {"interval": "95 % bootstrap interval", "range": "lowest to highest run"}[band]
         assert words in (index.parent / "all-runs" / "index.md").read_text()
 

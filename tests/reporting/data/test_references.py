@@ -5,13 +5,12 @@ import pytest
 from scipy import stats
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
@@ -61,7 +60,7 @@ def test_unlike_runs_are_called_so_wherever_they_stand(tmp_path, env, algo, sour
     page = page_of(tmp_path)
     assert f"{source} ({returns})." in " ".join(scores_table(page, load_published()).notes)
     assert f"{algo.upper()}: {returns}." in " ".join(references_table(page, load_references()).notes)
-    caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
+    caption = " ".join(Curves(load_published(), ReportOptions()).plot(page, page.groups[0]).caption)
     assert f"{algo.upper()}, {source} (" in caption
     assert f"runs), {returns}, on" in caption
 
@@ -81,27 +80,6 @@ def test_final_values_are_those_of_the_sources(references, source, env, algorith
     values = of(references, source, env, algorithm).at(1_000_000)
     assert len(values) == runs
     assert (round(values.mean()), round(values.std(ddof=1))) == expected
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "same"),
-    [
-        ("HalfCheetah-v5", "HalfCheetah-v1", True),
-        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", False),
-        ("Hopper-v5", "Hopper-v2", False),
-        ("Hopper-v5", "Hopper-v5", True),
-        ("Hopper-v5@paper", "Hopper-v2", True),
-        ("Walker2d-v4", "Walker2d-v2", True),
-        ("Walker2d-v5", "Walker2d-v4", False),
-        ("Ant-v5@paper", "Ant-v2", False),
-        ("Ant-v5 (include_cfrc_ext_in_observation=False)", "Ant-v5 (include_cfrc_ext_in_observation=False)", True),
-        ("Humanoid-v5@paper", "Humanoid-v4", False),
-        ("dm_control/walker-run-v0", "dm_control/walker-run", True),
-        ("dm_control/walker-run-v0", "dm_control/walker-walk", False),
-    ],
-)
-def test_same_task(ours, theirs, same):
-    assert same_task(ours, theirs) is same
 
 
 @pytest.fixture
@@ -217,7 +195,7 @@ def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
 
 def test_no_reference_runs_beside_scores_after_minutes(td3, tmp_path):
     runs = cut_runs(find_runs([tmp_path], pytest.fail), Moment(500 / 60, minutes=True), pytest.fail)
-    page = judged(everything(runs, at=Moment(500 / 60, minutes=True)), ReportOptions())
+    page = ReportOptions().judged(everything(runs, at=Moment(500 / 60, minutes=True)))
     assert page.by_time
     assert not [name for name in scores_table(page, load_published()).header if "Reference" in name]
 
@@ -239,7 +217,7 @@ def test_no_reference_runs_beside_a_row_that_counts_failed_runs(td3, tmp_path):
 
 
 def test_band_is_drawn_behind_and_named(td3, tmp_path):
-    caption = " ".join(draw_curves(td3, td3.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
+    caption = " ".join(Curves(load_published(), ReportOptions()).plot(td3, td3.groups[0]).caption)
     assert "Dash-dotted and hatched: reference runs of others" in caption
     assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns, on HalfCheetah-v2" in caption
 
@@ -250,7 +228,7 @@ def test_other_algorithms_and_tasks_have_none(tmp_path, references):
     make_run(tmp_path, "HalfCheetah-v5", "td3", 0, [0, 100], steps=[0, 2_000])  # no step that is common
     page = page_of(tmp_path)
     assert references_table(page, references) is None
-    caption = " ".join(draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
+    caption = " ".join(Curves(load_published(), ReportOptions()).plot(page, page.groups[0]).caption)
     assert "reference runs" not in caption
 
 
@@ -258,5 +236,5 @@ def test_nothing_stands_beside_scores_that_mean_nothing(td3, references, tmp_pat
     smoke = without_judgement(td3)
     assert references_table(smoke, references) is None
     assert "Reference runs" not in scores_table(smoke, load_published()).header
-    caption = " ".join(draw_curves(smoke, smoke.groups[0], load_published(), tmp_path / "curves", ReportOptions()))
+    caption = " ".join(Curves(load_published(), ReportOptions()).plot(smoke, smoke.groups[0]).caption)
     assert "reference runs" not in caption

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from html.parser import HTMLParser
 
 import numpy as np
 
 from erlbench.reporting.documents import html
-from erlbench.reporting.documents.html import Place
+from erlbench.reporting.documents.html import Place, Section
 from erlbench.reporting.documents.model import (
     BOLD,
     Bullets,
@@ -24,6 +26,14 @@ from erlbench.reporting.documents.model import (
 
 PLACE = Place("page", "page/", lambda target: f"#{target}")
 EVIL = "<script>alert('x')</script>\" onload=\"y"
+
+
+def document(blocks) -> str:
+    return str(html.environment().get_template("blocks.html").module.document(Document(blocks), PLACE))
+
+
+def block(one) -> str:
+    return document([one])
 
 
 class Tags(HTMLParser):
@@ -48,7 +58,7 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
                                    style=lambda row: BOLD),
     ]  # fmt: skip
     rows = [("a", 1234.5), ("b", np.float64(2.5)), ("c", np.int64(7)), ("d", float("inf"))]
-    tags = Tags(html.block(Table("sizes", "Sizes", columns, rows), PLACE))
+    tags = Tags(block(Table("sizes", "Sizes", columns, rows)))
     cells = [cell for cell in tags.of("td") if "right" in (cell["class"] or "")]
     assert [cell.get("data-value") for cell in cells] == ["1234.5", "2.5", "7.0", None]
     assert {cell["class"] for cell in cells} == {"right bold"}
@@ -61,7 +71,7 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
 
 def test_a_table_of_six_rows_or_more_can_be_filtered():
     for rows in (1, 5, 6):
-        tags = Tags(html.block(Table("t", "T", [Column[int]("A", lambda row: row)], range(rows)), PLACE))
+        tags = Tags(block(Table("t", "T", [Column[int]("A", lambda row: row)], range(rows))))
         assert len(tags.of("input")) == (rows == 6)
 
 
@@ -69,14 +79,14 @@ def test_the_cells_that_name_a_row_are_its_headers():
     columns = [Column[tuple[str, str, int]](name, lambda row, i=i: row[i]) for i, name in enumerate("EA")]
     columns.append(Column[tuple[str, str, int]]("Mean", lambda row: row[2], str))
     table = Table("t", "T", columns, [("Ant", "td3", 1), ("Ant", "sac", 2)])
-    tags = Tags(html.block(table, PLACE))
+    tags = Tags(block(table))
     assert [cell.get("scope") for cell in tags.of("th")] == ["col"] * 3 + ["row"] * 4
     assert len(tags.of("td")) == 2
 
 
 def test_a_long_list_is_folded_and_tables_without_a_name_have_ids_of_their_own():
     table = Table("", "All cells", [Column[str]("A", lambda row: row)], ["x"])
-    tags = Tags(html.document(Document([Bullets(tuple("abcdefgh")), table, table]), PLACE))
+    tags = Tags(document([Bullets(tuple("abcdefgh")), table, table]))
     assert len(tags.of("li")) == 8
     assert len(tags.of("details")) == 1
     assert [section["id"] for section in tags.of("section")] == ["page-table-1", "page-table-2"]
@@ -89,17 +99,21 @@ def test_no_text_becomes_markup():
         Figure(EVIL, EVIL, EVIL, (EVIL,)), Figure("f", EVIL, EVIL, chart=Chart("curves", {})),
         Table(EVIL, EVIL, columns, [EVIL], [EVIL]),
     ]  # fmt: skip
-    tags = Tags(html.document(Document(blocks), PLACE))
+    tags = Tags(document(blocks))
     assert "script" not in {tag for tag, _ in tags.found}
     assert not [attributes for _, attributes in tags.found if "onload" in attributes]
 
 
 def test_charts_have_a_place_and_data():
-    document = Document(
-        [Figure("f", "A", "Caption.", chart=Chart("curves", {"runSets": []})), Figure("g", "B", "Caption.")]
-    )
-    assert html.charts(document, PLACE) == {"page-f": {"kind": "curves", "runSets": []}}
-    tags = Tags(html.document(document, PLACE))
-    assert [figure["id"] for figure in tags.of("figure")] == ["page-f", "page-g"]
+    blocks = [
+        Figure("f", "A", "Caption.", chart=Chart("curves", {"panels": {"<!--<script>": 1}})),
+        Figure("g", "B", "Caption."), Figure("h", "C", "Caption.", formats=("pdf",)),
+    ]  # fmt: skip
+    page = html.page([Section("One", Document(blocks), PLACE)], {"lists": []})
+    data = re.search(r'id="data">(.*?)</script>', page)[1]
+    assert json.loads(data)["charts"] == {"page-f": {"kind": "curves", "panels": {"<!--<script>": 1}}}
+    assert "<" not in data  # such a text would hide the end of the script from browsers
+    tags = Tags(document(blocks))
+    assert [figure["id"] for figure in tags.of("figure")] == ["page-f", "page-g", "page-h"]
     assert [image["src"] for image in tags.of("img")] == ["page/g.png"]
     assert [place["id"] for place in tags.of("div") if place.get("class") == "chart"] == ["page-f-chart"]

@@ -14,9 +14,8 @@ from erlbench.reporting.data.comparison import comparisons_of
 from erlbench.reporting.data.nominal import with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.figures import curves as curve_figure
 from erlbench.reporting.figures.axis import AXES, Axis, moving_average
-from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.compare import charts_of, page_of
 from tests.reporting.make_runs import make_run
@@ -25,7 +24,7 @@ from tests.reporting.make_studies import make_study
 
 def no_tasks(warning):
     """The made runs have no tasks; anything else is wrong."""
-    assert warning.endswith("tasks.csv: no task yet")
+    assert str(warning).endswith("tasks.csv: no task yet")
 
 
 def test_moving_average_is_numpys_convolution_once_the_window_is_full():
@@ -53,13 +52,13 @@ def test_of_several_values_at_one_point_the_last_counts():
 def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name, end):
     drawn = []
 
-    def look(figure, path):
+    def look(figure, *_):
         (axes,) = figure.axes
         (line,), (single, band) = axes.lines, axes.collections
         assert [path.vertices[:, 1].tolist() for path in single.get_paths()][3] == [0, 2, 9, 9]  # seed 3
         drawn.append((axes.get_xlabel(), line.get_xdata(), line.get_ydata(), band.get_paths()[0]))
 
-    monkeypatch.setattr(curve_figure.style, "save", look)
+    monkeypatch.setattr("erlbench.reporting.figures.style.save", look)
     for seed in range(5):
         make_run(tmp_path / "results", "Ant-v5", "cem", seed, [0, 4, 8 + 2 * seed, 4])
     options = ReportOptions(x=name, smooth=2, band="range")
@@ -75,8 +74,7 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
     assert "the moving average over its last 2 evaluations" in text
 
 
-def test_runs_that_generations_end_say_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.reporting.pages.page.draw_columns", lambda *_: [])
+def test_runs_that_generations_end_say_so(tmp_path):
     path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1], total=9_000_000)
     config = path / "config.toml"
     config.write_text(config.read_text().replace("workers =", "total_generations = 1\nworkers ="))
@@ -120,16 +118,14 @@ def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
         profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
     )  # fmt: skip
     (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
-    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", ReportOptions())
-    assert caption[-1] == (
+    plot = Curves(load_published(), ReportOptions()).plot(page, page.groups[0])
+    assert plot.caption[-1] == (
         "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."
     )
-    (trpo, es) = charts_of(build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "p"))[
-        "study-curves-InvertedPendulum-v5_paper"
-    ]["points"]
-    assert (trpo["label"], trpo["symbol"], trpo["x"]) == ("TRPO, published", "square", [221_000, 273_000])
-    assert (es["label"], es["symbol"], es["x"]) == ("OpenAI-ES, published", "diamond", [62_500, 143_000, 255_000])
-    assert es["y"] == [276.59, 519.15, 753.17]
+    (_, trpo, es) = plot.panels["timesteps"].series
+    assert (trpo.label, trpo.symbol, trpo.x.tolist()) == ("TRPO, published", "square", [221_000, 273_000])
+    assert (es.label, es.symbol, es.x.tolist()) == ("OpenAI-ES, published", "diamond", [62_500, 143_000, 255_000])
+    assert es.y.tolist() == [276.59, 519.15, 753.17]
 
 
 def test_studies_name_the_axes_of_figures():
@@ -151,10 +147,10 @@ def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, aske
     study = make_study(kind="curves", x=own)
     (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), "short", pytest.fail)
     options = ReportOptions(x=asked)
-    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "figure", options)
+    caption = Curves(load_published(), options).plot(page, page.groups[0]).caption
     assert f"return of the evaluations over {words}; budget" in caption[0]
     index = build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "short", lambda _: None, options)
-    assert charts_of(index)["study-curves-HalfCheetah-v5"]["x"] == (asked or own)
+    assert charts_of(index)["study-curves-HalfCheetah-v5"]["first"] == (asked or own)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +160,8 @@ def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, aske
         ({"x": "!"}, "there are timesteps, nominal, all-steps, time, updates, generation, episodes"),
         ({"band": "interval"}, "--band interval: no such choice"),
         ({"smooth": 0}, "--smooth 0"),
-        ({"x": "episodes", "panels": (("sigma",),)}, "--columns cannot be drawn over episodes"),
+        ({"formats": ("png", "jpg")}, "--formats jpg: no such format of figures; there are png, svg, pdf"),
+        ({"formats": ()}, "--formats : no such"),
     ],
 )
 def test_choices_that_a_report_does_not_have_are_refused(values, message):

@@ -6,7 +6,7 @@ import pytest
 
 from erlbench.experiment.studies import Profile
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.figures.curves import draw_curves
+from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.compare import comparison_of
 from tests.reporting.make_runs import make_run
@@ -28,6 +28,6 @@ def test_a_published_mean_is_drawn_where_budget_and_environment_are_near(tmp_pat
     published = {env: env.replace("v5", "v2")}
     study = make_study(profiles={"p": Profile((0,), steps, (env,))}, envs_published=published)
     page = comparison_of(tmp_path, study)
-    caption = draw_curves(page, page.groups[0], load_published(), tmp_path / "curves", ReportOptions())
+    caption = Curves(load_published(), ReportOptions()).plot(page, page.groups[0]).caption
     assert told in caption
     assert caption[0].endswith("Dotted: published mean.") == told.startswith("Dotted")

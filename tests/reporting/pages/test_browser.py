@@ -177,7 +177,7 @@ def test_a_chart_has_its_values_as_a_table(page, report):
     chart(page, name)
     find(page, f"#{name} details.values summary")[0].click()
     rows = wait(lambda: find(page, f"#{name} details.values tr"))
-    assert rows[0].text == "Algorithm Training steps Mean return Band, low Band, high"
+    assert rows[0].text == "Algorithm Training steps Evaluation return Band, low Band, high"
     assert len(rows) > 18
     assert page.execute_script("return arguments[0].getAttribute('role')", find(page, f"#{name}-chart")[0]) == "img"
 
@@ -224,8 +224,8 @@ def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):
     place = chart(page, "all-runs-curves-Foo-v5-2000")
     ends = "return arguments[0].data.map(one => [one.name ?? '', one.line.width, one.y.at(-1)])"
     assert page.execute_script(ends, place) == [
-        ["", 0, 1000], ["", 0, 2440], ["five (5 runs)", 2.2, 1540],
-        ["one, seed 0 (failed)", 0.9, -999], ["one (1 run)", 2.2, 700],
+        ["", 0, 1000], ["", 0, 2440], ["five (5 runs)", 2.25, 1540],
+        ["one, seed 0 (failed)", 0.75, -999], ["one (2 runs, 1 unfinished)", 2.25, 700],
     ]  # fmt: skip
     switch = "arguments[0].value = 'interval'; arguments[0].dispatchEvent(new Event('change'))"
     page.execute_script(switch, find(page, '#all-runs select[name="band"]')[0])

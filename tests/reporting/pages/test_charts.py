@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 
 from erlbench.reporting import build_report
@@ -14,18 +12,22 @@ from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.figures.curves import Curves
+from erlbench.reporting.figures.model import Panel, Plot, Series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.charts import ChartData
-from tests.reporting.compare import charts_of
+from erlbench.reporting.pages.charts import POINTS, ChartData
+from tests.reporting.compare import charts_of, page_data
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
 
-def drawn(folder: Path, charts: ChartData) -> dict[str, Any]:
-    """The chart of the learning curves of the only environment."""
+def drawn(folder: Path, band: str = "auto") -> Plot:
+    """The learning curves of the only environment."""
     comparison = everything(find_runs([folder], lambda _: None), "All runs")
     (group,) = comparison.groups
-    return charts.of_group(comparison, group, load_published(), "timesteps").data
+    plot = Curves(load_published(), ReportOptions(band=band)).plot(comparison, group)
+    assert plot is not None
+    return plot
 
 
 @pytest.mark.parametrize(
@@ -36,31 +38,40 @@ def test_a_figure_has_one_band(tmp_path, counts, wanted, band):
     for name, count in zip(("cem", "td3"), counts, strict=True):
         for seed in range(count):
             make_run(tmp_path, "Foo-v5", name, seed, [0, 100 + seed])
-    assert drawn(tmp_path, ChartData(1, wanted))["band"] == band
+    assert drawn(tmp_path, wanted).band == band
 
 
 def test_runs_that_are_not_averaged_do_not_count_for_the_band(tmp_path):
     for seed in range(6):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 100], status="done" if seed < 4 else "failed", total=1000)
-    assert drawn(tmp_path, ChartData(1))["band"] == "range"
+    assert drawn(tmp_path).band == "range"
 
 
 def test_the_finished_run_is_its_own_mean(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 0, [0, -999], status="failed", total=2000)
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 500, 1000])
-    charts = ChartData(1)
-    (run_set,) = drawn(tmp_path, charts)["runSets"]
-    assert run_set["curve"] is None
-    assert charts.runs[run_set["only"]]["seed"] == 1
-    assert len(run_set["runs"]) == 2
+    (series,) = drawn(tmp_path).panels["timesteps"].series
+    assert (series.averaged, series.y.tolist()) == (1, [0, 500, 1000])
+    assert [run.name for run in series.runs] == ["seed 0 (failed)"]
 
 
 def test_several_runs_have_a_mean_curve(tmp_path):
     for seed in range(2):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5], status="failed", total=2000)
-    charts = ChartData(1)
-    (run_set,) = drawn(tmp_path, charts)["runSets"]
-    assert (run_set["only"], charts.curves[run_set["curve"]]["axes"]["timesteps"]["runs"]) == (None, 2)
+    (series,) = drawn(tmp_path).panels["timesteps"].series
+    assert (series.averaged, len(series.runs)) == (2, 2)
+
+
+def test_a_list_of_numbers_stands_once_and_is_short():
+    charts = ChartData()
+    line = Series(label="a", x=np.arange(1000.0), y=np.linspace(0, 1, 1000) / 3, colour=0)
+    twice = Panel(x="x", y="y", series=[line, line])
+    chart = charts.chart(Plot(kind="curves", title="", panels={"timesteps": twice}, paper=["timesteps"]))
+    first, second = chart.data["panels"]["timesteps"]["series"]
+    assert first == second
+    assert [len(one) for one in charts.lists] == [POINTS, POINTS]
+    assert charts.lists[first["x"]][-1] == 999
+    assert charts.lists[first["y"]][-1] == 0.33333
 
 
 def test_a_run_that_another_page_cuts_is_another_line(tmp_path):
@@ -68,9 +79,9 @@ def test_a_run_that_another_page_cuts_is_another_line(tmp_path):
     options = ReportOptions(at=Moment(2000))
     folder = tmp_path / "in"
     index = build_report([folder], tmp_path / "out", {}, None, lambda warning: None, options, reference=folder)
-    data = json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
+    data = page_data(index)
     ends = {
-        name: data["arrays"][data["runs"][chart["runSets"][0]["only"]]["axes"]["timesteps"][0]][-1]
+        name: data["lists"][chart["panels"]["timesteps"]["series"][0]["x"]][-1]
         for name, chart in data["charts"].items() if "-curves-" in name
     }  # fmt: skip
     assert ends == {"all-runs-curves-Foo-v5": 2000, "reference-curves-Foo-v5-4000": 4000}
@@ -81,5 +92,8 @@ def test_published_lines_are_of_what_has_a_curve(tmp_path):
     for seed in range(3):
         make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", seed, [0, 9000], steps=[0, 10**6], studies=["study"])
     index = build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, "paper", lambda warning: None)
-    drawn = {name: chart["published"] for name, chart in charts_of(index).items() if name.startswith("study")}
-    assert [lines for lines in drawn.values() if lines] == [[["cem-rl", 10725.0]]]
+    levels = {
+        name: [(one["group"], one["level"]) for one in chart["panels"]["timesteps"]["series"] if "level" in one]
+        for name, chart in charts_of(index).items() if name.startswith("study")
+    }  # fmt: skip
+    assert [found for found in levels.values() if found] == [[("CEM-RL", 10725.0)]]

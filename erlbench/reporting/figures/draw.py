@@ -1,0 +1,156 @@
+"""Figures on paper: a `Plot` drawn by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from erlbench.reporting.figures import style
+from erlbench.reporting.figures.labels import label_ends
+from erlbench.reporting.figures.model import ALWAYS, LEVEL, RUN, Bars, Panel, Plot, Series
+from erlbench.reporting.figures.style import DASHES, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MARKERS = {"square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v"}
+
+
+def draw(plot: Plot, path: Path, formats: Sequence[str]) -> None:
+    """Write the panels that a plot has on paper to `path`, with each of the suffixes `formats`."""
+    panels = [plot.panels[name] for name in plot.paper]
+    with style.new_figure(style.WIDTH, _height(plot.kind, panels)) as figure:
+        axes = _axes(figure, plot.kind, panels)
+        drawn = {"timeline": _draw_bars, "columns": _draw_columns}.get(plot.kind, _draw_series)
+        drawn(figure, axes, panels, plot)
+        style.save(figure, path, formats)
+
+
+def _height(kind: str, panels: Sequence[Panel]) -> float:
+    """Of the figure, in inches."""
+    names = len([series for series in panels[0].series if not series.beside])
+    legend = -(-len(panels[0].series) // 3)  # lines of it
+    return {
+        "curves": max(2.75, 0.9 + 0.15 * names),
+        "profile": 2.6 + 0.17 * legend,
+        "columns": 0.6 + 1.7 * len(panels),
+        "timeline": 0.8 + sum(0.19 * len(panel.rows) + 0.5 for panel in panels),
+    }[kind]
+
+
+def _axes(figure: Figure, kind: str, panels: Sequence[Panel]) -> Any:
+    if kind == "curves":
+        return figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    heights = [len(panel.rows) + 0.6 for panel in panels]
+    return figure.subplots(len(panels), 1, sharex=kind == "columns", squeeze=False, height_ratios=heights)[:, 0]
+
+
+def _draw_series(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
+    """Curves side by side. Their names stand at the ends of the first panel's, or in a legend below."""
+    first = [series for series in panels[0].series if not series.beside]
+    groups, handles = {series.group for series in first}, {}
+    for own, panel in zip(axes, panels, strict=True):
+        for series in panel.series:
+            if series.beside or series.group in groups:
+                handles[series.label] = draw_series(own, series, plot.band), series.beside
+        finish(own, panel)
+    axes[0].set_ylabel(panels[0].y)
+    if plot.kind == "curves":
+        style.return_axis(axes[0].yaxis)
+    _title(figure, plot)
+    label_ends(axes[0], [(one.end, f"{style.glyph(one.colour)}{one.label}", colour_of(one.colour)) for one in first])
+    legend = {label: handle for label, (handle, beside) in handles.items() if beside}
+    if legend:
+        columns = style.legend_columns(len(legend))
+        figure.legend([*legend.values()], [*legend], loc="outside lower center", ncols=columns)
+
+
+def _draw_columns(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
+    """Panels below each other, each with its legend to the right."""
+    for own, panel in zip(axes, panels, strict=True):
+        for series in panel.series:
+            draw_series(own, series, plot.band)
+        own.set_ylabel(panel.y)
+        if any(series.label for series in panel.series):
+            own.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    finish(axes[-1], panels[-1])
+    _title(figure, plot)
+
+
+def draw_series(axes: Any, series: Series, band: str) -> Any:
+    """Single runs thin, their mean and its band, a published level; what a legend shows of them."""
+    from matplotlib.collections import LineCollection
+
+    colour, look = colour_of(series.colour), series.look
+    if series.runs:
+        paths = [np.column_stack((run.x, run.y)) for run in series.runs]
+        axes.add_collection(LineCollection(paths, colors=colour, linewidths=RUN.width, alpha=0.45))
+        axes.autoscale_view()
+    if (edges := series.bands.get(ALWAYS, series.bands.get(band))) is not None and len(series.x):
+        hatch = {"hatch": "////", "zorder": 0.5} if look.hatched else {}
+        axes.fill_between(series.x, *edges, color=colour, alpha=look.band, linewidth=0, **hatch)
+    every = max(1, len(series.x) // 8)
+    marker = MARKERS.get(series.symbol) or style.marker(series.colour) or ("o" if len(series.x) == 1 else "")
+    (handle,) = axes.plot(
+        series.x, series.y, color=colour, linewidth=look.width, linestyle=DASHES[look.dash], marker=marker,
+        markersize=4, markevery=None if series.symbol else every, label=series.label,
+        **({"zorder": 0.6} if look.hatched else {}),
+    )  # fmt: skip
+    if series.level is not None:
+        axes.axhline(series.level, color=colour, linewidth=LEVEL.width, linestyle=DASHES[LEVEL.dash])
+    return handle
+
+
+def finish(axes: Any, panel: Panel) -> None:
+    """Label and ticks of the x-axis, and the limits that a panel has."""
+    axes.set_xlabel(panel.x)
+    if panel.steps:
+        axes.set_xlim(left=0)
+        style.steps_axis(axes.xaxis)
+    if panel.shares:
+        axes.set_ylim(-0.02, 1.02)
+
+
+def _draw_bars(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
+    """Panels with bars below each other, one legend for all."""
+    drawn: dict[str, Any] = {}
+    for own, panel in zip(axes, panels, strict=True):
+        if panel.end < panel.length:
+            own.axvspan(panel.end, panel.length, color="#EDEDED", linewidth=0)
+        for bars in panel.bars:
+            drawn[bars.label] = _bars(own, bars, panel.length) if len(bars.row) else drawn.get(bars.label)
+        for number, row in enumerate(panel.rows):
+            place = {"transform": own.get_yaxis_transform(), "va": "center", "fontsize": 7.5}
+            own.text(1.01, number, f"{100 * row.busy:.0f} %", **place)
+        own.set_title(panel.title, loc="left")
+        own.set(xlim=(0, panel.length), ylim=(len(panel.rows) - 0.4, -0.6))
+        if len(panel.rows) > 2:
+            own.set_ylabel(panel.y)
+        own.set_yticks(range(len(panel.rows)), [row.name for row in panel.rows])
+        own.grid(False, axis="y")
+        own.tick_params(axis="y", length=0)
+    axes[-1].set_xlabel(panels[-1].x)
+    _title(figure, plot)
+    drawn = {label: handle for label, handle in drawn.items() if handle is not None}
+    figure.legend([*drawn.values()], [*drawn], loc="outside lower center", ncols=4)
+
+
+def _bars(axes: Any, bars: Bars, width: float) -> Any:
+    """The bars of one kind, each as high as its busy share; only those that are wide enough have an edge."""
+    from matplotlib.collections import PolyCollection
+
+    left, right, half = bars.start, bars.start + bars.length, 0.39 * bars.share
+    low, high = bars.row - half, bars.row + half
+    corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
+    edges = np.where(bars.length > width / 250, 0.4, 0.0)
+    return axes.add_collection(
+        PolyCollection(list(corners), facecolor=colour_of(bars.colour), edgecolor="white", linewidths=edges)
+    )
+
+
+def _title(figure: Figure, plot: Plot) -> None:
+    if plot.title:
+        figure.suptitle(plot.title, fontsize=10)
