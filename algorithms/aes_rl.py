@@ -84,7 +84,7 @@ class AESRLState:
     last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
 
 
-class AESRL(Algorithm):
+class AESRL(Algorithm[AESRLSettings, AESRLState]):
     """AES-RL: asynchronous evolution strategy with TD3-trained individuals."""
 
     settings_type: ClassVar[type] = AESRLSettings
@@ -93,8 +93,6 @@ class AESRL(Algorithm):
     actor_updates: ClassVar[float] = 5.0
     simulated_steps: ClassVar[float] = 6.0  # an episode of each individual, and five of the mean
     imagined: ClassVar[bool] = True
-    settings: AESRLSettings
-    state: AESRLState
 
     def __init__(self, settings: AESRLSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy.typing as npt
 
@@ -24,6 +24,8 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task, timesteps_of
 
 ROLLOUT = "erlbench.work.rollout:rollout"
+Settings = TypeVar("Settings")
+State = TypeVar("State")
 
 
 @dataclass
@@ -69,8 +71,8 @@ class Needs:
         return cls(episodes * problem.env.max_episode_steps / 2, **more)
 
 
-class Algorithm(ABC):
-    """Ask/tell template. Returns are maximised."""
+class Algorithm(ABC, Generic[Settings, State]):
+    """Ask/tell template for algorithms with a dataclass of settings and one of state. Returns are maximised."""
 
     settings_type: ClassVar[type]
     """Dataclass of hyper-parameters."""
@@ -93,9 +95,9 @@ class Algorithm(ABC):
     """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
     open_episodes: ClassVar[bool] = False
     """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
-    state: Any
+    state: State
 
-    def __init__(self, settings: Any, context: Context) -> None:
+    def __init__(self, settings: Settings, context: Context) -> None:
         self.check(settings, context.problem)
         self.settings = settings
         self.context = context
@@ -115,17 +117,17 @@ class Algorithm(ABC):
         return policy_of(problem, settings)
 
     @classmethod
-    def check(cls, settings: Any, problem: Problem) -> None:
+    def check(cls, settings: Settings, problem: Problem) -> None:
         """Raise `UsageError` for settings with which no run on `problem` can start; asked before any run starts."""
         cls.policy_for(settings, problem)
 
     @classmethod
-    def is_synchronous(cls, settings: Any) -> bool:
+    def is_synchronous(cls, settings: Settings) -> bool:
         """Whether results are told in task order with these settings, so that nothing depends on timing."""
         return True
 
     @classmethod
-    def gradient_workers(cls, settings: Any, workers: int) -> int:
+    def gradient_workers(cls, settings: Settings, workers: int) -> int:
         """The most tasks with gradient steps that run at once: one for each individual in flight, and the critic's.
 
         So many processes, or all if a run has fewer, import their libraries before its clock starts. Asked only of
@@ -134,12 +136,12 @@ class Algorithm(ABC):
         return workers + 1
 
     @classmethod
-    def needs(cls, settings: Any, problem: Problem) -> Needs:
+    def needs(cls, settings: Settings, problem: Problem) -> Needs:
         """What a generation takes: by default the settings' `population` times `episodes`, or 1 where these are not."""
         return Needs.of_episodes(problem, getattr(settings, "population", 1) * getattr(settings, "episodes", 1))
 
     @classmethod
-    def depends_on_budget(cls, settings: Any) -> str:
+    def depends_on_budget(cls, settings: Settings) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 
         Only where nothing does, a run can have a budget of modelled minutes, in which its steps are not known before.

@@ -39,7 +39,7 @@ CEM_RL = "CEM-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"extra_ke_division": False}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CEMSearchSettings:
     """Hyper-parameters of CEM's search distribution."""
 
@@ -84,14 +84,14 @@ class CEMState(Generation):
     elites: list[int] = field(default_factory=list)  # of the generation before, best first
 
     @classmethod
-    def begin(cls, algorithm: Algorithm) -> Self:
+    def begin(cls, algorithm: Algorithm[Any, Any]) -> Self:
         """The state before the first generation of an algorithm with `CEMSearchSettings`."""
         settings = algorithm.settings
         mean = initial_mean(algorithm.policy_spec, settings, algorithm.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, algorithm.share)
         return cls(distribution, settings.initial_variance)
 
-    def sample(self, algorithm: Algorithm) -> None:
+    def sample(self, algorithm: Algorithm[Any, Any]) -> None:
         """The individuals of the next generation."""
         settings, generation = algorithm.settings, algorithm.counters.generation
         self.individuals = list(
@@ -102,7 +102,7 @@ class CEMState(Generation):
             )
         )
 
-    def evaluated(self, algorithm: Algorithm, individual: int, result: Result) -> bool:
+    def evaluated(self, algorithm: Algorithm[Any, Any], individual: int, result: Result) -> bool:
         """Take one individual's fitness; the last one of the generation updates the distribution. Whether it did."""
         self.take(individual, result)
         if len(self.fitness) < len(self.individuals):
@@ -111,7 +111,7 @@ class CEMState(Generation):
         algorithm.counters.generation += 1
         return True
 
-    def _refit(self, algorithm: Algorithm) -> None:
+    def _refit(self, algorithm: Algorithm[Any, Any]) -> None:
         """Eq. 1 to 3; the variance is taken around the old mean."""
         settings, store = algorithm.settings, algorithm.context.store
         fitness = self.in_order
@@ -139,14 +139,12 @@ class CEMState(Generation):
         }
 
 
-class CEM(Algorithm):
+class CEM(Algorithm[CEMSettings, CEMState]):
     """Cross-entropy method: sample, rank, and refit mean and variance to the elites."""
 
     settings_type: ClassVar[type] = CEMSettings
     default_workers: ClassVar[int | None] = None
     imagined: ClassVar[bool] = True
-    settings: CEMSettings
-    state: CEMState
 
     def __init__(self, settings: CEMSettings, context: Context) -> None:
         super().__init__(settings, context)

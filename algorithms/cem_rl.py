@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
@@ -53,6 +53,9 @@ class CEMRLSettings(ActorCriticSettings, CEMSearchSettings, FitnessSettings):
             raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
 
 
+S = TypeVar("S", bound=CEMRLSettings)
+
+
 @dataclass
 class CEMRLState(CEMState):
     """CEM's state and the critic; there is none when `n_grad` is 0."""
@@ -63,28 +66,26 @@ class CEMRLState(CEMState):
     rl_elites: int = 0  # how many of the generation before were among its elites
 
 
-class CEMRL(Algorithm):
+class CEMRL(Algorithm[S, CEMRLState]):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0
     imagined: ClassVar[bool] = True
-    settings: Any
-    state: CEMRLState
 
-    def __init__(self, settings: CEMRLSettings, context: Context) -> None:
+    def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
         self.state = CEMRLState.begin(self)
         if settings.n_grad:
             self.state.critic = new_critic(self)
 
     @classmethod
-    def depends_on_budget(cls, settings: CEMRLSettings) -> str:
+    def depends_on_budget(cls, settings: S) -> str:
         return ""
 
     @classmethod
-    def gradient_workers(cls, settings: CEMRLSettings, workers: int) -> int:
+    def gradient_workers(cls, settings: S, workers: int) -> int:
         return settings.n_grad + 1 if settings.n_grad else 0
 
     def policy(self) -> ArrayRef:

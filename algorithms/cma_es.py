@@ -63,14 +63,13 @@ class CMAESState(Generation):
     individuals: list[ArrayRef] = field(default_factory=list)  # of this generation
 
 
-class CMAES(Algorithm):
+class CMAES(Algorithm[CMAESSettings, CMAESState]):
     """Covariance matrix adaptation evolution strategy; full, diagonal or restricted covariance."""
 
     settings_type: ClassVar[type] = CMAESSettings
     default_workers: ClassVar[int | None] = None
-    settings: Any
 
-    def __init__(self, settings: Any, context: Context) -> None:
+    def __init__(self, settings: CMAESSettings, context: Context) -> None:
         super().__init__(settings, context)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
         self._population = settings.population or default_population(self._policy.size)
@@ -84,17 +83,16 @@ class CMAES(Algorithm):
         return ""
 
     @classmethod
-    def needs(cls, settings: Any, problem: Problem) -> Needs:
+    def needs(cls, settings: CMAESSettings, problem: Problem) -> Needs:
         size = cls.policy_for(settings, problem).size
         return needs_of(settings, problem, size, choose_covariance(settings.covariance, size) == FULL)
 
     @classmethod
-    def check(cls, settings: Any, problem: Problem) -> None:
+    def check(cls, settings: CMAESSettings, problem: Problem) -> None:
         choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
     def policy(self) -> ArrayRef:
-        mean: ArrayRef = self.state.mean_ref
-        return mean
+        return self.state.mean_ref
 
     def _new_strategy(self) -> Strategy:
         mean = initial_mean(self._policy, self.settings, self.key(Purpose.PARAMETERS))

@@ -43,7 +43,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DDPGSettings:
     """Hyper-parameters of DDPG. Noise is in units of the action normalised to [-1, 1]."""
 
@@ -79,15 +79,13 @@ class DDPGState(Learning):
     """Everything DDPG needs to go on."""
 
 
-class DDPG(Algorithm):
+class DDPG(Algorithm[DDPGSettings, DDPGState]):
     """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
 
     settings_type: ClassVar[type] = DDPGSettings
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
     single_episodes: ClassVar[bool] = True
-    settings: DDPGSettings
-    state: DDPGState
 
     def __init__(self, settings: DDPGSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -32,7 +32,7 @@ WARM = 5  # batches in the replay before updates begin
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ERLSettings(FitnessSettings):
     """Hyper-parameters of ERL."""
 
@@ -110,14 +110,12 @@ class ERLState(Generation):
     critic_loss: float = 0.0  # mean over the last block of updates
 
 
-class ERL(Algorithm):
+class ERL(Algorithm[ERLSettings, ERLState]):
     """Evolutionary reinforcement learning: a genetic algorithm with a DDPG learner that joins it now and then."""
 
     settings_type: ClassVar[type] = ERLSettings
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
-    settings: ERLSettings
-    state: ERLState
 
     def __init__(self, settings: ERLSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -35,14 +35,12 @@ __all__ = ["ESAC", "PRESETS"]
 SCHEDULE, CROSSOVER = 0, 1  # what a random choice is about, in its key
 
 
-class ESAC(Algorithm):
+class ESAC(Algorithm[ESACSettings, ESACState]):
     """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
 
     settings_type: ClassVar[type] = ESACSettings
     critic_updates: ClassVar[float] = 0.02
     actor_updates: ClassVar[float] = 0.02
-    settings: ESACSettings
-    state: ESACState
 
     def __init__(self, settings: ESACSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class FitnessSettings:
     )
 
 
-def start_states(algorithm: Algorithm, generation: int, episodes: int | None = None) -> list[int]:
+def start_states(algorithm: Algorithm[Any, Any], generation: int, episodes: int | None = None) -> list[int]:
     """The start states that the individuals of a generation share; none where each has its own.
 
     `episodes` is how many; by default an individual's.

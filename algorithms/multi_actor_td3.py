@@ -32,7 +32,7 @@ CODE = "CEM-RL, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "one-update": {"update_ratio": 0.2}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MultiActorTD3Settings:
     """Hyper-parameters of multi-actor TD3. Noise is in units of the action normalised to [-1, 1]."""
 
@@ -88,14 +88,12 @@ class MultiActorTD3State:
     scores: list[float] = field(default_factory=list)  # of the last complete round, by actor
 
 
-class MultiActorTD3(Algorithm):
+class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
 
     settings_type: ClassVar[type] = MultiActorTD3Settings
     critic_updates: ClassVar[float] = 5.0
     actor_updates: ClassVar[float] = 2.5
-    settings: MultiActorTD3Settings
-    state: MultiActorTD3State
 
     def __init__(self, settings: MultiActorTD3Settings, context: Context) -> None:
         super().__init__(settings, context)

@@ -50,7 +50,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NevergradSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of a search by nevergrad."""
 
@@ -100,12 +100,10 @@ class NevergradState(Generation):
     generation: list[float] = field(default_factory=list)  # fitness of those told in this generation
 
 
-class Nevergrad(Algorithm):
+class Nevergrad(Algorithm[NevergradSettings, NevergradState]):
     """Any optimizer of nevergrad's registry on policy parameters, such as CMA, ES, DE, PSO or NGOpt."""
 
     settings_type: ClassVar[type] = NevergradSettings
-    settings: NevergradSettings
-    state: NevergradState
 
     def __init__(self, settings: NevergradSettings, context: Context) -> None:
         super().__init__(settings, context)

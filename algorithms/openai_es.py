@@ -70,14 +70,12 @@ class OpenAIESState:
     last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
 
 
-class OpenAIES(Algorithm):
+class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
     """OpenAI's evolution strategy: mirrored perturbations, centred ranks, Adam; sends scalars only."""
 
     settings_type: ClassVar[type] = OpenAIESSettings
     default_workers: ClassVar[int | None] = 10
     bounded: ClassVar[bool] = False
-    settings: OpenAIESSettings
-    state: OpenAIESState
 
     def __init__(self, settings: OpenAIESSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -44,7 +44,7 @@ class PCEMRLSettings(CEMRLSettings):
             raise ValueError(f"warmup_gate '{INDIVIDUAL}' is cem-rl's, whose individuals follow each other")
 
 
-class PCEMRL(CEMRL):
+class PCEMRL(CEMRL[PCEMRLSettings]):
     """P-CEM-RL: CEM-RL whose RL individuals all train on the generation's final critic, in parallel."""
 
     settings_type: ClassVar[type] = PCEMRLSettings

@@ -27,7 +27,7 @@ class NetworkSettings(Protocol):
     def activation(self) -> str: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PolicySettings:
     """Hyper-parameters of a policy that is only searched, not differentiated."""
 

@@ -40,7 +40,7 @@ class PPOState:
     metrics: dict[str, float] = field(default_factory=dict)  # of the last iteration
 
 
-class PPO(Algorithm):
+class PPO(Algorithm[PPOSettings, PPOState]):
     """Proximal policy optimisation, by stable-baselines3: one environment, clipped objective."""
 
     settings_type: ClassVar[type] = PPOSettings
@@ -48,8 +48,6 @@ class PPO(Algorithm):
     actor_updates: ClassVar[float] = 0.16
     single_episodes: ClassVar[bool] = True
     open_episodes: ClassVar[bool] = True
-    settings: PPOSettings
-    state: PPOState
 
     def __init__(self, settings: PPOSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -76,12 +76,12 @@ def entry(name: str) -> AlgorithmEntry:
     return plugins()[name]
 
 
-def find(name: str) -> type[Algorithm]:
+def find(name: str) -> type[Algorithm[Any, Any]]:
     """The class of the algorithm `name`, imported now; a `UsageError` for a plug-in that is none."""
     where = entry(name).where
     module, _, attribute = where.partition(":")
     if name in ALGORITHMS:
-        found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
+        found: type[Algorithm[Any, Any]] = getattr(importlib.import_module(module), attribute)
         return found
     from erlbench.algorithms.base import Algorithm
 

@@ -37,7 +37,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SACSettings:
     """Hyper-parameters of SAC. Actions and their entropy are those normalised to [-1, 1]."""
 
@@ -75,15 +75,13 @@ class SACState(Learning):
     temperature: float = 1.0  # after the last episode
 
 
-class SAC(Algorithm):
+class SAC(Algorithm[SACSettings, SACState]):
     """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
 
     settings_type: ClassVar[type] = SACSettings
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
     single_episodes: ClassVar[bool] = True
-    settings: SACSettings
-    state: SACState
 
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)
@@ -127,13 +125,13 @@ def update_of(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> 
         policy,
         critic,
         settings.batch_size,
-        settings.learning_rate,
-        settings.discount,
-        settings.tau,
-        settings.reward_scale,
-        settings.temperature,
-        -float(policy.sizes[-1]) if entropy is None else entropy,
-        has_value_network(settings),
+        learning_rate=settings.learning_rate,
+        discount=settings.discount,
+        tau=settings.tau,
+        reward_scale=settings.reward_scale,
+        temperature=settings.temperature,
+        target_entropy=-float(policy.sizes[-1]) if entropy is None else entropy,
+        value_network=has_value_network(settings),
     )
 
 

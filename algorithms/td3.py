@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TD3Settings:
     """Hyper-parameters of TD3. Noise is in units of the action normalised to [-1, 1]."""
 
@@ -67,15 +67,13 @@ class TD3State(Learning):
     """Everything TD3 needs to go on."""
 
 
-class TD3(Algorithm):
+class TD3(Algorithm[TD3Settings, TD3State]):
     """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
 
     settings_type: ClassVar[type] = TD3Settings
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 0.5
     single_episodes: ClassVar[bool] = True
-    settings: TD3Settings
-    state: TD3State
 
     def __init__(self, settings: TD3Settings, context: Context) -> None:
         super().__init__(settings, context)

@@ -108,7 +108,7 @@ class Seen:
         return np.array([getattr(row, column) for row in self.tasks], float)
 
 
-def drive(algorithm: Algorithm, pool: Pool, folder: Path, *listeners: Listener) -> None:
+def drive(algorithm: Algorithm[Any, Any], pool: Pool, folder: Path, *listeners: Listener) -> None:
     """Train an algorithm to its end, with evaluations and checkpoints out of the way."""
     directory = RunDirectory(folder)
     directory.hold()

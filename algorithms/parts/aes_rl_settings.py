@@ -36,7 +36,7 @@ FITNESS_SCALE = {
 SCALE_SOURCE = "AES-RL, public code (Mujoco's locomotion tasks); else about 0.16 of a good score"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AESRLSettings(ActorCriticSettings, FitnessSettings):
     """Hyper-parameters of AES-RL."""
 

@@ -39,7 +39,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ESACSettings(FitnessSettings, SACSettings):
     """Hyper-parameters of ESAC; those of its SAC part are SAC's."""
 

@@ -19,7 +19,7 @@ WAIT, DISCARD = "wait", "discard"
 PAIR = "pair"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OpenAIESSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of OpenAI-ES."""
 

@@ -27,7 +27,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PPOSettings:
     """Hyper-parameters of PPO."""
 

@@ -78,7 +78,7 @@ class NoiseSum:
 
 
 def gradient_tasks(
-    algorithm: Algorithm,
+    algorithm: Algorithm[Any, Any],
     keys: Sequence[Key],
     weights: Sequence[float] | np.ndarray,
     size: int,
@@ -117,7 +117,7 @@ def noise_sum(settings: NoiseSum, inputs: Mapping[str, Any], key: Key, workspace
     return Outcome({}, {"sum": total})
 
 
-def gradient(algorithm: Algorithm, results: Iterable[Result]) -> np.ndarray:
+def gradient(algorithm: Algorithm[Any, Any], results: Iterable[Result]) -> np.ndarray:
     """The sum of all blocks, `(size,)` float64; in their order, so that it does not depend on who finished first."""
     total: np.ndarray | None = None
     for result in sorted(results, key=lambda result: result.task):

@@ -22,7 +22,7 @@ def unscaled(value: float) -> dict[str, float]:
     return {env: round(value / bound, 4) for env, bound in ACTION_BOUNDS.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ActorCriticSettings:
     """Hyper-parameters of the networks and of the learner's updates."""
 

@@ -31,7 +31,7 @@ class Learning:
         self.critic_loss, self.running = result.values["critic_loss"], False
 
 
-def next_episode(algorithm: Algorithm, function: str, update: Update, **more: Any) -> list[Task]:
+def next_episode(algorithm: Algorithm[Any, Any], function: str, update: Update, **more: Any) -> list[Task]:
     """The `episode_task` of an algorithm with a `Learning`; none while one is under way or when the budget is used."""
     if algorithm.state.running or algorithm.exhausted:
         return []
@@ -39,7 +39,7 @@ def next_episode(algorithm: Algorithm, function: str, update: Update, **more: An
     return [episode_task(algorithm, function, algorithm.state.learner, update, **more)]
 
 
-def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:
+def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:
     """The next episode, which ends with the budget at the latest.
 
     `function` names a task function of `gradients/episodes.py`, `learner` is its network state, and `more` are the
@@ -62,7 +62,7 @@ def episode_task(algorithm: Algorithm, function: str, learner: ArrayRef, update:
         "rl",
         f"erlbench.algorithms.gradients.episodes:{function}",
         algorithm.key(Purpose.EPISODE, task_id),
-        Episodes(update, **{**common, **more}),
+        Episodes(update=update, **{**common, **more}),
         inputs,
         Priority.CRITIC,
         Counts.TRAINING,

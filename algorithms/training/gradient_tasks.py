@@ -8,6 +8,7 @@ CEM-RL (Pourchot and Sigaud, ICLR 2019), TD3 (Fujimoto et al., ICML 2018), DDPG 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
@@ -26,12 +27,12 @@ class CriticState:
     in_flight: bool = False
 
 
-def new_critic(algorithm: Algorithm) -> CriticState:
+def new_critic(algorithm: Algorithm[Any, Any]) -> CriticState:
     """A fresh critic of the run, in the store."""
     return CriticState(algorithm.share(initial_critic(critic_of(algorithm), algorithm.key(Purpose.PARAMETERS, 1))))
 
 
-def critic_of(algorithm: Algorithm) -> CriticSpec:
+def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
     """The critic's network: the actor's hidden widths, and its own activation."""
     settings: ActorCriticSettings = algorithm.settings
     count = 1 if settings.learner == "ddpg" else 2
@@ -39,7 +40,7 @@ def critic_of(algorithm: Algorithm) -> CriticSpec:
 
 
 def critic_task(
-    algorithm: Algorithm,
+    algorithm: Algorithm[Any, Any],
     critic: Input,
     target_actor: Input,
     updates: int,
@@ -59,18 +60,18 @@ def critic_task(
         algorithm.policy_spec,
         critic_of(algorithm),
         settings.batch_size,
-        settings.critic_learning_rate,
-        settings.discount,
-        settings.tau,
-        settings.target_noise if settings.learner == "td3" else 0.0,
-        settings.noise_clip,
-        settings.temperature,
+        learning_rate=settings.critic_learning_rate,
+        discount=settings.discount,
+        tau=settings.tau,
+        target_noise=settings.target_noise if settings.learner == "td3" else 0.0,
+        noise_clip=settings.noise_clip,
+        temperature=settings.temperature,
     )
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
     return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, individual)
 
 
-def next_critic_block(algorithm: Algorithm, critic: CriticState) -> Task:
+def next_critic_block(algorithm: Algorithm[Any, Any], critic: CriticState) -> Task:
     """The next `critic_block` updates of a critic that learns all the time, towards the targets of the mean.
 
     It marks the block as in flight. The task's `individual` is `context.workers`, which no individual of AES-RL has.
@@ -85,7 +86,12 @@ def next_critic_block(algorithm: Algorithm, critic: CriticState) -> Task:
 
 
 def actor_task(
-    algorithm: Algorithm, parameters: Input, critic: Input, updates: int, view: ReplayView, individual: int = 0
+    algorithm: Algorithm[Any, Any],
+    parameters: Input,
+    critic: Input,
+    updates: int,
+    view: ReplayView,
+    individual: int = 0,
 ) -> Task:
     """A task of `updates` Adam steps, from zero moments, of one actor up frozen critics (CEM-RL, algorithm 1).
 
@@ -102,7 +108,7 @@ def actor_task(
 
 
 def update_task(
-    algorithm: Algorithm,
+    algorithm: Algorithm[Any, Any],
     kind: str,
     function: str,
     settings: Updates[Update],

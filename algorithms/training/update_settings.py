@@ -23,7 +23,7 @@ class Update:
     batch_size: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TD3Update(Update):
     """A joint update of TD3."""
 
@@ -35,7 +35,7 @@ class TD3Update(Update):
     policy_delay: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DDPGUpdate(Update):
     """A joint update of DDPG."""
 
@@ -47,7 +47,7 @@ class DDPGUpdate(Update):
     tau: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SACUpdate(Update):
     """A joint update of SAC; without a `temperature` it is learnt."""
 
@@ -60,7 +60,7 @@ class SACUpdate(Update):
     value_network: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CriticUpdate(Update):
     """An update of the critics alone: SAC's where the policy is stochastic, else TD3's, or DDPG's without noise."""
 
@@ -93,7 +93,7 @@ class Updates(Generic[U]):
     actor_updates: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Episodes(Generic[U]):
     """A task of episodes with an update after every step; see `gradients.episode_loop.learn_episodes`."""
 

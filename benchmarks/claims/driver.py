@@ -40,7 +40,7 @@ TARGET = 50.0  # microseconds
 WIDTHS = {"population": POPULATION, "hidden": (400, 300)}
 
 
-class Idle(Algorithm):
+class Idle(Algorithm[Any, Any]):
     """An algorithm whose episodes are no-ops, and which notes the processor time at the end of each generation."""
 
     def __init__(self, settings: Any, context: Context) -> None:

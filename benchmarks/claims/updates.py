@@ -19,7 +19,7 @@ from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import Learner, make_updates, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, SACUpdate, TD3Update, Updates
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -82,11 +82,11 @@ class Bench:
         self.batch = batch
         relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._td3 = TD3Learner(TD3Update(relu, critic, batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
-        self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
-        self._sac = SACLearner(
-            SACUpdate(relu, critic, batch, 3e-4, 0.99, 0.005, 1.0, None, -float(action), False), "cpu"
+        self._td3 = TD3Learner(
+            td3.update_of(td3.TD3Settings(batch_size=batch, learning_rate=1e-3), relu, critic), "cpu"
         )
+        self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
+        self._sac = SACLearner(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")
         self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
         self.learners: dict[str, Learner] = {"td3": self._td3, "sac": self._sac}
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
@@ -112,7 +112,17 @@ class Bench:
     def critic(self) -> float:
         """The task function of critic updates."""
         inputs = {"critic": self._critic, "target_actor": self._actor, "replay": self._view}
-        update = CriticUpdate(self.policy, self.critic_spec, self.batch, 1e-3, 0.99, 0.005, 0.2, 0.5, 0.2)
+        update = CriticUpdate(
+            self.policy,
+            self.critic_spec,
+            self.batch,
+            learning_rate=1e-3,
+            discount=0.99,
+            tau=0.005,
+            target_noise=0.2,
+            noise_clip=0.5,
+            temperature=0.2,
+        )
         return self._task(update_critic, Updates(update, UPDATES), inputs)
 
     def actor(self) -> float:

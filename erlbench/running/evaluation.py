@@ -57,7 +57,7 @@ class Evaluator:
     no action has noise.
     """
 
-    def __init__(self, algorithm: Algorithm, frequency: int, episodes: int, final_episodes: int) -> None:
+    def __init__(self, algorithm: Algorithm[Any, Any], frequency: int, episodes: int, final_episodes: int) -> None:
         self.algorithm = algorithm
         self.frequency = frequency
         self.episodes = episodes

@@ -50,7 +50,7 @@ class Loop:
     """
 
     def __init__(
-        self, algorithm: Algorithm, pool: Pool, pauses: Callable[[], Sequence[tuple[float, float]]] = tuple
+        self, algorithm: Algorithm[Any, Any], pool: Pool, pauses: Callable[[], Sequence[tuple[float, float]]] = tuple
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool

@@ -31,7 +31,11 @@ class StateDigest:
         self._arrays: dict[str, bytes] = {}  # those of the last state, by name
 
     def __call__(
-        self, algorithm: Algorithm, tasks: Iterable[Task], evaluations: EvaluationState, pool: Mapping[str, Any]
+        self,
+        algorithm: Algorithm[Any, Any],
+        tasks: Iterable[Task],
+        evaluations: EvaluationState,
+        pool: Mapping[str, Any],
     ) -> str:
         """The digest of an algorithm's state, the tasks that are out, and the pool's state (`Pool.state`).
 

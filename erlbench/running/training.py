@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Training:
 
     def __init__(
         self,
-        algorithm: Algorithm,
+        algorithm: Algorithm[Any, Any],
         pool: Pool,
         directory: RunDirectory,
         files: Files,

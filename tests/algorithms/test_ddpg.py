@@ -52,7 +52,20 @@ def test_updates_of_ddpg_equal_stable_baselines3(decay, clip, context):
         )
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu", 1)
-    mine = DDPGLearner(DDPGUpdate(policy, critic, batch, 1e-4, 1e-3, decay, clip, model.gamma, model.tau), "cpu")
+    mine = DDPGLearner(
+        DDPGUpdate(
+            policy,
+            critic,
+            batch,
+            actor_learning_rate=1e-4,
+            critic_learning_rate=1e-3,
+            critic_weight_decay=decay,
+            critic_gradient_clip=clip,
+            discount=model.gamma,
+            tau=model.tau,
+        ),
+        "cpu",
+    )
     actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)

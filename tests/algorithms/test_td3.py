@@ -90,7 +90,9 @@ def test_updates_of_td3_equal_stable_baselines3(context):
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
     numbers = model.learning_rate, model.gamma, model.tau, model.target_policy_noise, model.target_noise_clip
-    mine = TD3Learner(TD3Update(policy, critic, batch, *numbers, policy_delay=2), "cpu")
+    names = ("learning_rate", "discount", "tau", "target_noise", "noise_clip")
+    update = TD3Update(policy, critic, batch, **dict(zip(names, numbers, strict=True)), policy_delay=2)
+    mine = TD3Learner(update, "cpu")
     actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)

@@ -26,7 +26,18 @@ def cell(tmp_path):
     replay = Replay(tmp_path / "replay", task.observation_size, 1)
     store = Store.create()
     update = Update(spec, critic_spec(spec, (4,), "relu"), 8)
-    settings = Episodes(update, task.env, 0, 30, 10, 1000, 0, 0, episodes=5, start_updates=0)
+    settings = Episodes(
+        update=update,
+        env=task.env,
+        timesteps=0,
+        limit=30,
+        start_timesteps=10,
+        replay_size=1000,
+        critic_updates=0,
+        actor_updates=0,
+        episodes=5,
+        start_updates=0,
+    )
     workspace = Workspace(store)
     past, _ = learn_episodes(replace(settings, episodes=2), replay.view(), (1,), workspace, still, lambda *_: None)
     replay.append(**transitions(past), lengths=[episode.length for episode in past])

@@ -57,7 +57,17 @@ def check_rows(rows, online, target, adam):
 @pytest.mark.parametrize("delay", [1, 2, 3])
 def test_td3s_updates_equal_the_reference(delay, activation, replay, workspace):  # noqa: F811
     policy, critic = specs(activation)
-    update = TD3Update(policy, critic, BATCH, 1e-3, 0.99, 0.005, 0.2, 0.5, delay)
+    update = TD3Update(
+        policy,
+        critic,
+        BATCH,
+        learning_rate=1e-3,
+        discount=0.99,
+        tau=0.005,
+        target_noise=0.2,
+        noise_clip=0.5,
+        policy_delay=delay,
+    )
     array = td3.initial_learner(policy, critic, (5,))
     reference, random = TD3Reference(update, array), generator(*KEY, int(Purpose.MINIBATCH))
     past = experience_of(workspace, replay)
@@ -78,7 +88,17 @@ def test_td3s_updates_equal_the_reference(delay, activation, replay, workspace):
 def test_ddpgs_updates_equal_the_reference(decay, clip, replay, workspace):  # noqa: F811
     policy, _ = specs()
     critic = critic_spec(policy, (16, 12), "relu", 1)
-    update = DDPGUpdate(policy, critic, BATCH, 1e-4, 1e-3, decay, clip, 0.99, 0.005)
+    update = DDPGUpdate(
+        policy,
+        critic,
+        BATCH,
+        actor_learning_rate=1e-4,
+        critic_learning_rate=1e-3,
+        critic_weight_decay=decay,
+        critic_gradient_clip=clip,
+        discount=0.99,
+        tau=0.005,
+    )
     array = ddpg.initial_learner(policy, critic, 3e-3, (5,))
     reference, random = DDPGReference(update, array), generator(*KEY, int(Purpose.MINIBATCH))
     past = experience_of(workspace, replay)
@@ -95,7 +115,9 @@ def test_sacs_updates_equal_the_reference(variant, context):
     """Every network, its target, the temperature, and both numbers that an update reports."""
     policy = PolicySpec((3, 24, 16, ACTION), "relu", (-2.0,) * ACTION, (2.0,) * ACTION)
     critic, settings = critic_spec(policy, (20, 12), "relu"), {"reward_scale": 1.0} | VARIANTS[variant]
-    update = SACUpdate(policy, critic, BATCH, 3e-4, 0.99, 0.005, target_entropy=-2.0, **settings)
+    update = SACUpdate(
+        policy, critic, BATCH, learning_rate=3e-4, discount=0.99, tau=0.005, target_entropy=-2.0, **settings
+    )
     array = sac.initial_learner(policy, critic, update.value_network, (5,))
     memory = filled_memory(context, np.random.default_rng(0), ACTION)
     past = experience(memory.observations[:-1], memory._transitions, memory.observations[1:])

@@ -90,7 +90,18 @@ def sac_reference(policy, critic, row, actor):
     learner = np.zeros(sum(sizes) + row.size, np.float32)
     learner[: policy.size], learner[sum(sizes) :] = separated(policy, actor), row.ravel()
     plain = replace(policy, stochastic=False)
-    update = SACUpdate(plain, critic, 32, 1e-3, 0.99, 0.005, 1.0, TEMPERATURE, -1.0, value_network=False)
+    update = SACUpdate(
+        plain,
+        critic,
+        32,
+        learning_rate=1e-3,
+        discount=0.99,
+        tau=0.005,
+        reward_scale=1.0,
+        temperature=TEMPERATURE,
+        target_entropy=-1.0,
+        value_network=False,
+    )
     return SACReference(update, learner)
 
 

@@ -97,7 +97,17 @@ def minibatches(workspace, view, updates, batch, noise):
 
 def td3_reference(policy, critic, row, actor):
     """TD3 with the critics of a `(4, n)` array and an actor that is its own target."""
-    update = TD3Update(policy, critic, 32, 1e-3, 0.99, 0.005, 0.2, 0.5, policy_delay=2)
+    update = TD3Update(
+        policy,
+        critic,
+        32,
+        learning_rate=1e-3,
+        discount=0.99,
+        tau=0.005,
+        target_noise=0.2,
+        noise_clip=0.5,
+        policy_delay=2,
+    )
     return TD3Reference(update, np.concatenate([actor, actor, actor, actor, row.ravel()]))
 
 
@@ -123,7 +133,17 @@ def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
     policy, _ = specs()
     critic = critic_spec(policy, (16, 12), "relu", 1)
     given = inputs(policy, critic, replay)
-    update = DDPGUpdate(policy, critic, 32, 1e-3, 1e-3, 0.0, None, 0.99, 0.005)
+    update = DDPGUpdate(
+        policy,
+        critic,
+        32,
+        actor_learning_rate=1e-3,
+        critic_learning_rate=1e-3,
+        critic_weight_decay=0.0,
+        critic_gradient_clip=None,
+        discount=0.99,
+        tau=0.005,
+    )
     theirs, losses = DDPGReference(update, np.concatenate([*[given["target_actor"]] * 4, given["critic"].ravel()])), []
     for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
         losses.append(theirs.critic_step(batch))

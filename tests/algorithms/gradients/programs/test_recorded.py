@@ -114,23 +114,28 @@ FIRST, OTHERS = Numbers(1e-3, 0.99, 0.005), Numbers(3e-4, 0.9, 0.02)
 
 
 def td3(numbers):
-    learner = TD3Learner(TD3Update(POLICY, TWINS, BATCH, *numbers, 0.2, 0.5, 2), "cpu")
+    more = {"target_noise": 0.2, "noise_clip": 0.5, "policy_delay": 2}
+    update = TD3Update(POLICY, TWINS, BATCH, **numbers._asdict(), **more)
+    learner = TD3Learner(update, "cpu")
     return learner, learner.state, lambda: learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
 
 
 def ddpg(numbers, clip=0.1):
-    rate, discount, tau = numbers
-    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, rate, rate, 1e-2, clip, discount, tau), "cpu")
+    rates = dict.fromkeys(("actor_learning_rate", "critic_learning_rate"), numbers.learning_rate)
+    more = {"critic_weight_decay": 1e-2, "critic_gradient_clip": clip, "discount": numbers.discount}
+    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, **rates, **more, tau=numbers.tau), "cpu")
     return learner, learner.state, lambda: learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
 
 
 def sac(numbers, temperature=None, value_network=False):
-    learner = SACLearner(SACUpdate(PLAIN, TWINS, BATCH, *numbers, 2.0, temperature, -2.0, value_network), "cpu")
+    more = {"reward_scale": 2.0, "temperature": temperature, "target_entropy": -2.0, "value_network": value_network}
+    learner = SACLearner(SACUpdate(PLAIN, TWINS, BATCH, **numbers._asdict(), **more), "cpu")
     return learner, learner.state, lambda: learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
 
 
 def critics(policy, noise, numbers):
-    learner = CriticBlock(CriticUpdate(policy, TWINS, BATCH, *numbers, noise, 0.5, 0.2), "cpu")
+    more = {"target_noise": noise, "noise_clip": 0.5, "temperature": 0.2}
+    learner = CriticBlock(CriticUpdate(policy, TWINS, BATCH, **numbers._asdict(), **more), "cpu")
     initial = initial_critic(TWINS, (1,)), initial_policy(policy, (2,))
     return learner, learner.critics.state, lambda: learner.load(*initial, 0)
 

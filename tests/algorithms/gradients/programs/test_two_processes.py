@@ -96,7 +96,20 @@ def test_a_number_in_memory_changes_in_both_processes():
 
     def learner(rate):
         with SharedMemory():
-            made = TD3Learner(TD3Update(policy, twins, 16, rate, 0.99, 0.005, 0.2, 0.5, 2), "cpu")
+            made = TD3Learner(
+                TD3Update(
+                    policy,
+                    twins,
+                    16,
+                    learning_rate=rate,
+                    discount=0.99,
+                    tau=0.005,
+                    target_noise=0.2,
+                    noise_clip=0.5,
+                    policy_delay=2,
+                ),
+                "cpu",
+            )
         made.load(initial_learner(policy, twins, (1,)), 0, 0)
         return made
 
