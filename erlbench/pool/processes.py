@@ -194,8 +194,8 @@ class ProcessPool(PoolBase):
             if len(tasks) > 1:
                 return [message for task in tasks for message in self._written(slot, worker, [task])]
             self._queue.drop(tasks[0].id)
-            message = f"{name(tasks[0])} cannot be sent to a worker: {error}"
-            self._finished.append(TaskError(message, task=tasks[0].id))
+            reason = f"{name(tasks[0])} cannot be sent to a worker: {error}"
+            self._finished.append(TaskError(reason, task=tasks[0].id))
             return []
         slot.tasks.extend(tasks)
         return [message]

@@ -11,7 +11,7 @@ from importlib.resources import files
 from erlbench.reporting.data.references import References, load_references
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Number:
     """One published value."""
 
@@ -72,15 +72,15 @@ def load_published() -> Published:
 
 def _number(row: dict[str, str]) -> Number:
     return Number(
-        row["source"],
-        row["table"],
-        row["env"],
-        row["algorithm"],
-        row["statistic"],
-        float(row["value"]),
-        int(float(row["steps"])) if row["steps"] else None,
-        int(float(row["seeds"])) if row["seeds"] else None,
-        row["note"],
+        source=row["source"],
+        table=row["table"],
+        env=row["env"],
+        algorithm=row["algorithm"],
+        statistic=row["statistic"],
+        value=float(row["value"]),
+        steps=int(float(row["steps"])) if row["steps"] else None,
+        seeds=int(float(row["seeds"])) if row["seeds"] else None,
+        note=row["note"],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.comparison import Comparison, Group, Part, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
@@ -34,8 +34,6 @@ from erlbench.reporting.tables.utilisation import utilisation_table
 MOST_PANELS = 8  # timelines in a figure
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
-TIMELINES = ("time", "timeline", "all")
-CURVES = ("scores", "curves", "all")  # kinds of pages with learning curves
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,14 @@ class Maker:
         for group in comparison.groups:
             name = comparison.slug(group)
             timelines, labels = self._timelines(comparison, group)
-            if timelines or comparison.kind == "timeline":
+            if timelines or Part.UTILISATION in comparison.parts:
                 tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
             if timelines:
                 caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 figures += _figure(f"timeline-{name}", title, caption, timeline_chart(timelines, labels))
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
-        content = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
+        content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
         document = Document([*_head(comparison), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
@@ -87,7 +85,7 @@ class Maker:
         )  # fmt: skip
 
     def _curves(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
-        for group in comparison.groups if comparison.kind in CURVES else ():
+        for group in comparison.groups if Part.CURVES in comparison.parts else ():
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
             chart = self.charts.of_group(comparison, group, self.published, self.options.x or comparison.x)
@@ -96,7 +94,7 @@ class Maker:
     def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
         """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
         axis, drawn = AXES[self.options.x or comparison.x], {figure.name for figure in figures}
-        for group in comparison.groups if comparison.kind in CURVES else ():
+        for group in comparison.groups if Part.CURVES in comparison.parts else ():
             left_out = axis.drawable(group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
                 missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
@@ -107,7 +105,7 @@ class Maker:
         for group in comparison.groups if self.options.panels else ():
             name, title = f"columns-{comparison.slug(group)}", f"Columns of train.csv, {comparison.group_name(group)}"
             yield from _figure(name, title, draw_columns(comparison, group, self.options, folder / name, self.warn))
-        if comparison.kind in ("scores", "all"):
+        if Part.STATISTICS in comparison.parts:
             parts = [part for part in comparison.by_budget() if normalised(part).scores]
             for number, part in enumerate(parts, 1):
                 name = "profile" if len(parts) == 1 else f"profile-{number}"
@@ -115,7 +113,7 @@ class Maker:
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
         """One run of each run set that has tasks: the first that is done, else the first."""
-        if comparison.kind not in TIMELINES or comparison.at:
+        if Part.TIMELINES not in comparison.parts or comparison.at:
             return [], []
         timelines, labels = [], []
         for run_set in [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]:
@@ -134,19 +132,19 @@ class Maker:
         return self.read[run.path]
 
     def _tables(self, comparison: Comparison) -> list[Table[Any]]:
-        kind, published, options = comparison.kind, self.published, self.options
+        parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
         if not comparison.groups:
             return []  # a plan withholds all of its runs
-        if kind in CURVES:
+        if Part.CURVES in parts:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
-        if kind in ("scores", "all"):
+        if Part.STATISTICS in parts:
             tables += [pairs_table(comparison), *aggregate_tables(comparison), metrics_table(comparison)]
             tables.append(tuning_table(comparison))
-        if kind in ("time", "all") and not comparison.at:
+        if Part.TIMES in parts and not comparison.at:
             tables.append(times_table(comparison, published, self.warn, self._timeline))
         return [table for table in tables if table is not None]
 
