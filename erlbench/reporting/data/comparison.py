@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
 
 
-class Part(Enum):
+class PagePart(Enum):
     """What a page may show besides the runs' status."""
 
     CURVES = auto()  # and the tables of scores
@@ -35,12 +35,12 @@ class Part(Enum):
     UTILISATION = auto()  # also without tasks
 
 
-OF_ALL_RUNS = (Part.CURVES, Part.STATISTICS, Part.TIMES, Part.TIMELINES)
+OF_ALL_RUNS = (PagePart.CURVES, PagePart.STATISTICS, PagePart.TIMES, PagePart.TIMELINES)
 OF_STUDIES = {  # by their kind
-    "scores": (Part.CURVES, Part.STATISTICS),
-    "time": (Part.TIMES, Part.TIMELINES),
-    "curves": (Part.CURVES,),
-    "timeline": (Part.TIMELINES, Part.UTILISATION),
+    "scores": (PagePart.CURVES, PagePart.STATISTICS),
+    "time": (PagePart.TIMES, PagePart.TIMELINES),
+    "curves": (PagePart.CURVES,),
+    "timeline": (PagePart.TIMELINES, PagePart.UTILISATION),
 }
 
 
@@ -169,7 +169,7 @@ class Comparison:
     title: str
     groups: tuple[Group, ...]
     study: str = ""  # empty for all runs, whatever study they belong to
-    parts: tuple[Part, ...] = OF_ALL_RUNS
+    parts: tuple[PagePart, ...] = OF_ALL_RUNS
     source: str = ""  # of published numbers
     table: str = ""
     baseline: str = ""

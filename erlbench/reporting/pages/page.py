@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from erlbench.reporting.data.comparison import Comparison, Group, Part, RunSet
+from erlbench.reporting.data.comparison import Comparison, Group, PagePart, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
@@ -68,7 +68,7 @@ class Maker:
         for group in comparison.groups:
             name = comparison.slug(group)
             timelines, labels = self._timelines(comparison, group)
-            if timelines or Part.UTILISATION in comparison.parts:
+            if timelines or PagePart.UTILISATION in comparison.parts:
                 tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
             if timelines:
                 caption = draw_timelines(timelines, labels, group.env, folder / f"timeline-{name}")
@@ -85,7 +85,7 @@ class Maker:
         )  # fmt: skip
 
     def _curves(self, comparison: Comparison, folder: Path) -> Iterator[Figure]:
-        for group in comparison.groups if Part.CURVES in comparison.parts else ():
+        for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             name, title = f"curves-{comparison.slug(group)}", f"Learning curves, {comparison.group_name(group)}"
             caption = draw_curves(comparison, group, self.published, folder / name, self.options)
             chart = self.charts.of_group(comparison, group, self.published, self.options.x or comparison.x)
@@ -94,7 +94,7 @@ class Maker:
     def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
         """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
         axis, drawn = AXES[self.options.x or comparison.x], {figure.name for figure in figures}
-        for group in comparison.groups if Part.CURVES in comparison.parts else ():
+        for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             left_out = axis.drawable(group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
                 missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
@@ -105,7 +105,7 @@ class Maker:
         for group in comparison.groups if self.options.panels else ():
             name, title = f"columns-{comparison.slug(group)}", f"Columns of train.csv, {comparison.group_name(group)}"
             yield from _figure(name, title, draw_columns(comparison, group, self.options, folder / name, self.warn))
-        if Part.STATISTICS in comparison.parts:
+        if PagePart.STATISTICS in comparison.parts:
             parts = [part for part in comparison.by_budget() if normalised(part).scores]
             for number, part in enumerate(parts, 1):
                 name = "profile" if len(parts) == 1 else f"profile-{number}"
@@ -113,7 +113,7 @@ class Maker:
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
         """One run of each run set that has tasks: the first that is done, else the first."""
-        if Part.TIMELINES not in comparison.parts or comparison.at:
+        if PagePart.TIMELINES not in comparison.parts or comparison.at:
             return [], []
         timelines, labels = [], []
         for run_set in [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]:
@@ -136,15 +136,15 @@ class Maker:
         tables: list[Table[Any] | None] = []
         if not comparison.groups:
             return []  # a plan withholds all of its runs
-        if Part.CURVES in parts:
+        if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
-        if Part.STATISTICS in parts:
+        if PagePart.STATISTICS in parts:
             tables += [pairs_table(comparison), *aggregate_tables(comparison), metrics_table(comparison)]
             tables.append(tuning_table(comparison))
-        if Part.TIMES in parts and not comparison.at:
+        if PagePart.TIMES in parts and not comparison.at:
             tables.append(times_table(comparison, published, self.warn, self._timeline))
         return [table for table in tables if table is not None]
 
