@@ -119,9 +119,13 @@ def _of(owner: str) -> str:
 
 def _bounded(name: str, kind: Any, limits: Mapping[str, Any]) -> Mapping[str, Any]:
     """The limits of a setting; an integer without a maximum gets one, so that no number uses up the memory."""
-    if limits.get("maximum") is not None or "int" not in str(kind):
+    if limits.get("maximum") is not None or not _holds_integers(kind):
         return limits
     return {**limits, "maximum": MOST if name in OVER_A_RUN else MOST_AT_ONCE}
+
+
+def _holds_integers(kind: Any) -> bool:
+    return kind is int or any(map(_holds_integers, typing.get_args(kind)))
 
 
 def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,22 +25,44 @@ if TYPE_CHECKING:
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
 
 
-@dataclass(frozen=True)
+class PagePart(Enum):
+    """What a page may show besides the runs' status."""
+
+    CURVES = auto()  # and the tables of scores
+    STATISTICS = auto()  # of pairs and over environments, metrics, profiles, tuning
+    TIMES = auto()
+    TIMELINES = auto()  # and the use of the processes, where there are tasks
+    UTILISATION = auto()  # also without tasks
+
+
+OF_ALL_RUNS = (PagePart.CURVES, PagePart.STATISTICS, PagePart.TIMES, PagePart.TIMELINES)
+OF_STUDIES = {  # by their kind
+    "scores": (PagePart.CURVES, PagePart.STATISTICS),
+    "time": (PagePart.TIMES, PagePart.TIMELINES),
+    "curves": (PagePart.CURVES,),
+    "timeline": (PagePart.TIMELINES, PagePart.UTILISATION),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunSet:
     """One algorithm in one environment: its runs, one per seed, done or not."""
 
     env: str
     name: str
-    label: str
-    published: str  # the algorithm's label in the published table, or ""
-    planned: int  # seeds
-    runs: tuple[Run, ...]
+    label: str = ""  # by default the name
+    published: str = ""  # the algorithm's label in the published table
+    planned: int = 0  # seeds
+    runs: tuple[Run, ...] = ()
     exists: bool = True  # False: published, but not part of the suite
     nominal: bool = False  # its budget counts one episode per generation
     own_timesteps: int = 0  # its budget where it has another one than its group
     metric: str = "final"  # of `METRICS`
     judged: bool = True  # False: its scores mean nothing, so nothing stands beside them
     departures: tuple[str, ...] = ()  # settings of its runs that are not those of the study's cells
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.name)
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -138,19 +161,19 @@ class Group:
         return next((run_set for run_set in self.run_sets if run_set.exists and run_set.name == name), None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """What one page of the report shows."""
 
     name: str  # of its folder
-    study: str
     title: str
-    kind: str  # "scores", "time", "curves", "timeline" or "all"
-    source: str
-    table: str
-    baseline: str
-    profile: str
     groups: tuple[Group, ...]
+    study: str = ""  # empty for all runs, whatever study they belong to
+    parts: tuple[PagePart, ...] = OF_ALL_RUNS
+    source: str = ""  # of published numbers
+    table: str = ""
+    baseline: str = ""
+    profile: str = ""
     statistic: str = "mean"  # of the published numbers that stand beside our means
     note: str = ""  # how the study's cells differ from what was published
     x: str = "timesteps"  # what its curves are drawn over first
@@ -185,12 +208,12 @@ class Comparison:
                 one for one in self.groups if (one.env, one.total_generations) == (group.env, group.total_generations)
             ]
             budget = f"{group.total_generations:,} generations" + (f" or {budget}" if len(alike) > 1 else "")
-        several = (self.kind == "all" and not self.at) or len({group.total_timesteps for group in self.groups}) > 1
+        several = not (self.study or self.at) or len({group.total_timesteps for group in self.groups}) > 1
         return f"{group.env}, {budget}" if several else group.env
 
     def slug(self, group: Group) -> str:
         """The environment as part of a file's name, with the budget where the page has several."""
-        if self.kind != "all" or self.at:
+        if self.study or self.at:
             return slug(group.env)
         twice = sum(one.budget[:2] == group.budget[:2] for one in self.groups) > 1
         minutes = f"-{group.total_minutes:g}min" if group.total_minutes else ""
@@ -199,7 +222,7 @@ class Comparison:
 
     def by_budget(self) -> list[Comparison]:
         """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""
-        budgets = dict.fromkeys(group.budget[1:] for group in self.groups) if self.kind == "all" else ()
+        budgets = dict.fromkeys(group.budget[1:] for group in self.groups) if not self.study else ()
         parts = [tuple(group for group in self.groups if group.budget[1:] == budget) for budget in budgets]
         return [replace(self, groups=groups) for groups in parts] or [self]
 
@@ -267,8 +290,9 @@ def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn:
         if used:
             groups = tuple(_group(study, plan, env, used) for env in plan.envs)
             found.append(Comparison(
-                study.name, study.name, study.title, study.kind, study.source, study.table, study.baseline, key, groups,
-                study.statistic, study.note, study.x, study.item or study.table,
+                name=study.name, title=study.title, groups=groups, study=study.name, parts=OF_STUDIES[study.kind],
+                source=study.source, table=study.table, baseline=study.baseline, profile=key,
+                statistic=study.statistic, note=study.note, x=study.x, item=study.item or study.table,
             ))  # fmt: skip
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
 
@@ -320,10 +344,11 @@ def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     for entry in study.entries:
         own = tuple(run for run in runs if run.name == entry.name and run.env == label)
         run_sets.append(RunSet(
-            label, entry.name, entry.label or entry.name, entry.published, len(plan.seeds), own,
+            env=label, name=entry.name, label=entry.label or entry.name, published=entry.published,
+            planned=len(plan.seeds), runs=own,
             nominal=bool(entry.nominal), own_timesteps=plan.entry_timesteps.get(entry.name, {}).get(env, 0),
         ))  # fmt: skip
-    run_sets += [RunSet(label, name, name, name, 0, (), exists=False) for name in study.not_run]
+    run_sets += [RunSet(env=label, name=name, published=name, exists=False) for name in study.not_run]
     return Group(label, study.envs_published.get(env, ""), plan.timesteps(env), tuple(run_sets))
 
 
@@ -335,9 +360,10 @@ def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None =
         here = [run for run in runs if (run.env, *run.key[3:]) == budget]
         counts = Counter(run.name for run in here)
         groups.append(Group(env, "", total, tuple(
-            RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
+            RunSet(env=env, name=name, planned=counts[name], runs=tuple(run for run in here if run.name == name))
+            for name in counts
         ), at))  # fmt: skip
-    return Comparison(ALL_RUNS, "", title, "all", "", "", "", "", tuple(groups))
+    return Comparison(name=ALL_RUNS, title=title, groups=tuple(groups))
 
 
 def without_judgement(comparison: Comparison) -> Comparison:

@@ -9,7 +9,7 @@ from typing import Any
 from erlbench.work.identity import Identity, recorded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Machine:
     """Where and how a run ran, at its last start; empty texts where meta.json does not say."""
 

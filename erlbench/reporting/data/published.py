@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from erlbench.reporting.data.references import References, load_references
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Number:
     """One published value."""
 
@@ -70,18 +71,9 @@ def load_published() -> Published:
         return Published([_number(row) for row in csv.DictReader(file)], load_references())
 
 
-def _number(row: dict[str, str]) -> Number:
-    return Number(
-        row["source"],
-        row["table"],
-        row["env"],
-        row["algorithm"],
-        row["statistic"],
-        float(row["value"]),
-        int(float(row["steps"])) if row["steps"] else None,
-        int(float(row["seeds"])) if row["seeds"] else None,
-        row["note"],
-    )
+def _number(row: dict[str, Any]) -> Number:
+    counts = {name: int(float(row[name])) if row[name] else None for name in ("steps", "seeds")}
+    return Number(**{**row, **counts, "value": float(row["value"])})
 
 
 _THRESHOLD = re.compile(r"score_at_(\d+)pct")

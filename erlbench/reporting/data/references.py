@@ -18,7 +18,7 @@ from erlbench.reporting.data.runs import Array, Run
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG"}  # ours, and their name in the sources
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Who made runs, where they are, and what a value is."""
 
@@ -114,8 +114,7 @@ def load_references() -> References:
     folder = files("erlbench.reporting")
     with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
         sources = [
-            Source(row["source"], row["repository"], row["commit"], tuple(row["training_returns"].split()),
-                   row["environments"], row["caveat"], row["description"])
+            Source(name=row.pop("source"), training_returns=tuple(row.pop("training_returns").split()), **row)
             for row in csv.DictReader(file)
         ]  # fmt: skip
     text = gzip.decompress((folder / "reference_runs.csv.gz").read_bytes()).decode()

@@ -26,7 +26,7 @@ Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, g
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluations:
     """The evaluations of one run, all arrays (evaluations,), in the order of their training steps."""
 
@@ -81,7 +81,7 @@ class Evaluations:
         return replace(self, **arrays)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One cell: an algorithm with a preset, an environment, a seed."""
 
@@ -189,26 +189,26 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     if not isinstance(train_time, int | float):
         train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
     return Run(
-        path,
-        env_label(env, _mapping(config.get("env_settings"))),
-        name,
-        str(run_config.get("algo") or ""),
-        seed,
-        total,
-        _int(run_config.get("total_generations")),
-        float(minutes) if isinstance(minutes := run_config.get("total_minutes"), int | float) else 0.0,
-        status,
-        message,
-        timesteps,
-        float(train_time),
-        str(state.get("updated", "")),
-        str(run_config.get("workers") or ""),
-        str(run_config.get("eval_episodes") or ""),
-        str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
-        run_config.get("simulated_time") is True,
-        evaluations,
-        replace(parse_machine(_read(path / "meta.json", warn)), repeats=tuple(repeats_of(path))),
-        _mapping(config.get("settings")),
+        path=path,
+        env=env_label(env, _mapping(config.get("env_settings"))),
+        name=name,
+        algo=str(run_config.get("algo") or ""),
+        seed=seed,
+        total_timesteps=total,
+        total_generations=_int(run_config.get("total_generations")),
+        total_minutes=float(minutes) if isinstance(minutes := run_config.get("total_minutes"), int | float) else 0.0,
+        status=status,
+        message=message,
+        timesteps=timesteps,
+        train_time_s=float(train_time),
+        updated=str(state.get("updated", "")),
+        workers=str(run_config.get("workers") or ""),
+        eval_episodes=str(run_config.get("eval_episodes") or ""),
+        final_episodes=str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
+        simulated_time=run_config.get("simulated_time") is True,
+        evaluations=evaluations,
+        machine=replace(parse_machine(_read(path / "meta.json", warn)), repeats=tuple(repeats_of(path))),
+        settings=_mapping(config.get("settings")),
     )
 
 

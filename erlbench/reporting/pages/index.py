@@ -42,12 +42,12 @@ def write_index(
 def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark]) -> Document:
     """The page that leads to all others."""
     blocks: list[Block] = [Heading("Report", 1)]
-    for comparison in (page.comparison for page in pages if page.known and page.comparison.kind == "all"):
+    for comparison in (page.comparison for page in pages if page.known and not page.comparison.study):
         blocks += [Heading("Reference results"), overview_table(comparison), Heading("New runs")]
     own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
-    blocks += [_summary(runs), *(overview_table(one) for one in own if one.kind == "all" and one.groups)]
+    blocks += [_summary(runs), *(overview_table(one) for one in own if one.groups and not one.study)]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(folded(warnings))),

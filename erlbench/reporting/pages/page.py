@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.comparison import Comparison, Group, PagePart, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
@@ -36,8 +36,6 @@ from erlbench.reporting.tables.utilisation import utilisation_table
 MOST_PANELS = 8  # timelines in a figure
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
-TIMELINES = ("time", "timeline", "all")
-CURVES = ("scores", "curves", "all")  # kinds of pages with learning curves
 
 Named = tuple[str, str, Plot]  # the name of its files, its title, a figure
 
@@ -76,7 +74,7 @@ class Maker:
         for group in comparison.groups:
             name = comparison.slug(group)
             timelines, labels = self._timelines(comparison, group)
-            if timelines or comparison.kind == "timeline":
+            if timelines or PagePart.UTILISATION in comparison.parts:
                 tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
             if timelines:
                 title = f"Worker timeline, {comparison.group_name(group)}"
@@ -100,7 +98,7 @@ class Maker:
 
     def _curves(self, comparison: Comparison) -> Iterator[Named]:
         curves = Curves(self.published, self.options, self.means)
-        for group in comparison.groups if comparison.kind in CURVES else ():
+        for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             if (plot := curves.plot(comparison, group)) is not None:
                 title = f"Learning curves, {comparison.group_name(group)}"
                 yield f"curves-{comparison.slug(group)}", title, plot
@@ -108,7 +106,7 @@ class Maker:
     def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
         """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
         axis, drawn = AXES[self.options.x or comparison.x], {figure.name for figure in figures}
-        for group in comparison.groups if comparison.kind in CURVES else ():
+        for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             left_out = axis.drawable(group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
                 missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
@@ -120,7 +118,7 @@ class Maker:
             if (plot := columns_plot(comparison, group, self.options, self.warn)) is not None:
                 title = f"Columns of train.csv, {comparison.group_name(group)}"
                 yield f"columns-{comparison.slug(group)}", title, plot
-        if comparison.kind in ("scores", "all"):
+        if PagePart.STATISTICS in comparison.parts:
             parts = [part for part in comparison.by_budget() if normalised(part).scores]
             for number, part in enumerate(parts, 1):
                 if (plot := profiles_plot(part)) is not None:
@@ -128,7 +126,7 @@ class Maker:
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
         """One run of each run set that has tasks: the first that is done, else the first."""
-        if comparison.kind not in TIMELINES or comparison.at:
+        if PagePart.TIMELINES not in comparison.parts or comparison.at:
             return [], []
         timelines, labels = [], []
         for run_set in [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]:
@@ -147,19 +145,19 @@ class Maker:
         return self.read[run.path]
 
     def _tables(self, comparison: Comparison) -> list[Table[Any]]:
-        kind, published, options = comparison.kind, self.published, self.options
+        parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
         if not comparison.groups:
             return []  # a plan withholds all of its runs
-        if kind in CURVES:
+        if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
-        if kind in ("scores", "all"):
+        if PagePart.STATISTICS in parts:
             tables += [pairs_table(comparison), *aggregate_tables(comparison), metrics_table(comparison)]
             tables.append(tuning_table(comparison))
-        if kind in ("time", "all") and not comparison.at:
+        if PagePart.TIMES in parts and not comparison.at:
             tables.append(times_table(comparison, published, self.warn, self._timeline))
         return [table for table in tables if table is not None]
 

@@ -16,7 +16,7 @@ from erlbench.reporting.statistics.power import detectable
 LEVEL = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Difference:
     """How the runs of x differ from those of y; NaN where that cannot be said."""
 
@@ -45,14 +45,14 @@ def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
         low, high = gap - half, gap + half
     probability = probability_of_improvement([a], [b]) if a.size and b.size else float("nan")
     return Difference(
-        (a.size, b.size),
-        (std(a), std(b)),
-        gap,
-        (low, high),
-        welch(a, b),
-        probability,
-        superiority_interval(probability, a.size, b.size),
-        detectable(std(a), std(b), a.size, b.size, level=level),
+        runs=(a.size, b.size),
+        stds=(std(a), std(b)),
+        difference=gap,
+        interval=(low, high),
+        p=welch(a, b),
+        probability=probability,
+        probability_interval=superiority_interval(probability, a.size, b.size),
+        detectable=detectable(std(a), std(b), a.size, b.size, level=level),
     )
 
 

@@ -18,7 +18,7 @@ from erlbench.reporting.statistics.metrics import minutes_per_million
 from erlbench.reporting.statistics.significance import LEVEL, holm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FolderPair:
     """One row: a run set of the first folder and the same run set of another one."""
 
@@ -99,13 +99,16 @@ def _budgets(budgets: set[int]) -> str:
 def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:
     keys = sorted({(run.env, run.total_timesteps, run.name) for side in sides for run in side.runs})
     rows = []
-    for key in keys:
-        first = sides[0].run_set(*key, metric)
+    for env, total, name in keys:
+        first = sides[0].run_set(env, total, name, metric)
         for side in sides[1:]:
-            other = side.run_set(*key, metric)
+            other = side.run_set(env, total, name, metric)
             if first or other:
                 compared = compare_run_sets(other, first) if other else Compared(math.nan, math.nan, None)
-                rows.append(FolderPair(*key, side.name, first, other, compared))
+                rows.append(FolderPair(
+                    env=env, total_timesteps=total, name=name, side=side.name, first=first, other=other,
+                    compared=compared,
+                ))  # fmt: skip
     adjusted = holm([row.compared.p for row in rows])
     return [replace(row, compared=replace(row.compared, p=p)) for row, p in zip(rows, adjusted, strict=True)]
 

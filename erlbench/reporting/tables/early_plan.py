@@ -16,7 +16,7 @@ from erlbench.reporting.statistics.significance import Difference, compare
 from erlbench.words import counted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Look:
     """One row: a comparison at one look."""
 
@@ -78,7 +78,10 @@ def _looks(plan: StudyPlan, runs: Sequence[Run], env: str, name: str) -> Iterato
     for seeds, boundary in zip(plan.looks, plan.p, strict=True):
         ours, base = (_scores(plan, runs, env, one, seeds) for one in (name, plan.baseline))
         found = compare(ours, base) if ours is not None and base is not None else None
-        look = Look(env, name, seeds, boundary, found, stopped, last=seeds == plan.looks[-1])
+        look = Look(
+            env=env, algorithm=name, seeds=seeds, boundary=boundary, difference=found, stopped=stopped,
+            last=seeds == plan.looks[-1],
+        )  # fmt: skip
         yield look
         stopped = stopped or look.stops
 

@@ -77,7 +77,7 @@ def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[RunSet, RunSe
     base = group.run_set(comparison.baseline)
     if base is not None:
         yield from ((run_set, base) for run_set in run_sets if run_set.name != base.name and len(base.scores))
-    elif comparison.kind == "all" and len(run_sets) <= MOST_RUN_SETS:
+    elif not comparison.study and len(run_sets) <= MOST_RUN_SETS:
         yield from itertools.combinations(run_sets, 2)
 
 

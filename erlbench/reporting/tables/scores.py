@@ -24,7 +24,7 @@ from erlbench.reporting.tables.references import Beside, beside, reference_colum
 from erlbench.reporting.tables.times import machine_notes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Score:
     """One row: a run set, how it compares with the baseline, and what is published on it."""
 
@@ -46,12 +46,12 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
     compared = against_baseline(comparison)
     rows = [
-        Score(group, run_set, compared[group.budget, run_set.name, run_set.exists],
-              _reference(comparison, published, group, run_set),
-              *(_find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")))
+        Score(group=group, run_set=run_set, versus=compared[group.budget, run_set.name, run_set.exists],
+              reference=_reference(comparison, published, group, run_set),
+              **{name: _find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")})
         for group in comparison.groups for run_set in group.run_sets
     ]  # fmt: skip
-    if comparison.baseline or comparison.kind == "all":
+    if comparison.baseline or not comparison.study:
         rows += [*_fitness_counted(comparison, rows), *_failed_counted(comparison, rows)]
     order = {id(group): i for i, group in enumerate(comparison.groups)}
     rows.sort(key=lambda row: order[id(row.group)])

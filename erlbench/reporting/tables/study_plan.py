@@ -26,7 +26,7 @@ from erlbench.words import counted
 Runs = Mapping[Path, Run]  # by their resolved folders
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tested:
     """One row: a contrast at one look."""
 
@@ -94,7 +94,15 @@ def _tested(study: PlannedStudy, runs: Runs) -> list[Tested]:
         holm=test.correction == HOLM,
     )  # fmt: skip
     return [
-        Tested(contrast, look, difference, (mean(a), mean(b)), steps, verdict, look == test.looks[-1])
+        Tested(
+            contrast=contrast,
+            seeds=look,
+            difference=difference,
+            means=(mean(a), mean(b)),
+            steps=steps,
+            verdict=verdict,
+            last=look == test.looks[-1],
+        )
         for look, row, differing, judged in zip(study.reached, rows, differences, said, strict=True)
         for contrast, ((a, b), steps), difference, verdict in zip(study.plan.contrasts, row, differing, judged)
     ]

@@ -44,7 +44,7 @@ class Times:
     after_steps: tuple[int, ...]  # over which `after` was measured
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Time:
     """One row: a run set, its baseline's times, and what is published on it."""
 
@@ -108,7 +108,9 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
             published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
             for statistic in ("time_min", "time_reduction_pct")
         )
-        yield Time(group, run_set, own, base, paper, saved, timeline(run_set))
+        yield Time(
+            group=group, run_set=run_set, own=own, base=base, published=paper, saved=saved, timeline=timeline(run_set)
+        )
 
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:
