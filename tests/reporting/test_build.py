@@ -15,6 +15,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.studies import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.figures.painter import Painter
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.baseline import against_baseline
 from tests.reporting.compare import charts_of, page_of
@@ -242,7 +243,7 @@ def test_nothing_of_the_run_side_is_imported():
 
 @pytest.mark.slow
 def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.reporting.pages.page.draw", lambda *_: None)
+    monkeypatch.setattr(Painter, "draw", lambda *_: None)
     for name in range(10):
         for env in range(10):
             for seed in range(10):

@@ -10,7 +10,7 @@ import numpy as np
 
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.labels import label_ends
-from erlbench.reporting.figures.model import ALWAYS, LEVEL, RUN, Bars, Panel, Plot, Series
+from erlbench.reporting.figures.model import ALWAYS, LEVEL, RUN, Panel, Plot, Series, TaskBars
 from erlbench.reporting.figures.style import DASHES, colour_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MARKERS = {"square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v"}
 
 
-def draw(plot: Plot, path: Path, formats: Sequence[str]) -> None:
+def draw_plot(plot: Plot, path: Path, formats: Sequence[str]) -> None:
     """Write the panels that a plot has on paper to `path`, with each of the suffixes `formats`."""
     panels = [plot.panels[name] for name in plot.paper]
     with style.new_figure(style.WIDTH, _height(plot.kind, panels)) as figure:
@@ -138,7 +138,7 @@ def _draw_bars(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plo
     figure.legend([*drawn.values()], [*drawn], loc="outside lower center", ncols=4)
 
 
-def _bars(axes: Any, bars: Bars, width: float) -> Any:
+def _bars(axes: Any, bars: TaskBars, width: float) -> Any:
     """The bars of one kind, each as high as its busy share; only those that are wide enough have an edge."""
     from matplotlib.collections import PolyCollection
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from erlbench.reporting.data.timeline import Timeline, bars, windows
-from erlbench.reporting.figures.model import PALETTE, Bars, Panel, Plot, Row
+from erlbench.reporting.figures.model import PALETTE, Panel, Plot, Row, TaskBars
 
 SHORTEST = 1 / 500  # of a window: shorter tasks are merged
 LONGEST = 40  # characters of a kind in the legend
@@ -43,7 +43,7 @@ def _panel(timeline: Timeline, label: str, window: tuple[float, float], kinds: S
         y="Process",
         title=f"{label}: {average:.0f} % busy",
         bars=[
-            Bars(
+            TaskBars(
                 task_label(kind),
                 kind_colour(kind, number),
                 row=np.array([rows[bar.process] for bar in own]),

@@ -13,7 +13,7 @@ import numpy as np
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.model import DARK, PALETTE, RUN, Bars, Panel, Plot, Run, Series
+from erlbench.reporting.figures.model import DARK, PALETTE, RUN, Panel, Plot, RunLine, Series, TaskBars
 
 POINTS = 60  # of a curve
 RUN_POINTS = 40  # of a single run; fewer in a report of many runs, down to `FEWEST_POINTS`
@@ -57,7 +57,7 @@ class ChartData:
             bands={kind: [self._numbers(edge[keep]) for edge in band] for kind, band in series.bands.items()},
         )  # fmt: skip
 
-    def _runs(self, runs: Sequence[Run]) -> list[int]:
+    def _runs(self, runs: Sequence[RunLine]) -> list[int]:
         """The lists of the runs' names, of the lists of their x, and of those of their y."""
         if not runs:
             return []
@@ -90,7 +90,7 @@ def _kept(length: int, most: int) -> Any:
     return slice(None) if length <= most else np.linspace(0, length - 1, most).round().astype(int)
 
 
-def _bars(bars: Bars) -> dict[str, Any]:
+def _bars(bars: TaskBars) -> dict[str, Any]:
     numbers = {name: _round(getattr(bars, name)) for name in ("start", "length", "share")}
     return {"label": bars.label, "colour": bars.colour, "row": bars.row.tolist(), **numbers}
 

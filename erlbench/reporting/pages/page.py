@@ -16,8 +16,8 @@ from erlbench.reporting.documents.model import Block, Document, Figure, Heading,
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import columns_plot
 from erlbench.reporting.figures.curves import Curves, Means
-from erlbench.reporting.figures.draw import draw
 from erlbench.reporting.figures.model import Plot
+from erlbench.reporting.figures.painter import Painter
 from erlbench.reporting.figures.profiles import profiles_plot
 from erlbench.reporting.figures.timelines import timelines_plot
 from erlbench.reporting.options import ReportOptions
@@ -63,6 +63,7 @@ class Maker:
     warn: Warn
     options: ReportOptions
     charts: ChartData
+    painter: Painter = field(default_factory=Painter)
     means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
@@ -93,7 +94,7 @@ class Maker:
 
     def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
         """The figure of a plot, drawn on paper and, but for columns, as a chart."""
-        draw(plot, folder / name, self.options.formats)
+        self.painter.draw(plot, folder / name, self.options.formats)
         chart = None if plot.kind == "columns" else self.charts.chart(plot)
         return Figure(name, title, plot.caption[0], tuple(plot.caption[1:]), self.options.formats, chart)
 
