@@ -145,7 +145,7 @@ def _bars(axes: Any, bars: TaskBars, width: float) -> Any:
     left, right, half = bars.start, bars.start + bars.length, 0.39 * bars.share
     low, high = bars.row - half, bars.row + half
     corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
-    edges = np.where(bars.length > width / 250, 0.4, 0.0)
+    edges = np.where(bars.length > 3 * width / 800, 0.4, 0.0)
     return axes.add_collection(
         PolyCollection(list(corners), facecolor=colour_of(bars.colour), edgecolor="white", linewidths=edges)
     )

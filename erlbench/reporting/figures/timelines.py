@@ -9,7 +9,7 @@ import numpy as np
 from erlbench.reporting.data.timeline import Timeline, bars, windows
 from erlbench.reporting.figures.model import PALETTE, Panel, Plot, Row, TaskBars
 
-SHORTEST = 1 / 500  # of a window: shorter tasks are merged
+SHORTEST = 1 / 800  # of a window: shorter tasks are merged, as nobody can see them
 LONGEST = 40  # characters of a kind in the legend
 KINDS = (  # of tasks: what the legend calls them, and their colour
     ("es", "episode of a sampled actor", 0), ("rl", "episode of a trained actor", 1), ("critic", "critic updates", 2),

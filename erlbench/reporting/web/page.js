@@ -47,7 +47,8 @@ all("main > section")
             state.single = tick.checked;
             redraw("curves");
         });
-        box.append(tick, " Single runs");
+        const share = DATA.share < 1 ? ` (${Math.round(100 * DATA.share)} % of them)` : "";
+        box.append(tick, ` Single runs${share}`);
         bar.append(box);
     });
 
