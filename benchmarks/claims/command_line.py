@@ -68,14 +68,9 @@ def copy_cells(results: Path, count: int) -> int:
     environments = MUJOCO[:10]
     seeds = range(max(1, count // (len(environments) * len(sources))))
     for env, (folder, name), seed in product(environments, sources, seeds):
-        _copy(REFERENCE / folder / name / f"seed-{seed % STORED_SEEDS:03d}", results, env, seed)
+        copy = results / env / name / f"seed-{seed:03d}"
+        shutil.copytree(REFERENCE / folder / name / f"seed-{seed % STORED_SEEDS:03d}", copy)
+        config = tomllib.loads((copy / "config.toml").read_text())
+        config["run"] |= {"env": env, "seed": seed}
+        (copy / "config.toml").write_text(tomli_w.dumps(config))
     return len(environments) * len(sources) * len(seeds)
-
-
-def _copy(stored: Path, results: Path, env: str, seed: int) -> None:
-    config = tomllib.loads((stored / "config.toml").read_text())
-    config["run"] |= {"env": env, "seed": seed}
-    config.pop("env_settings", None)
-    folder = results / env / config["run"]["name"] / f"seed-{seed:03d}"
-    shutil.copytree(stored, folder)
-    (folder / "config.toml").write_text(tomli_w.dumps(config))

@@ -31,7 +31,7 @@ from erlbench.reporting.data.runs import LeftOut, Run, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
 from erlbench.reporting.documents.model import Table
-from erlbench.reporting.figures.painter import Painter
+from erlbench.reporting.figures.painter import painter
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
@@ -160,8 +160,8 @@ class _Report:
         charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
         try:
             others = folder.clear(self.out)
-            with Painter() as painter:
-                maker = Maker(self.out, load_published(), self.collect, self.options, charts, painter)
+            with painter() as paint:
+                maker = Maker(self.out, load_published(), self.collect, self.options, charts, paint)
                 quiet = replace(maker, warn=_ignore)
                 pages = [replace(quiet.write(judged(one, self.options)), known=True) for one in known]
                 pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]

@@ -81,14 +81,6 @@ class TaskBars:
     share: Array
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of bars: its name, and its busy share over the whole run."""
-
-    name: str
-    busy: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """One pair of axes; those with `rows` have bars, a row for each."""
@@ -100,7 +92,7 @@ class Panel:
     steps: bool = False  # x begins at zero; its ticks are 20k and 1M
     shares: bool = False  # y runs from 0 to 1
     bars: Sequence[TaskBars] = ()
-    rows: Sequence[Row] = ()
+    rows: Sequence[tuple[str, float]] = ()  # the name of each, and its busy share over the whole run
     length: float = 0.0  # of the x-axis of bars
     end: float = np.inf  # of the run; what comes after it is grey
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 from erlbench.reporting.figures.draw import draw_plot
 from erlbench.reporting.figures.model import Plot
@@ -15,35 +16,33 @@ from erlbench.resources import cores
 FEW = 6  # figures that are drawn at once here, because processes would cost more than they save
 MOST_PROCESSES = 4
 
+Paint = Callable[[Plot, Path, Sequence[str]], None]
 
-class Painter:
-    """Collects figures and draws them. All are there when its context ends; the first error is raised there."""
 
-    def __init__(self) -> None:
-        self._few: list[tuple[Plot, Path, tuple[str, ...]]] = []
-        self._pool: ProcessPoolExecutor | None = None
-        self._drawn: list[Future[None]] = []
+@contextmanager
+def painter() -> Iterator[Paint]:
+    """A function that draws as `draw_plot`, now or later. All figures are there at the end; it raises the first error.
 
-    def draw(self, plot: Plot, path: Path, formats: tuple[str, ...]) -> None:
-        """Draw the panels that a plot has on paper, as `draw_plot` does, now or later."""
-        paper = replace(plot, panels={name: plot.panels[name] for name in plot.paper})
-        self._few.append((paper, path, formats))
-        if self._pool is None and len(self._few) <= FEW:
-            return
-        if self._pool is None:
-            processes = min(cores(), MOST_PROCESSES)
-            self._pool = ProcessPoolExecutor(processes, multiprocessing.get_context("fork"))
-        self._drawn += [self._pool.submit(draw_plot, *one) for one in self._few]
-        self._few.clear()
+    After an error inside, figures that no process has begun are left out.
+    """
+    waiting: list[tuple[Plot, Path, Sequence[str]]] = []
+    drawn = []
+    pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> Painter:
-        return self
+    def paint(plot: Plot, path: Path, formats: Sequence[str]) -> None:
+        nonlocal pool
+        waiting.append((replace(plot, panels={name: plot.panels[name] for name in plot.paper}), path, formats))
+        if len(waiting) > FEW or pool:
+            pool = pool or ProcessPoolExecutor(min(cores(), MOST_PROCESSES), multiprocessing.get_context("fork"))
+            drawn.extend(pool.submit(draw_plot, *one) for one in waiting)
+            waiting.clear()
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=kind is not None)
-        if kind is None:
-            for one in self._few:
-                draw_plot(*one)
-            for drawn in self._drawn:
-                drawn.result()
+    try:
+        yield paint
+        for one in waiting:
+            draw_plot(*one)
+        for figure in drawn:
+            figure.result()
+    finally:
+        if pool:
+            pool.shutdown(cancel_futures=True)

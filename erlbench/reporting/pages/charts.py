@@ -44,7 +44,7 @@ class ChartData:
     def _panel(self, panel: Panel) -> dict[str, Any]:
         return _some(
             x=panel.x, y=panel.y, title=panel.title, shares=panel.shares, series=list(map(self._series, panel.series)),
-            rows=[[row.name, *_round(np.array([row.busy]))] for row in panel.rows],
+            rows=[[name, *_round(np.array([busy]))] for name, busy in panel.rows],
             bars=[_bars(bars) for bars in panel.bars if len(bars.row)],
         )  # fmt: skip
 

@@ -7,16 +7,16 @@ import pytest
 
 from erlbench.reporting.figures.draw import draw_plot
 from erlbench.reporting.figures.model import Panel, Plot, Series
-from erlbench.reporting.figures.painter import FEW, Painter
+from erlbench.reporting.figures.painter import FEW, painter
 
 LINE = Series(label="a", group="a", x=np.arange(3.0), y=np.arange(3.0), colour=0)
 PLOT = Plot(kind="curves", title="t", panels={"x": Panel(x="x", y="y", series=[LINE])}, paper=["x"])
 
 
 def drawn(folder, count):
-    with Painter() as painter:
+    with painter() as paint:
         for number in range(count):
-            painter.draw(PLOT, folder / f"{number}", ("png",))
+            paint(PLOT, folder / f"{number}", ("png",))
     return {(folder / f"{number}.png").read_bytes() for number in range(count)}
 
 
