@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import benchmarks
 from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.cells import Tasks, train
-from benchmarks.claims.command_line import ALGORITHMS, ENVIRONMENTS, write_cells
+from benchmarks.claims.command_line import copy_cells
 from benchmarks.claims.learning import NO_CORE, _claim
 from benchmarks.claims.updates import Bench, random_replay
 from benchmarks.harness import Claim, take_turns
@@ -23,6 +23,7 @@ from benchmarks.peers.eager import AGENTS, Loop
 from benchmarks.peers.floors import Floors, product
 from erlbench.envs.registry import problem
 from erlbench.reporting.data.runs import find_runs
+from erlbench.running.results import RunDirectory
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -142,12 +143,15 @@ def test_an_unknown_benchmark_is_named_beside_the_known():
     assert all(name in done.output for name in NAMES)
 
 
-def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.claims.command_line.SEEDS", 1)
-    monkeypatch.setattr("benchmarks.claims.command_line.ROWS", 3)
-    assert write_cells(tmp_path) == len(ENVIRONMENTS) * len(ALGORITHMS)
+def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path):
+    assert copy_cells(tmp_path, 100) == 100
     runs = find_runs([tmp_path], pytest.fail)
-    assert {(len(run.evaluations), run.status) for run in runs} == {(3, "done")}
+    assert {(len(run.evaluations), run.status) for run in runs} == {(101, "done"), (301, "done")}
+    for path in (run.path for run in runs[::9]):
+        sums = json.loads((path / "status.json").read_text())["files"]
+        there = {name: value for name, value in sums.items() if (path / name).exists()}
+        assert "eval.csv" in there
+        assert RunDirectory(path).damaged(there) == []
 
 
 def test_a_benchmark_trains_a_cell_in_a_folder_that_is_not_there_yet(tmp_path):
@@ -172,7 +176,7 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.claims.command_line.SEEDS", 1)
+    monkeypatch.setattr("benchmarks.claims.command_line.COUNTS", {50: 60.0})
     done = CliRunner().invoke(main, ["command_line", "--out", str(tmp_path / "bench.json")])
     assert done.exit_code == 0, done.output
     assert "| erlbench --help |" in done.output

@@ -1,81 +1,76 @@
-"""What a user waits for at the command line: the help, and the report on a thousand cells."""
+"""What a user waits for at the command line: the help, and reports on 1,000 and 10,000 cells."""
 
 from __future__ import annotations
 
-import csv
-import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import tomllib
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import tomli_w
 
 from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import MUJOCO
-from erlbench.records.schema import EvaluationRow, TaskRow, header
 
-ALGORITHMS, SEEDS, ROWS = ("td3", "cem", "cem-rl", "aes-rl", "p-cem-rl"), 20, 200
-ENVIRONMENTS = MUJOCO[:10]
-TRAIN_COLUMNS = ("generation", "timesteps", "train_time_s", "critic_updates", "actor_updates")
+REFERENCE = Path("results/reference")
+# Whole runs of 101 evaluations with tasks, and of 301 without: 181 on average.
+SOURCES = {
+    "halfcheetah/HalfCheetah-v5": ("td3", "sac", "cem-rl"),
+    "goodai-lander/LunarLanderContinuous-v3": ("es-5ep", "cma-5ep"),
+}
+STORED_SEEDS = 3  # of each
+COUNTS = {1000: 6.0, 10_000: 60.0}  # cells, and the seconds that their report may take
 PROGRAM = (sys.executable, "-m", "erlbench")
 
 
 def measure() -> Iterator[Claim]:
-    """Two times."""
+    """Times, memory and the size of the page."""
     helps = np.array([wall_seconds(lambda: _run("--help")) for _ in range(8)][1:])
     yield Claim("erlbench --help", median(helps), 0.3, at_least=False, unit="s", samples={"seconds": helps})
-    with tempfile.TemporaryDirectory() as folder:
-        cells = write_cells(Path(folder) / "results")
-        seconds = wall_seconds(lambda: _run("report", f"{folder}/results", "--out", f"{folder}/report"))
-    claim = f"erlbench report, {cells} cells of {ROWS} evaluations"
-    yield Claim(claim, seconds, 10.0, at_least=False, unit="s")
+    for count, seconds in COUNTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            cells = copy_cells(Path(folder) / "results", count)
+            yield from _report(Path(folder), f"erlbench report, {cells:,} copies of stored runs", seconds)
+
+
+def _report(folder: Path, claim: str, most: float) -> Iterator[Claim]:
+    """Its time, the memory of its largest process, and the size of its page."""
+    command = [*PROGRAM, "report", str(folder / "results"), "--out", str(folder / "report")]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    if status:
+        raise RuntimeError(f"{' '.join(command)} failed")
+    yield Claim(claim, seconds, most, at_least=False, unit="s")
+    yield Claim(f"{claim}: memory", used.ru_maxrss / 2**20, 1.0, at_least=False, unit="GiB")
+    size = (folder / "report" / "index.html").stat().st_size
+    yield Claim(f"{claim}: page", size / 1e6, 3.0, at_least=False, unit="MB")
 
 
 def _run(*arguments: str) -> None:
     subprocess.run([*PROGRAM, *arguments], check=True, capture_output=True)
 
 
-def write_cells(results: Path) -> int:
-    """Finished runs with made-up learning curves; how many."""
-    cells = [(env, name, seed) for env in ENVIRONMENTS for name in ALGORITHMS for seed in range(SEEDS)]
-    for number, (env, name, seed) in enumerate(cells):
-        folder = results / env / name / f"seed-{seed:03d}"
-        folder.mkdir(parents=True)
-        _write_cell(folder, env, name, seed, np.random.default_rng(number).normal(0, 20, ROWS).cumsum())
-    return len(cells)
+def copy_cells(results: Path, count: int) -> int:
+    """Copy about `count` cells below `results`, in ten environments; how many.
 
-
-def _write_cell(folder: Path, env: str, name: str, seed: int, returns: np.ndarray) -> None:
-    steps = [5000 * row for row in range(len(returns))]
-    last = steps[-1]
-    evaluations = [
-        dict.fromkeys(header(EvaluationRow), row) | {
-            "final": 0, "timesteps": step, "return_mean": value, "return_std": 1.0,
-            "returns": f"{value - 1} {value + 1}", "lengths": "1000 1000",
-        }
-        for row, (step, value) in enumerate(zip(steps, returns, strict=True))
-    ]  # fmt: skip
-    evaluations[-1]["final"] = 1
-    train = [dict.fromkeys(TRAIN_COLUMNS, row) | {"timesteps": step} for row, step in enumerate(steps)]
-    _write_rows(folder / "eval.csv", header(EvaluationRow), evaluations)
-    _write_rows(folder / "train.csv", TRAIN_COLUMNS, train)
-    _write_rows(folder / "tasks.csv", header(TaskRow), [])
-    (folder / "config.toml").write_text(
-        f'[run]\nenv = "{env}"\nalgo = "{name}"\npreset = "paper"\nname = "{name}"\nseed = {seed}\n'
-        f"total_timesteps = {last}\nworkers = 5\neval_freq = 5000\neval_episodes = 2\n"
-        'evaluate = "during"\nsimulated_time = false\n\n[settings]\n'
-    )
-    (folder / "meta.json").write_text(json.dumps({"cpu": "none", "cores": 2, "gpus": [], "versions": {}, "starts": []}))
-    status = {"status": "done", "message": "", "timesteps": last, "total_timesteps": last, "train_time_s": 1.0,
-              "total_time_s": 1.0, "return_mean": float(returns[-1])}  # fmt: skip
-    (folder / "status.json").write_text(json.dumps(status))
-
-
-def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    Only `config.toml` differs from the stored one. All other files have the checksums of their `status.json`.
+    """
+    sources = [(folder, name) for folder, names in SOURCES.items() for name in names]
+    environments = MUJOCO[:10]
+    seeds = range(max(1, count // (len(environments) * len(sources))))
+    for env, (folder, name), seed in product(environments, sources, seeds):
+        copy = results / env / name / f"seed-{seed:03d}"
+        shutil.copytree(REFERENCE / folder / name / f"seed-{seed % STORED_SEEDS:03d}", copy)
+        config = tomllib.loads((copy / "config.toml").read_text())
+        config["run"] |= {"env": env, "seed": seed}
+        (copy / "config.toml").write_text(tomli_w.dumps(config))
+    return len(environments) * len(sources) * len(seeds)

@@ -31,6 +31,7 @@ from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
+from erlbench.reporting.figures.painter import painter
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
@@ -158,12 +159,13 @@ class _Report:
         charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
         try:
             others = folder.clear(self.out)
-            maker = Maker(self.out, load_published(), self.collect, self.options, charts)
-            quiet = replace(maker, warn=_ignore)
-            pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
-            pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
-            pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
-            index = write_index(self.out, pages, runs, list(self._warnings), charts)
+            with painter() as paint:
+                maker = Maker(self.out, load_published(), self.collect, self.options, charts, paint)
+                quiet = replace(maker, warn=_ignore)
+                pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
+                pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
+                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
+                index = write_index(self.out, pages, runs, list(self._warnings), charts)
             folder.sign(self.out, others)
         except OSError as error:
             reason = error.strerror or error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,24 +26,20 @@ class Place:
     prefix: str  # of its ids
     folder: str  # of its files, relative to the page; "" for the page's own
     link: Callable[[str], str]  # a document's link target -> the page's
+    title: str = ""  # what the menu calls it
 
     def id(self, name: str) -> str:
         """An id of the page."""
         return f"{self.prefix}-{slug(name)}"
 
 
-@dataclass(frozen=True)
-class Section:
-    """A document as a part of the page, with what the menu calls it."""
-
-    title: str
-    document: Document
-    place: Place
-
-
-def page(sections: Sequence[Section], shared: Mapping[str, Any]) -> str:
+def page(sections: Mapping[Place, Document], shared: Mapping[str, Any]) -> str:
     """The whole page; `shared` is what its charts share."""
-    charts = {name: chart for one in sections for name, chart in _charts(one.document, one.place).items()}
+    charts = {
+        place.id(figure.name): {"kind": figure.chart.kind, **figure.chart.data}
+        for place, document in sections.items() for figure in document.blocks
+        if isinstance(figure, Figure) and figure.chart
+    }  # fmt: skip
     return environment().get_template("page.html").render(sections=sections, data={**shared, "charts": charts})
 
 
@@ -64,13 +60,6 @@ def environment() -> Environment:
 
 def _asset(name: str) -> str:
     return (WEB / name).read_text(encoding="utf-8")
-
-
-def _charts(content: Document, place: Place) -> dict[str, Mapping[str, Any]]:
-    """The data of the document's charts by the id of the figure that they fill."""
-    figures = (block for block in content.blocks if isinstance(block, Figure))
-    return {place.id(figure.name): {"kind": figure.chart.kind, **figure.chart.data}
-            for figure in figures if figure.chart}  # fmt: skip
 
 
 def _naming_columns(content: Table[Any]) -> int:

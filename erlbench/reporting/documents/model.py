@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from erlbench.reporting.documents.formats import text
@@ -100,7 +101,7 @@ class Table(Generic[Item]):
         """The printed headers."""
         return [column.header for column in self.shown]
 
-    @property
+    @cached_property
     def cells(self) -> list[list[TableCell]]:
         """What is printed, row by row."""
         return [[column.cell(row) for column in self.shown] for row in self.rows]

@@ -50,8 +50,7 @@ def columns_plot(comparison: Comparison, group: Group, options: ReportOptions, w
         caption=[
             f"{group.env}: columns of train.csv over {axis.words} ({shown}). Mean over the finished runs, where there "
             f"are several; band: {band_words(band)}.",
-            *([f"{note}."] if note else []),
-            *([left_out] if left_out else []),
+            *filter(None, [note and f"{note}.", left_out]),
         ],
     )  # fmt: skip
 

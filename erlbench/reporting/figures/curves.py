@@ -9,10 +9,9 @@ from erlbench.reporting.data.comparability import comparable, similar_budget
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Run
-from erlbench.reporting.figures import model
 from erlbench.reporting.figures.axis import AXES, averaged
 from erlbench.reporting.figures.captions import curve_caption
-from erlbench.reporting.figures.model import Band, Panel, Plot, Series
+from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_points
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, MOST_POINTS, Curve, band_kind, curve
@@ -20,7 +19,7 @@ from erlbench.words import counted
 
 FEWER_POINTS = 60  # of a mean that only the page shows
 
-Drawn = tuple[RunSet, list[tuple[Run, model.Run]]]  # a run set, and its runs that have a point on an axis
+Drawn = tuple[RunSet, list[tuple[Run, RunLine]]]  # a run set, and its runs that have a point on an axis
 Means = dict[object, tuple[Curve, dict[str, Band]]]
 
 
@@ -62,7 +61,7 @@ class Curves:
                 x, y = AXES[name].evaluations(run.evaluations, self.options.smooth)
                 if len(x) and (zero or x[-1] > 0):
                     status = "" if run.status == "done" else f" ({run.status})"
-                    own.append((run, model.Run(f"seed {run.seed}{status}", x, y)))
+                    own.append((run, RunLine(f"seed {run.seed}{status}", x, y)))
             if own:
                 found.append((run_set, own))
         return found
@@ -81,7 +80,7 @@ class Curves:
             series.append(Series(
                 label=f"{run_set.label} ({_seeds(run_set)})", group=run_set.label, x=line.x / unit, y=line.mean,
                 colour=colours[run_set.name], averaged=len(mean), level=levels.get(run_set.name), bands=bands,
-                runs=[model.Run(one.name, one.x / unit, one.y) for one in thin],
+                runs=[RunLine(one.name, one.x / unit, one.y) for one in thin],
             ))  # fmt: skip
         if name == "timesteps":
             run_sets = [run_set for run_set, _ in drawn]
@@ -90,7 +89,7 @@ class Curves:
         return Panel(x=label, y="Evaluation return", series=series, steps=True)
 
     def _mean(
-        self, name: str, runs: Sequence[tuple[Run, model.Run]], most: int, interval: bool
+        self, name: str, runs: Sequence[tuple[Run, RunLine]], most: int, interval: bool
     ) -> tuple[Curve, dict[str, Band]]:
         """The mean over the runs and its bands, with that of the bootstrap where an `interval` is wanted."""
         key = name, most, interval, tuple((run.path, len(run.evaluations)) for run, _ in runs)

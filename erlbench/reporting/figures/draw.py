@@ -10,7 +10,7 @@ import numpy as np
 
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.labels import label_ends
-from erlbench.reporting.figures.model import ALWAYS, LEVEL, RUN, Bars, Panel, Plot, Series
+from erlbench.reporting.figures.model import ALWAYS, LEVEL, RUN, Panel, Plot, Series, TaskBars
 from erlbench.reporting.figures.style import DASHES, colour_of
 
 if TYPE_CHECKING:
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 MARKERS = {"square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v"}
 
 
-def draw(plot: Plot, path: Path, formats: Sequence[str]) -> None:
+def draw_plot(plot: Plot, path: Path, formats: Sequence[str]) -> None:
     """Write the panels that a plot has on paper to `path`, with each of the suffixes `formats`."""
     panels = [plot.panels[name] for name in plot.paper]
     with style.new_figure(style.WIDTH, _height(plot.kind, panels)) as figure:
         axes = _axes(figure, plot.kind, panels)
         drawn = {"timeline": _draw_bars, "columns": _draw_columns}.get(plot.kind, _draw_series)
         drawn(figure, axes, panels, plot)
+        if plot.title:
+            figure.suptitle(plot.title, fontsize=10)
         style.save(figure, path, formats)
 
 
@@ -51,18 +53,16 @@ def _axes(figure: Figure, kind: str, panels: Sequence[Panel]) -> Any:
 def _draw_series(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
     """Curves side by side. Their names stand at the ends of the first panel's, or in a legend below."""
     first = [series for series in panels[0].series if not series.beside]
-    groups, handles = {series.group for series in first}, {}
+    groups, legend = {series.group for series in first}, {}
     for own, panel in zip(axes, panels, strict=True):
-        for series in panel.series:
-            if series.beside or series.group in groups:
-                handles[series.label] = draw_series(own, series, plot.band), series.beside
+        for series in (series for series in panel.series if series.beside or series.group in groups):
+            handle = draw_series(own, series, plot.band)
+            legend |= {series.label: handle} if series.beside else {}
         finish(own, panel)
     axes[0].set_ylabel(panels[0].y)
     if plot.kind == "curves":
         style.return_axis(axes[0].yaxis)
-    _title(figure, plot)
     label_ends(axes[0], [(one.end, f"{style.glyph(one.colour)}{one.label}", colour_of(one.colour)) for one in first])
-    legend = {label: handle for label, (handle, beside) in handles.items() if beside}
     if legend:
         columns = style.legend_columns(len(legend))
         figure.legend([*legend.values()], [*legend], loc="outside lower center", ncols=columns)
@@ -77,7 +77,6 @@ def _draw_columns(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], 
         if any(series.label for series in panel.series):
             own.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     finish(axes[-1], panels[-1])
-    _title(figure, plot)
 
 
 def draw_series(axes: Any, series: Series, band: str) -> Any:
@@ -122,35 +121,29 @@ def _draw_bars(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plo
             own.axvspan(panel.end, panel.length, color="#EDEDED", linewidth=0)
         for bars in panel.bars:
             drawn[bars.label] = _bars(own, bars, panel.length) if len(bars.row) else drawn.get(bars.label)
-        for number, row in enumerate(panel.rows):
+        for number, (_, busy) in enumerate(panel.rows):
             place = {"transform": own.get_yaxis_transform(), "va": "center", "fontsize": 7.5}
-            own.text(1.01, number, f"{100 * row.busy:.0f} %", **place)
+            own.text(1.01, number, f"{100 * busy:.0f} %", **place)
         own.set_title(panel.title, loc="left")
         own.set(xlim=(0, panel.length), ylim=(len(panel.rows) - 0.4, -0.6))
         if len(panel.rows) > 2:
             own.set_ylabel(panel.y)
-        own.set_yticks(range(len(panel.rows)), [row.name for row in panel.rows])
+        own.set_yticks(range(len(panel.rows)), [name for name, _ in panel.rows])
         own.grid(False, axis="y")
         own.tick_params(axis="y", length=0)
     axes[-1].set_xlabel(panels[-1].x)
-    _title(figure, plot)
     drawn = {label: handle for label, handle in drawn.items() if handle is not None}
     figure.legend([*drawn.values()], [*drawn], loc="outside lower center", ncols=4)
 
 
-def _bars(axes: Any, bars: Bars, width: float) -> Any:
+def _bars(axes: Any, bars: TaskBars, width: float) -> Any:
     """The bars of one kind, each as high as its busy share; only those that are wide enough have an edge."""
     from matplotlib.collections import PolyCollection
 
     left, right, half = bars.start, bars.start + bars.length, 0.39 * bars.share
     low, high = bars.row - half, bars.row + half
     corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
-    edges = np.where(bars.length > width / 250, 0.4, 0.0)
+    edges = np.where(bars.length > 3 * width / 800, 0.4, 0.0)
     return axes.add_collection(
         PolyCollection(list(corners), facecolor=colour_of(bars.colour), edgecolor="white", linewidths=edges)
     )
-
-
-def _title(figure: Figure, plot: Plot) -> None:
-    if plot.title:
-        figure.suptitle(plot.title, fontsize=10)

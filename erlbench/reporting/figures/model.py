@@ -19,7 +19,7 @@ Band = tuple[Array, Array]  # low and high, each (points,)
 
 
 @dataclass(frozen=True)
-class Look:
+class LineLook:
     """How a series is drawn: dash, width in points, opacity of its band."""
 
     dash: str  # "solid", "dashdot" or "dot"
@@ -28,15 +28,15 @@ class Look:
     hatched: bool = False  # the band
 
 
-CURVE = Look("solid", 1.5, 0.16)
-RUN = Look("solid", 0.5)
-LEVEL = Look("dot", 1.0)
-REFERENCE = Look("dashdot", 1.0, 0.1, hatched=True)
-POINTS = Look("dot", 1.0)
+CURVE = LineLook("solid", 1.5, 0.16)
+RUN = LineLook("solid", 0.5)
+LEVEL = LineLook("dot", 1.0)
+REFERENCE = LineLook("dashdot", 1.0, 0.1, hatched=True)
+POINTS = LineLook("dot", 1.0)
 
 
 @dataclass(frozen=True)
-class Run:
+class RunLine:
     """One run as a thin line: x and y (points,)."""
 
     name: str
@@ -52,11 +52,11 @@ class Series:
     x: Array
     y: Array
     colour: int
-    look: Look = CURVE
+    look: LineLook = CURVE
     group: str = ""  # what it belongs to: legends show and hide a group at once
     symbol: str = ""  # a marker at each point: "square", "diamond", ...
     bands: Mapping[str, Band] = field(default_factory=dict)  # by kind, "range" or "interval", or `ALWAYS`
-    runs: Sequence[Run] = ()
+    runs: Sequence[RunLine] = ()
     beside: bool = False  # named in a legend beside the panel, not where the curve ends
     averaged: int = 1  # runs in the mean
     level: float | None = None  # a published value, a horizontal line
@@ -70,7 +70,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Bars:
+class TaskBars:
     """Horizontal bars of one kind, all arrays (bars,); `share` is the part of a bar's time that was busy."""
 
     label: str
@@ -79,14 +79,6 @@ class Bars:
     start: Array
     length: Array
     share: Array
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of bars: its name, and its busy share over the whole run."""
-
-    name: str
-    busy: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +91,8 @@ class Panel:
     series: Sequence[Series] = ()
     steps: bool = False  # x begins at zero; its ticks are 20k and 1M
     shares: bool = False  # y runs from 0 to 1
-    bars: Sequence[Bars] = ()
-    rows: Sequence[Row] = ()
+    bars: Sequence[TaskBars] = ()
+    rows: Sequence[tuple[str, float]] = ()  # the name of each, and its busy share over the whole run
     length: float = 0.0  # of the x-axis of bars
     end: float = np.inf  # of the run; what comes after it is grey
 

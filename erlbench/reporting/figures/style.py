@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 7.0  # inches: two columns of a paper
-MARKERS = ("", "o", "s", "^", "D", "v", "P", "X")
+MARKERS = {"": "", "o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}  # and as text
 INK = "#595959"
 DASHES = {"solid": "-", "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}
 RC: tuple[tuple[Any, Any], ...] = (
@@ -36,12 +36,12 @@ def colour_of(number: int) -> str:
 
 def marker(number: int) -> str:
     """A marker from the ninth line on, where colours begin again; empty for the first eight."""
-    return MARKERS[max(0, number) // len(PALETTE) % len(MARKERS)]
+    return [*MARKERS][max(0, number) // len(PALETTE) % len(MARKERS)]
 
 
 def glyph(number: int) -> str:
     """The marker of a line as text, with a space; empty for a line without one."""
-    return {"o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}.get(marker(number), "")
+    return MARKERS[marker(number)]
 
 
 @contextmanager
@@ -73,14 +73,10 @@ def legend_columns(count: int) -> int:
 
 def steps_axis(axis: Any) -> None:
     """Tick labels such as 20k and 1M."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: steps(value)))
+    axis.get_major_locator().set_params(nbins=6, steps=[1, 2, 2.5, 5, 10])
+    axis.set_major_formatter(lambda value, _: steps(value))
 
 
 def return_axis(axis: Any) -> None:
     """Tick labels such as 2,500."""
-    from matplotlib.ticker import FuncFormatter
-
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−")))
+    axis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))

@@ -7,22 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from erlbench.reporting.data.timeline import Timeline, bars, windows
-from erlbench.reporting.figures.model import PALETTE, Bars, Panel, Plot, Row
+from erlbench.reporting.figures.model import PALETTE, Panel, Plot, TaskBars
 
-SHORTEST = 1 / 500  # of a window: shorter tasks are merged
+SHORTEST = 1 / 800  # of a window: shorter tasks are merged, as nobody can see them
 LONGEST = 40  # characters of a kind in the legend
-KINDS = (  # of tasks: what the legend calls them, and their colour
-    ("es", "episode of a sampled actor", 0), ("rl", "episode of a trained actor", 1), ("critic", "critic updates", 2),
-    ("actor", "actor updates", 4), ("mean", "episodes of the mean", 3), ("random", "random actions", 5),
-    ("unperturbed", "episodes of the mean", 3), ("validation", "validation episodes", 3),
-    ("gradient", "gradient of the search", 6), ("evaluation", "evaluation", 7),
-)  # fmt: skip
+KINDS = {  # of tasks, in the order of the legend: what it calls them, and their colour
+    "es": ("episode of a sampled actor", 0), "rl": ("episode of a trained actor", 1), "critic": ("critic updates", 2),
+    "actor": ("actor updates", 4), "mean": ("episodes of the mean", 3), "random": ("random actions", 5),
+    "unperturbed": ("episodes of the mean", 3), "validation": ("validation episodes", 3),
+    "gradient": ("gradient of the search", 6), "evaluation": ("evaluation", 7),
+}  # fmt: skip
 
 
 def timelines_plot(timelines: Sequence[Timeline], labels: Sequence[str], env: str) -> Plot:
     """A panel for each run, a row for each process, coloured by the kind of task; idle time stays white."""
     shown = windows(timelines)
-    kinds = sorted({kind for timeline in timelines for kind in timeline.kind}, key=kind_order)
+    there = {kind for timeline in timelines for kind in timeline.kind}
+    kinds = [*(kind for kind in KINDS if kind in there), *sorted(there - {*KINDS})]
     panels = {
         str(number): _panel(timeline, label, window, kinds)
         for number, (timeline, label, window) in enumerate(zip(timelines, labels, shown, strict=True))
@@ -43,9 +44,8 @@ def _panel(timeline: Timeline, label: str, window: tuple[float, float], kinds: S
         y="Process",
         title=f"{label}: {average:.0f} % busy",
         bars=[
-            Bars(
-                task_label(kind),
-                kind_colour(kind, number),
+            TaskBars(
+                *_look(kind, number),
                 row=np.array([rows[bar.process] for bar in own]),
                 start=np.array([bar.start - start for bar in own]),
                 length=np.array([bar.end - bar.start for bar in own]),
@@ -53,26 +53,16 @@ def _panel(timeline: Timeline, label: str, window: tuple[float, float], kinds: S
             )
             for number, (kind, own) in enumerate(of_kind.items())
         ],
-        rows=[Row("driver" if process < 0 else str(process), busy[process]) for process in rows],
+        rows=[("driver" if process < 0 else str(process), busy[process]) for process in rows],
         length=stop - start,
         end=last - start,
     )
 
 
-def kind_order(kind: str) -> tuple[int, str]:
-    """By which kinds of tasks are sorted in legends."""
-    return next((i for i, (name, _, _) in enumerate(KINDS) if name == kind), len(KINDS)), kind
-
-
-def task_label(kind: str) -> str:
-    """What legends call a kind of task."""
+def _look(kind: str, number: int) -> tuple[str, int]:
+    """What legends call a kind of task, and its colour; `number` chooses one for a kind that is not listed."""
     short = kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}..."
-    return next((text for name, text, _ in KINDS if name == kind), short)
-
-
-def kind_colour(kind: str, index: int) -> int:
-    """The colour of a kind of task, a number of the palette; `index` chooses one for a kind that is not listed."""
-    return next((colour for name, _, colour in KINDS if name == kind), (2 + index) % len(PALETTE))
+    return KINDS.get(kind, (short, (2 + number) % len(PALETTE)))
 
 
 def _timeline_caption(

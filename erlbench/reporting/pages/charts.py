@@ -5,6 +5,7 @@ Every list stands once in the page, however many charts show it. A chart names i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,11 @@ import numpy as np
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.model import DARK, PALETTE, RUN, Bars, Panel, Plot, Run, Series
+from erlbench.reporting.figures.model import DARK, PALETTE, RUN, Panel, Plot, RunLine, Series, TaskBars
 
 POINTS = 60  # of a curve
-RUN_POINTS = 40  # of a single run; fewer in a report of many runs, down to `FEWEST_POINTS`
-FEWEST_POINTS = 10
-ALL_POINTS = 60_000  # of all single runs
+RUN_POINTS = 40  # of a single run
+MOST_RUNS = 1000  # single runs of a page, about; of more each figure shows a share
 DIGITS = 5
 
 
@@ -28,13 +28,13 @@ class ChartData:
     def __init__(self, runs: int = 0) -> None:
         self.lists: list[list[Any]] = []
         self._index: dict[object, int] = {}
-        self._run_points = max(FEWEST_POINTS, min(RUN_POINTS, ALL_POINTS // max(1, runs)))
+        self._share = min(1.0, MOST_RUNS / max(1, runs))  # of the single runs
 
     def shared(self) -> dict[str, Any]:
         """The axes that a reader can choose, the palette, and the lists, as JSON knows them."""
         axes = {name: {"label": axis.label, "note": axis.note} for name, axis in AXES.items()}
         palette = {"light": PALETTE, "dark": DARK, "single": RUN.width}
-        return {"axes": axes, "palette": palette, "lists": self.lists}
+        return {"axes": axes, "palette": palette, "share": self._share, "lists": self.lists}
 
     def chart(self, plot: Plot) -> Chart:
         """A plot with all of its panels."""
@@ -44,7 +44,7 @@ class ChartData:
     def _panel(self, panel: Panel) -> dict[str, Any]:
         return _some(
             x=panel.x, y=panel.y, title=panel.title, shares=panel.shares, series=list(map(self._series, panel.series)),
-            rows=[[row.name, *_round(np.array([row.busy]))] for row in panel.rows],
+            rows=[[name, *_round(np.array([busy]))] for name, busy in panel.rows],
             bars=[_bars(bars) for bars in panel.bars if len(bars.row)],
         )  # fmt: skip
 
@@ -57,13 +57,14 @@ class ChartData:
             bands={kind: [self._numbers(edge[keep]) for edge in band] for kind, band in series.bands.items()},
         )  # fmt: skip
 
-    def _runs(self, runs: Sequence[Run]) -> list[int]:
+    def _runs(self, runs: Sequence[RunLine]) -> list[int]:
         """The lists of the runs' names, of the lists of their x, and of those of their y."""
         if not runs:
             return []
-        points = [(run, _kept(len(run.x), self._run_points)) for run in runs]
+        shown = np.arange(len(runs))[_kept(len(runs), math.ceil(self._share * len(runs)))]
+        points = [(runs[i], _kept(len(runs[i].x), RUN_POINTS)) for i in shown]
         x, y = ([self._numbers(getattr(run, name)[kept]) for run, kept in points] for name in "xy")
-        return [self._list(values) for values in ([run.name for run in runs], x, y)]
+        return [self._list(values) for values in ([run.name for run, _ in points], x, y)]
 
     def _numbers(self, values: Array) -> int:
         """The index of the list of these numbers."""
@@ -90,7 +91,7 @@ def _kept(length: int, most: int) -> Any:
     return slice(None) if length <= most else np.linspace(0, length - 1, most).round().astype(int)
 
 
-def _bars(bars: Bars) -> dict[str, Any]:
+def _bars(bars: TaskBars) -> dict[str, Any]:
     numbers = {name: _round(getattr(bars, name)) for name in ("start", "length", "share")}
     return {"label": bars.label, "colour": bars.colour, "row": bars.row.tolist(), **numbers}
 

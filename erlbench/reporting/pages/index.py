@@ -19,6 +19,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
 from erlbench.reporting.tables.overview import overview_table
+from erlbench.words import counted
 
 MOST_LINES = 200  # of one list; the rest is in cells.csv
 CELL_COLUMNS = (
@@ -65,7 +66,7 @@ def _summary(runs: Sequence[Run]) -> Text:
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
     when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
-    what = f"{_runs(len(runs))}{f': {states}' if states else ''}.{when} All of them, one a line: "
+    what = f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
     return Text((what, Link("cells.csv", "cells.csv"), "."))
 
 
@@ -96,14 +97,14 @@ def _unfinished(runs: Sequence[Run]) -> Iterator[str]:
 def _machines(runs: Sequence[Run]) -> Iterator[str]:
     for texts in (Counter(run.machine.hardware for run in runs), Counter(run.machine.software for run in runs)):
         for text, count in texts.most_common():
-            yield f"{text} ({_runs(count)})"
+            yield f"{text} ({counted(count, 'run')})"
 
 
 def _commands(runs: Sequence[Run]) -> list[Block]:
     commands = Counter(run.machine.command for run in runs if run.machine.command)
     lines = tuple(_limited(" ".join(command.split()) for command in commands))
     unknown = len(runs) - commands.total()
-    none = f"; {_runs(unknown)} {'has' if unknown == 1 else 'have'} none" if unknown else ""
+    none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
     words = f"The command lines of the runs (each run's last start), from meta.json{none}:"
     return [Text((words,)), Code(lines)] if lines else []
 
@@ -134,7 +135,3 @@ def _limited(lines: Iterable[str]) -> list[str]:
     lines = list(lines)
     more = len(lines) - MOST_LINES
     return lines[:MOST_LINES] + ([f"... and {more} more"] if more > 0 else [])
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"

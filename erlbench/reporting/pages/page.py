@@ -16,8 +16,8 @@ from erlbench.reporting.documents.model import Block, Document, Figure, Heading,
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import columns_plot
 from erlbench.reporting.figures.curves import Curves, Means
-from erlbench.reporting.figures.draw import draw
 from erlbench.reporting.figures.model import Plot
+from erlbench.reporting.figures.painter import Paint
 from erlbench.reporting.figures.profiles import profiles_plot
 from erlbench.reporting.figures.timelines import timelines_plot
 from erlbench.reporting.options import ReportOptions
@@ -61,6 +61,7 @@ class Maker:
     warn: Warn
     options: ReportOptions
     charts: ChartData
+    paint: Paint = lambda *_: None  # draws a figure on paper
     means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
@@ -92,7 +93,7 @@ class Maker:
 
     def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
         """The figure of a plot, drawn on paper and, but for columns, as a chart."""
-        draw(plot, folder / name, self.options.formats)
+        self.paint(plot, folder / name, self.options.formats)
         chart = None if plot.kind == "columns" else self.charts.chart(plot)
         return Figure(name, title, plot.caption[0], tuple(plot.caption[1:]), self.options.formats, chart)
 
@@ -125,15 +126,12 @@ class Maker:
                     yield "profile" if len(parts) == 1 else f"profile-{number}", "Performance profile", plot
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
-        """One run of each run set that has tasks: the first that is done, else the first."""
+        """The runs that stand for the run sets, if they have tasks, and their labels."""
         if PagePart.TIMELINES not in comparison.parts or comparison.at:
             return [], []
-        timelines, labels = [], []
-        for run_set in [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]:
-            if (timeline := self._timeline(run_set)) is not None:
-                timelines.append(timeline)
-                labels.append(run_set.label)
-        return timelines, labels
+        drawn = [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]
+        found = [(timeline, run_set.label) for run_set in drawn if (timeline := self._timeline(run_set)) is not None]
+        return [timeline for timeline, _ in found], [label for _, label in found]
 
     def _timeline(self, run_set: RunSet) -> Timeline | None:
         """The tasks of the run that stands for a run set: the first that is done, else the first."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.reporting.documents import html
-from erlbench.reporting.documents.html import Place, Section
+from erlbench.reporting.documents.html import Place
 from erlbench.reporting.documents.model import Document
 from erlbench.reporting.pages.page import Page
 
@@ -17,12 +17,12 @@ OVERVIEW = "overview"
 
 def write_web_page(path: Path, overview: Document, pages: Sequence[Page], shared: Mapping[str, Any]) -> None:
     """Write the page; `shared` is what its charts share (`ChartData.shared`)."""
-    sections = [Section("Overview", overview, Place(OVERVIEW, "", _target))]
+    sections = {Place(OVERVIEW, "", _target, "Overview"): overview}
     studies = Counter(page.comparison.study for page in pages)
     for one, document in ((page.comparison, page.document) for page in pages):
         twice = one.study and studies[one.study] > 1
         title = one.name if twice else one.study or one.title  # the name has the profile
-        sections.append(Section(title, document, Place(one.name, f"{one.name}/", _target)))
+        sections[Place(one.name, f"{one.name}/", _target, title)] = document
     path.write_text(html.page(sections, shared), encoding="utf-8")
 
 

@@ -26,15 +26,13 @@ class Curve:
     runs: int
 
 
-def align(series: Sequence[tuple[Array, Array]], most: int | None = MOST_POINTS) -> tuple[Array, Array]:
+def align(series: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Common points x (points,) and values (runs, points), NaN where a run has not begun or has ended.
 
-    Common points are those of all runs together, thinned to `most`; between its own points a run is
-    interpolated linearly, beyond them it is not continued. `series` holds (x, y) of each run, x increasing.
+    Common points are those of all runs together. Between its own points a run is interpolated linearly, beyond them it
+    is not continued. `series` holds (x, y) of each run, x increasing.
     """
     x = np.unique(np.concatenate([points for points, _ in series])) if series else np.empty(0)
-    if most is not None and len(x) > most:
-        x = x[np.unique(np.linspace(0, len(x) - 1, most).round().astype(int))]
     values = [np.interp(x, px, py, left=np.nan, right=np.nan) for px, py in series if len(px)]
     return x, np.array(values).reshape(len(values), len(x))
 
@@ -45,14 +43,15 @@ def curve(series: Sequence[tuple[Array, Array]], band: str, most: int = MOST_POI
     It begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other runs.
     `interval` is the 95 % bootstrap interval of the mean.
     """
-    x, values = align(series, None)
-    reached = np.flatnonzero(~np.isnan(values).any(axis=0))
-    if len(reached) > most:
-        reached = reached[np.unique(np.linspace(0, len(reached) - 1, most).round().astype(int))]
-    x, values = x[reached], values[:, reached]
-    if not len(x) or not len(values):
-        nothing = np.empty(0)
-        return Curve(nothing, nothing, nothing, nothing, len(values))
+    series = [one for one in series if len(one[0])]
+    x = np.unique(np.concatenate([points for points, _ in series])) if series else np.empty(0)
+    for points, _ in series:
+        x = x[(x >= points[0]) & (x <= points[-1])]
+    if len(x) > most:
+        x = x[np.unique(np.linspace(0, len(x) - 1, most).round().astype(int))]
+    values = np.array([np.interp(x, *one) for one in series])
+    if not len(x):
+        return Curve(x, x, x, x, len(values))
     if len(values) < 2:
         return Curve(x, values[0], values[0], values[0], len(values))
     low, high = (values.min(axis=0), values.max(axis=0)) if band == "range" else bootstrap_mean_band(values)

@@ -1,5 +1,13 @@
 // The switches of the curves, sorting and filtering of tables, definitions, one section at a time.
 // ---- the switches, one set in each section with curves
+const watch = (input, property) =>
+    input.addEventListener("change", () => {
+        all(`[name="${input.name}"]`).forEach((other) => {
+            other[property] = input[property];
+        });
+        state[input.name] = input[property];
+        redraw("curves");
+    });
 all("main > section")
     .filter((section) => section.querySelector('figure[data-kind="curves"]'))
     .forEach((section) => {
@@ -14,13 +22,7 @@ all("main > section")
                 select.append(make("option", text, { value, title: title || "" })),
             );
             select.value = state[name];
-            select.addEventListener("change", () => {
-                all(`select[name="${name}"]`).forEach((other) => {
-                    other.value = select.value;
-                });
-                state[name] = select.value;
-                redraw("curves");
-            });
+            watch(select, "value");
             box.append(select);
             bar.append(box);
         };
@@ -40,14 +42,9 @@ all("main > section")
         ]);
         const box = make("label"),
             tick = make("input", "", { type: "checkbox", name: "single" });
-        tick.addEventListener("change", () => {
-            all('input[name="single"]').forEach((other) => {
-                other.checked = tick.checked;
-            });
-            state.single = tick.checked;
-            redraw("curves");
-        });
-        box.append(tick, " Single runs");
+        watch(tick, "checked");
+        const share = DATA.share < 1 ? ` (${Math.round(100 * DATA.share)} % of them)` : "";
+        box.append(tick, ` Single runs${share}`);
         bar.append(box);
     });
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from erlbench.reporting.documents import html
-from erlbench.reporting.documents.html import Place, Section
+from erlbench.reporting.documents.html import Place
 from erlbench.reporting.documents.model import (
     BOLD,
     Bullets,
@@ -109,7 +109,7 @@ def test_charts_have_a_place_and_data():
         Figure("f", "A", "Caption.", chart=Chart("curves", {"panels": {"<!--<script>": 1}})),
         Figure("g", "B", "Caption."), Figure("h", "C", "Caption.", formats=("pdf",)),
     ]  # fmt: skip
-    page = html.page([Section("One", Document(blocks), PLACE)], {"lists": []})
+    page = html.page({PLACE: Document(blocks)}, {"lists": []})
     data = re.search(r'id="data">(.*?)</script>', page)[1]
     assert json.loads(data)["charts"] == {"page-f": {"kind": "curves", "panels": {"<!--<script>": 1}}}
     assert "<" not in data  # such a text would hide the end of the script from browsers

@@ -13,9 +13,9 @@ from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures.curves import Curves
-from erlbench.reporting.figures.model import Panel, Plot, Series
+from erlbench.reporting.figures.model import Panel, Plot, RunLine, Series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.charts import POINTS, ChartData
+from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
 from tests.reporting.compare import charts_of, page_data
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -72,6 +72,19 @@ def test_a_list_of_numbers_stands_once_and_is_short():
     assert [len(one) for one in charts.lists] == [POINTS, POINTS]
     assert charts.lists[first["x"]][-1] == 999
     assert charts.lists[first["y"]][-1] == 0.33333
+
+
+def test_a_page_of_many_runs_shows_a_share_of_them():
+    x = np.arange(3.0)
+    runs = [RunLine(f"seed {seed}", x, x + seed) for seed in range(200)]
+    line = Series(label="a", x=x, y=x, colour=0, runs=runs, averaged=200)
+    plot = Plot(kind="curves", title="", panels={"x": Panel(x="x", y="y", series=[line])}, paper=["x"])
+    for count, shown in ((200, 200), (10 * MOST_RUNS, 20)):
+        charts = ChartData(count)
+        names, _, y = charts.chart(plot).data["panels"]["x"]["series"][0]["runs"]
+        assert (len(charts.lists[names]), charts.lists[names][-1]) == (shown, "seed 199")
+        assert charts.lists[charts.lists[y][-1]] == [199, 200, 201]
+        assert charts.shared()["share"] == shown / 200
 
 
 def test_a_run_that_another_page_cuts_is_another_line(tmp_path):

@@ -62,11 +62,6 @@ def test_align_interpolates_and_does_not_extrapolate():
     assert_array_equal(values, [[0, 2, 4], [1, 3, math.nan]])
 
 
-def test_align_thins_and_keeps_both_ends():
-    x, _ = align([(np.arange(1000.0), np.zeros(1000))], most=50)
-    assert (len(x), x[0], x[-1]) == (50, 0, 999)
-
-
 def test_the_mean_stops_where_the_first_run_ends():
     series = [(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 8.0])), (np.array([0.0, 1.0]), np.array([2.0, 4.0]))]
     line = curve(series, "range")
