@@ -17,7 +17,7 @@ from erlbench.pool.base import Pool
 from erlbench.records.schema import GenerationRow, TaskRow
 from erlbench.reporting.data.timeline import busy
 from erlbench.running.listeners import Listener
-from erlbench.running.listeners.files import Files
+from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import Record
 from erlbench.running.results import RunDirectory
 from erlbench.running.training import Training, TrainingOptions
@@ -112,7 +112,7 @@ def drive(algorithm: Algorithm[Any, Any], pool: Pool, folder: Path, *listeners: 
     """Train an algorithm to its end, with evaluations and checkpoints out of the way."""
     directory = RunDirectory(folder)
     directory.hold()
-    files = Files(folder, ENVIRONMENT, directory.check)
+    files = RowFiles(folder, ENVIRONMENT, directory.check)
     options = TrainingOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
     Training(algorithm, pool, directory, files, options, threading.Event(), listeners).run()
     files.close()

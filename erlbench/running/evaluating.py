@@ -1,4 +1,4 @@
-"""Evaluations in the stream of a run: taken at the end of generations, played beside the training or after it."""
+"""EvaluationStage in the stream of a run: taken at the end of generations, played beside the training or after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from erlbench.running.state_digest import StateDigest
 from erlbench.work.tasks import Result, Task
 
 
-class Evaluations:
+class EvaluationStage:
     """Takes evaluations when they are due, and adds their rows to the stream.
 
     Those on the way run in the pool `aside`, one at a time. Without one, and what it has not begun when the training is

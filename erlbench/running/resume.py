@@ -12,8 +12,8 @@ from erlbench.errors import CellError
 from erlbench.records.schema import EventRow
 from erlbench.running.checkpoint import checkpoints, load_checkpoint
 from erlbench.running.encoding import DamagedCheckpoint, references
-from erlbench.running.evaluating import Evaluations
-from erlbench.running.listeners.files import Files
+from erlbench.running.evaluating import EvaluationStage
+from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import Loop, Record
 from erlbench.running.results import CHECKPOINTS, TRAINING_END
 from erlbench.work.tasks import Task
@@ -21,7 +21,7 @@ from erlbench.work.tasks import Task
 Prepare = Callable[[Sequence[Task]], None]
 
 
-def resume(run: Path, loop: Loop, evaluations: Evaluations, files: Files, prepare: Prepare) -> Iterator[Record]:
+def resume(run: Path, loop: Loop, evaluations: EvaluationStage, files: RowFiles, prepare: Prepare) -> Iterator[Record]:
     """Go on from the newest checkpoint that is whole; no record where there is none.
 
     `prepare` has the workers there that tasks need. Raises `CellError` when there are only damaged checkpoints.
@@ -47,7 +47,7 @@ def resume(run: Path, loop: Loop, evaluations: Evaluations, files: Files, prepar
 
 
 def _restore(
-    payload: dict[str, Any], arrays: dict[str, np.ndarray], loop: Loop, evaluations: Evaluations, prepare: Prepare,
+    payload: dict[str, Any], arrays: dict[str, np.ndarray], loop: Loop, evaluations: EvaluationStage, prepare: Prepare,
     ended: bool,
 ) -> Iterator[Record]:  # fmt: skip
     """Take in a checkpoint; one of the end of a training goes on with a larger budget."""

@@ -22,7 +22,7 @@ from erlbench.records.schema import EventRow
 from erlbench.running import extension, identity
 from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
-from erlbench.running.listeners.files import Files
+from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import WHOLE, Record
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
@@ -97,7 +97,7 @@ class RunningCell:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         known = identity.identity_of(cell)  # before anything is written
         directory.write_config(cell.config())
-        files = Files(directory.path, cell.env, directory.check)
+        files = RowFiles(directory.path, cell.env, directory.check)
         opened.callback(files.close)
         self.aside = _aside(cell, pool, command.options)
         if self.aside is not None:

@@ -15,13 +15,13 @@ from erlbench.algorithms.base import Algorithm
 from erlbench.errors import Interrupted
 from erlbench.policy import serialise_policy
 from erlbench.pool import Abandoned, Pool
-from erlbench.running.evaluating import Evaluations
+from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.evaluation import Evaluator, Pending
 from erlbench.running.kept_policies import KeptPolicies, Stretch
 from erlbench.running.lease import LostLease
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.checkpoints import Checkpoints
-from erlbench.running.listeners.files import Files
+from erlbench.running.listeners.files import RowFiles
 from erlbench.running.listeners.stopping import Stopping
 from erlbench.running.loop import WHOLE, WORKS, Loop, Record
 from erlbench.running.results import POLICY, TRAINING_END, RunDirectory, checksum
@@ -56,7 +56,7 @@ class Training:
         algorithm: Algorithm[Any, Any],
         pool: Pool,
         directory: RunDirectory,
-        files: Files,
+        files: RowFiles,
         options: TrainingOptions,
         stop: threading.Event,
         listeners: Sequence[Listener] = (),
@@ -68,7 +68,7 @@ class Training:
         self.options = options
         self.loop = Loop(algorithm, pool, pauses)
         evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes, options.final_episodes)
-        self.evaluations = Evaluations(self.loop, evaluator, self._keep, aside)
+        self.evaluations = EvaluationStage(self.loop, evaluator, self._keep, aside)
         self.checkpoints = Checkpoints(
             self.loop, self.evaluations, files, directory, options.checkpoint_every, options.keep_all
         )

@@ -87,7 +87,7 @@ class Pruning:
             self._stop.set()
 
 
-class Failure(Quiet):
+class Silent(Quiet):
     """Shows nothing of a running cell, and keeps why it failed for the trial's line."""
 
     reason = ""
@@ -210,7 +210,7 @@ class _Search:
 
     def _train(self, trial: optuna.Trial, run: Cell, before: Sequence[float]) -> float:
         """Run one cell to its end; its final score. Raises `TrialPruned`, `Interrupted` or `CellError`."""
-        stop, shown = Stop(self.user), Failure(sys.stderr)
+        stop, shown = Stop(self.user), Silent(sys.stderr)
         pruning = Pruning(trial, before, len(before) * run.total_timesteps, stop)
         runner = Runner(self.options, shown, stop, [pruning])
         try:

@@ -4,14 +4,14 @@ import pytest
 
 from erlbench.errors import CellError
 from erlbench.records.schema import EpisodeRow, EventRow
-from erlbench.running.listeners.files import Files
+from erlbench.running.listeners.files import RowFiles
 
 ROW = EpisodeRow(12.5, 20, 0.1, "es", 0, 1, 20)
 
 
 @pytest.mark.parametrize("damage", ["truncate", "edit"])
 def test_an_edited_file_is_refused_by_name(tmp_path, damage):
-    files = Files(tmp_path, "Hopper-v5")
+    files = RowFiles(tmp_path, "Hopper-v5")
     files.start()
     files(ROW)
     saved = files.state()
@@ -25,12 +25,12 @@ def test_an_edited_file_is_refused_by_name(tmp_path, damage):
 
 
 def test_events_that_were_removed_begin_anew_with_their_header(tmp_path):
-    files = Files(tmp_path, "Hopper-v5")
+    files = RowFiles(tmp_path, "Hopper-v5")
     files.start()
     saved = files.state()
     files.close()
     (tmp_path / "events.csv").unlink()
-    files = Files(tmp_path, "Hopper-v5")
+    files = RowFiles(tmp_path, "Hopper-v5")
     files.restore(saved)
     files(EventRow(1.0, "resumed", ""))
     files.restore(saved)
@@ -39,7 +39,7 @@ def test_events_that_were_removed_begin_anew_with_their_header(tmp_path):
 
 
 def test_rows_wait_for_a_flush_and_events_do_not(tmp_path):
-    files = Files(tmp_path, "Hopper-v5")
+    files = RowFiles(tmp_path, "Hopper-v5")
     files.start()
     files(ROW)
     files(EventRow(0.5, "worker died", "task 1"))

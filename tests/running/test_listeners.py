@@ -12,7 +12,7 @@ from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Generati
 from erlbench.running import progress
 from erlbench.running.jobs import Runner
 from erlbench.running.listeners.checkpoints import Checkpoints
-from erlbench.running.listeners.files import Files
+from erlbench.running.listeners.files import RowFiles
 from erlbench.running.listeners.stopping import Stopping
 from erlbench.running.loop import WHOLE, Taken
 from erlbench.running.results import RunDirectory
@@ -70,7 +70,7 @@ def test_files_and_checkpoints_hear_before_the_caller_and_stopping_last(tmp_path
     listen(monkeypatch, lambda training, record: found.append(training.listeners[1:]))  # the first is that of `listen`
     assert heard(make_cell("cem", tmp_path, steps=50), mine) == "done"
     files, checkpoints, *others, stopping = found[0]
-    assert isinstance(files, Files)
+    assert isinstance(files, RowFiles)
     assert isinstance(checkpoints, Checkpoints)
     assert others[-1] is mine
     assert isinstance(stopping, Stopping)

@@ -65,7 +65,7 @@ def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, alg
 
 def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
     """Its replay is open when the algorithm, or the training, is made."""
-    for where in ("running.run.Files", "running.run.Training", "algorithms.td3.TD3.__init__"):
+    for where in ("running.run.RowFiles", "running.run.Training", "algorithms.td3.TD3.__init__"):
         cell = make_cell("td3", tmp_path / where)
         before = len(os.listdir("/proc/self/fd"))
         with monkeypatch.context() as patch:

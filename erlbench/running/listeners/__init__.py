@@ -2,7 +2,7 @@
 
 Each record goes to all listeners, in this order (`Training`):
 
-1. `Files` takes the rows.
+1. `RowFiles` takes the rows.
 2. `Checkpoints` saves the run; the rows that a checkpoint counts on are in their files before.
 3. Those that the caller brings: the display and status.json, a search for settings, a test.
 4. `Stopping` ends the run when somebody has asked for it, and saves it.

@@ -8,8 +8,8 @@ from typing import Any
 from erlbench.running.checkpoint import KEEP, save_checkpoint
 from erlbench.running.durable import sync_folder
 from erlbench.running.encoding import references
-from erlbench.running.evaluating import Evaluations
-from erlbench.running.listeners.files import Files
+from erlbench.running.evaluating import EvaluationStage
+from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import FAILING, WHOLE, Loop, Record, Taken
 from erlbench.running.results import CHECKPOINTS, KEPT, RunDirectory
 
@@ -18,7 +18,13 @@ class Checkpoints:
     """Saves every so many seconds, when a task fails, and with `keep_all` at each evaluation."""
 
     def __init__(
-        self, loop: Loop, evaluations: Evaluations, files: Files, directory: RunDirectory, every: float, keep_all: bool
+        self,
+        loop: Loop,
+        evaluations: EvaluationStage,
+        files: RowFiles,
+        directory: RunDirectory,
+        every: float,
+        keep_all: bool,
     ) -> None:
         self._loop = loop
         self._evaluations = evaluations

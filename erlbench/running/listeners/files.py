@@ -26,7 +26,7 @@ NAMES: Mapping[type[Row], str] = {
 }
 
 
-class Files:
+class RowFiles:
     """Writes each row to its file: an event at once, all others when they are flushed.
 
     They are flushed once a second, with each evaluation and checkpoint, and when the run ends, however that is.
