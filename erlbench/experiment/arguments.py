@@ -16,7 +16,7 @@ from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, HUNG_AFTER, OWN,
 from erlbench.experiment.pool_kind import LOCAL, check_kind
 from erlbench.experiment.shards import Shard
 from erlbench.experiment.toml_file import TomlFile
-from erlbench.renamed import of_today
+from erlbench.records.older import of_today
 from erlbench.resources import cores
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value, setting
 

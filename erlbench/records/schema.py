@@ -9,19 +9,22 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
-Kind = Literal["number", "text", "numbers", "integers"]
+Kind = Literal["number", "integer", "text", "numbers", "integers"]
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a file. `kind` of its cells: a number, a text, or several numbers or integers with
-    spaces between them."""
+    """One column of a file.
+
+    Its cells are of one `kind`: a number, a text, or several numbers with spaces between them. A frame has `number` as
+    float64, and `integer` as int64 where all cells are whole numbers, else as float64 with NaN for empty cells.
+    """
 
     name: str
     kind: Kind
@@ -30,6 +33,11 @@ class Column:
     was: tuple[str, ...]  # its names in files of older versions
     default: Any  # of an empty cell, and where a file lacks the column; `REQUIRED` for none
     own: bool  # in its place stand the algorithm's own columns
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a cell is one number."""
+        return self.kind in ("number", "integer")
 
     @property
     def required(self) -> bool:
@@ -187,7 +195,15 @@ COUNTED = (EvaluationRow, EpisodeRow, TaskRow, GenerationRow)  # whose files go 
 ROWS = (*COUNTED, EventRow)
 
 
-@cache
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def cached(function: _F) -> _F:
+    """`functools.cache`, for functions of a class of rows: type checkers take it for unhashable."""
+    return cast(_F, cache(function))
+
+
+@cached
 def columns_of(row: type[Row]) -> tuple[Column, ...]:
     """The columns of a row's file, in their order."""
     hints = typing.get_type_hints(row)
@@ -197,7 +213,7 @@ def columns_of(row: type[Row]) -> tuple[Column, ...]:
     )
 
 
-@cache
+@cached
 def declared(row: type[Row]) -> Mapping[str, Column]:
     """The columns by all names that they have or had, without the place of the algorithm's own."""
     return {name: one for one in columns_of(row) if not one.own for name in (one.name, *one.was)}
@@ -211,4 +227,6 @@ def header(row: type[Row], own: tuple[str, ...] = ()) -> tuple[str, ...]:
 def _kind(hint: Any) -> Kind:
     if typing.get_origin(hint) is tuple:
         return "integers" if typing.get_args(hint)[0] is int else "numbers"
-    return "text" if hint is str else "number"
+    if hint is str:
+        return "text"
+    return "number" if float in (hint, *typing.get_args(hint)[:1]) else "integer"  # the algorithm's own: as they are

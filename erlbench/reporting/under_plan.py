@@ -10,7 +10,7 @@ from typing import Any
 
 from erlbench.experiment.departures import Departure, Kind
 from erlbench.experiment.plan import FILE
-from erlbench.reporting.data.csvfile import Warn
+from erlbench.records.read import Warn
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.score import FINAL
 from erlbench.reporting.data.study import PlannedStudy, folder_of_results, studies_of

@@ -22,7 +22,7 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from erlbench.files import LARGE, read_bytes
-from erlbench.renamed import type_of_today
+from erlbench.records.older import type_of_today
 from erlbench.running.durable import sync_folder, write_durably
 from erlbench.work.tasks import ArrayRef
 

@@ -21,6 +21,7 @@ from erlbench.experiment.pool_kind import LOCAL
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.registry import connected
 from erlbench.pool.serial import Abandoned
+from erlbench.records.run import ERROR
 from erlbench.running import continuing, extension, identity, progress, signals
 from erlbench.running.driver import BEGINS, WAITS
 from erlbench.running.lease import LostLease
@@ -88,7 +89,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             continue
         directory.hold()
         try:
-            saved = None if options.force else directory.config()
+            saved = None if options.force else directory.known_config()
             if not options.force:
                 continuing.check(directory, cell, options)
         finally:
@@ -271,7 +272,7 @@ class Runner:
         message = str(error) if isinstance(error, ErlbenchError) else f"{type(error).__name__}: {error}"
         if details:
             with contextlib.suppress(OSError, CellError):
-                directory.write("error.txt", details.encode())
+                directory.write(ERROR, details.encode())
                 message += f" (traceback in {directory.path / 'error.txt'})"
         return message
 

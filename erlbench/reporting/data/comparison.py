@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.csvfile import Warn
+from erlbench.records.read import Warn
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS

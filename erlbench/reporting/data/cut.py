@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.csvfile import Warn
+from erlbench.records.read import Warn
 from erlbench.reporting.data.runs import Array, Evaluations, Key, Run, disagreement
 
 NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it

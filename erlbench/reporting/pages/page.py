@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from erlbench.records.read import Warn
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document

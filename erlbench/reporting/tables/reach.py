@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 
+from erlbench.records.read import Warn
 from erlbench.reporting.data.comparability import base_name, environment_note
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Number, Published, Threshold
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.documents.formats import NONE, count, exact, number
