@@ -13,6 +13,8 @@ import pandas as pd
 
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, nearest
 from erlbench.frames import cell_frame, find_run_folders, rows_frame
+from erlbench.records.run import CONFIG
+from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, TaskRow
 from erlbench.words import counted
 
 Names = str | Sequence[str]
@@ -34,22 +36,22 @@ class Results:
     @property
     def evaluations(self) -> pd.DataFrame:
         """One row an evaluation: the columns of eval.csv; `returns` and `lengths` are tuples."""
-        return rows_frame(self.runs, "eval.csv", tuples={"returns": float, "lengths": int})
+        return rows_frame(self.runs, EvaluationRow)
 
     @property
     def episodes(self) -> pd.DataFrame:
         """One row a training episode: the columns of episodes.csv."""
-        return rows_frame(self.runs, "episodes.csv")
+        return rows_frame(self.runs, EpisodeRow)
 
     @property
     def tasks(self) -> pd.DataFrame:
         """One row a task of a worker process: the columns of tasks.csv."""
-        return rows_frame(self.runs, "tasks.csv")
+        return rows_frame(self.runs, TaskRow)
 
     @property
     def generations(self) -> pd.DataFrame:
         """One row an update of the search distribution: the columns of train.csv, which algorithms choose."""
-        return rows_frame(self.runs, "train.csv")
+        return rows_frame(self.runs, GenerationRow)
 
     def __repr__(self) -> str:
         return f"<{counted(len(self.runs), 'run')}; frames: cells, evaluations, episodes, tasks, generations>"
@@ -94,7 +96,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         raise Interrupted("interrupted; everything is saved, and the same call continues")
-    results = Results(tuple(cell.directory for cell in cells if (cell.directory / "config.toml").exists()))
+    results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
     if code and not results.runs:
         raise ErlbenchError("no run could begin; what was printed above says why")
     if code:

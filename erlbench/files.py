@@ -25,8 +25,6 @@ LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
 DIGITS = 2**63  # integers stay below it, as in TOML
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
-SKIPPED = frozenset({"checkpoint", "replay", "training-end"})  # folders of a run that hold no runs
-ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
 
 
 class Unusable(ValueError):
@@ -130,45 +128,6 @@ def printable(text: str) -> str:
     if PLAIN.fullmatch(text) or text.isprintable():
         return text
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\ufffd" for c in text)
-
-
-def folders(root: Path) -> Iterator[Path]:
-    """`root` and all folders below it in order, but for what a run keeps for itself; links are followed once.
-
-    What vanishes meanwhile or cannot be listed is left out.
-    """
-    seen: set[tuple[int, int]] = set()
-    for where, names, _ in os.walk(root, followlinks=True):
-        try:
-            status = os.stat(where)
-        except OSError:
-            names.clear()
-            continue
-        if (status.st_dev, status.st_ino) in seen:
-            names.clear()
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        names[:] = sorted(set(names) - SKIPPED)
-        yield Path(where)
-
-
-def without_runs(folder: Path) -> str:
-    """What is wrong with a path below which no run was found, and what to give."""
-    if folder.is_file():
-        return f"{folder} is a file; name a run's folder, such as results/Hopper-v5/td3/seed-000"
-    reason = "holds no runs" if folder.is_dir() else "does not exist"
-    return f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000"
-
-
-def run_folders(root: Path) -> list[Path]:
-    """The folders of runs at or below `root`, in order; none that was moved aside.
-
-    They have config.toml, or status.json alone where the other was lost.
-    """
-    signs = ("config.toml", "status.json")
-    return sorted(
-        path for path in folders(root) if ASIDE not in path.name and any((path / name).is_file() for name in signs)
-    )
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:

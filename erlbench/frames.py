@@ -11,7 +11,9 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError, warn
-from erlbench.renamed import read_config, read_run_rows
+from erlbench.records.read import read
+from erlbench.records.run import CONFIG, RunFiles, find_runs
+from erlbench.records.schema import Row, header
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
@@ -24,7 +26,6 @@ STATUS = (
     "total_time_s",
     "paused_s",
 )  # of status.json
-MISSING = ("nan", "NaN")  # which `pd.to_numeric` refuses
 
 
 def find_run_folders(folders: Sequence[Path]) -> list[Path]:
@@ -33,7 +34,7 @@ def find_run_folders(folders: Sequence[Path]) -> list[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; name one that `erlbench run` wrote")
-        found |= dict.fromkeys(files.run_folders(folder))
+        found |= dict.fromkeys(find_runs(folder))
     return list(found)
 
 
@@ -42,61 +43,38 @@ def cell_frame(runs: Sequence[Path]) -> pd.DataFrame:
     return pd.DataFrame([_cell(path) for path in runs])
 
 
-def rows_frame(runs: Sequence[Path], name: str, tuples: Mapping[str, type] | None = None) -> pd.DataFrame:
-    """The rows of the CSV file `name` of all runs; columns in `tuples` hold numbers with spaces between them."""
-    frames, tuples = [], tuples or {}
+def rows_frame(runs: Sequence[Path], row: type[Row]) -> pd.DataFrame:
+    """The rows of one kind of all runs, each with its run; damage is left out with a warning.
+
+    All columns of the schema are there. A `UsageError` for a file that no run writes.
+    """
+    frames = []
     for path in runs:
-        if (frame := _rows(path / name)) is None:
+        if not (path / row.file).exists():
+            continue
+        with files.readable(path / row.file):
+            rows = read(path, row, warn)
+        if rows is None or rows.empty:
             continue
         config = _config(path)
-        try:
-            for column, kind in tuples.items():
-                frame[column] = [tuple(map(kind, text.split())) for text in frame[column]]
-        except KeyError as error:
-            raise UsageError(f"{path / name} has no column {error}") from error
-        except (ValueError, OverflowError) as error:
-            raise UsageError(f"{path / name} cannot be read: {error}") from error
-        identity = pd.DataFrame({column: config[column] for column in IDENTITY}, index=frame.index)
-        others = frame.drop(columns=[*IDENTITY], errors="ignore")
-        frames.append(
-            pd.concat(
-                [identity, others.apply(lambda column: column if column.name in tuples else _numbers(column))], axis=1
-            )
-        )
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index([*IDENTITY]))
-
-
-def _rows(path: Path) -> pd.DataFrame | None:
-    """A CSV file of a run as a frame of texts; None without rows."""
-    if not path.exists():
-        return None
-    with files.readable(path):
-        rows = read_run_rows(path, warn)
-    return pd.DataFrame(rows) if rows else None
-
-
-def _numbers(column: pd.Series) -> pd.Series:
-    """A column of texts as numbers, empty ones and `nan` as NaN, if that is what they all are."""
-    try:
-        return pd.to_numeric(column.mask(column.isin(MISSING)))
-    except (ValueError, TypeError, OverflowError):
-        return column
+        identity = pd.DataFrame({column: config[column] for column in IDENTITY}, index=rows.index)
+        frames.append(pd.concat([identity, rows.drop(columns=[*IDENTITY], errors="ignore")], axis=1))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index([*IDENTITY, *header(row)]))
 
 
 def _config(path: Path) -> dict[str, Any]:
-    with files.readable(path / "config.toml"):
-        config = read_config(path / "config.toml")
+    config = RunFiles(path).readable_config()
     run, settings = config.get("run"), config.get("settings", {})
     if not isinstance(run, dict) or not isinstance(settings, dict) or not all(
         type(run.get(column)) is kind for column, kind in IDENTITY.items()
     ):  # fmt: skip
-        raise UsageError(f"{path / 'config.toml'} is not of a run: its table [run] lacks env, name or seed")
+        raise UsageError(f"{path / CONFIG} is not of a run: its table [run] lacks env, name or seed")
     return {**run, "settings": settings}
 
 
 def _cell(path: Path) -> dict[str, Any]:
     config = _config(path)
-    status = files.read_object(path / "status.json")
+    status = RunFiles(path).status()
     row = {column: config[column] for column in IDENTITY}
     row |= {column: config.get(column) for column in RUN}
     row |= {column: status.get(column) for column in STATUS}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.renamed import unknown_setting
+from erlbench.records.older import unknown_setting
 
 MOST = 10**12  # of anything that is counted over a whole run
 MOST_AT_ONCE = 100_000  # of anything that is held or asked for at one time: individuals, episodes, units, minibatches

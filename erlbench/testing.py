@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import threading
 from collections.abc import Mapping
@@ -13,13 +12,14 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.records.read import read
+from erlbench.records.schema import EpisodeRow
 from erlbench.running import progress
 from erlbench.running.jobs import Runner
 from erlbench.running.loop import WHOLE, Record
 from erlbench.settings import resolve, setting_rows
-from erlbench.verification.same import MEASURED
-
-FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")  # what equal runs share, apart from `MEASURED`
+from erlbench.verification import AGREES, load_files
+from erlbench.verification.same import same
 
 
 def check_algorithm(
@@ -44,29 +44,23 @@ def check_algorithm(
     _check_counts(whole.directory, timesteps)
     other = _cell(name, folder / "seed", env, timesteps, settings or {}, seed=1)
     assert _run(other, 0) == "done", "a run with another seed fails"
-    returns = [[row["r"] for row in _rows(cell.directory, "episodes.csv")] for cell in (whole, other)]
-    assert returns[0] != returns[1], "seeds 0 and 1 give the same episodes"
+    first, second = (read(cell.directory, EpisodeRow) for cell in (whole, other))
+    assert first is not None
+    assert second is not None
+    assert not first["r"].equals(second["r"]), "seeds 0 and 1 give the same episodes"
     if not registry.find(name).is_synchronous(whole.settings):
         return
-    expected = all_rows(whole.directory)
     assert _run(cells["two"], 2) == "done", "a run with two worker processes fails"
-    _same(all_rows(cells["two"].directory), expected, "two worker processes")
+    _same(cells["two"], whole, "two worker processes")
     for results in (3, 17):
         _run(cells["parts"], 0, stop_after=results)
     assert _run(cells["parts"], 0) == "done", "an interrupted run cannot be continued"
-    _same(all_rows(cells["parts"].directory), expected, "an interruption")
+    _same(cells["parts"], whole, "an interruption")
     if not registry.find(name).depends_on_budget(whole.settings):
         shorter = replace(cells["longer"], total_timesteps=timesteps // 2)
         assert _run(shorter, 0, save_replay=True) == "done", "a run with half of the budget fails"
         assert _run(cells["longer"], 0) == "done", "a run with half of the budget cannot be extended"
-        _same(all_rows(cells["longer"].directory), expected, "an extension")
-
-
-def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
-    """The rows of all CSV files of a run without the columns of time; tasks.csv in the order of their numbers."""
-    found = {name: _rows(folder, name) for name in FILES}
-    found["tasks.csv"].sort(key=lambda row: int(row["task"]))
-    return found
+        _same(cells["longer"], whole, "an extension")
 
 
 def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str, Any], seed: int = 0) -> Cell:
@@ -91,20 +85,18 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
         return runner.run(cell)
 
 
-def _rows(folder: Path, name: str) -> list[dict[str, str]]:
-    with open(folder / name, encoding="utf-8") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    return [{column: value for column, value in row.items() if column not in MEASURED} for row in rows]
-
-
 def _check_counts(folder: Path, timesteps: int) -> None:
-    episodes, last = _rows(folder, "episodes.csv"), _rows(folder, "eval.csv")[-1]
-    played, trained = sum(int(row["l"]) for row in episodes), int(last["timesteps"])
-    counted = trained + int(last["fitness_timesteps"])
+    files = load_files(folder)
+    episodes = files.rows[EpisodeRow]
+    assert episodes is not None
+    played, trained = episodes["l"].sum(), files.last["timesteps"]
+    counted = trained + files.last["fitness_timesteps"]
     assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"
     assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
 
 
-def _same(found: dict[str, Any], expected: dict[str, Any], what: str) -> None:
-    for name, rows in expected.items():
-        assert found[name] == rows, f"{what} changes {name}: results must depend on nothing but seed and settings"
+def _same(cell: Cell, whole: Cell, what: str) -> None:
+    for check in same(load_files(cell.directory), load_files(whole.directory)):
+        assert check.outcome == AGREES, (
+            f"{what} changes {check.name} ({check.text}): results must depend on nothing but seed and settings"
+        )

@@ -88,7 +88,7 @@ def test_damaged_rows_are_told(tmp_path, capsys):
     path.write_text("".join([*lines[:-1], "1,2\n", lines[-1]]))
     results = erlbench.load_results(tmp_path)
     assert results.evaluations["return_mean"].tolist() == [0, 10]
-    assert capsys.readouterr().err == f"warning: {path}: 1 damaged row left out\n"
+    assert capsys.readouterr().err == f"warning: {path}:3: row left out: 2 cells instead of 19\n"
 
 
 def test_what_is_done_is_only_read(results, tmp_path):

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, warn
 from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
-from erlbench.renamed import read_config
+from erlbench.records.read import read
+from erlbench.records.run import CONFIG, RunFiles, find_runs, without_runs
+from erlbench.records.schema import EvaluationRow
 from erlbench.running.results import RunDirectory
 from erlbench.work.identity import last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
@@ -43,7 +46,7 @@ def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
     while True:
         if follow and sys.stdout.isatty():
             click.clear()
-        one = len(runs) == 1 and (runs[0] / "config.toml").is_file()
+        one = len(runs) == 1 and (runs[0] / CONFIG).is_file()
         goes_on = _show_run(runs[0], last) if one else _show_all(runs)
         if not (follow and goes_on):
             return
@@ -58,7 +61,7 @@ def _show_all(folders: Sequence[Path]) -> bool:
     for folder in folders:
         found = _rows(folder)
         if not found and not jobs:
-            raise UsageError(files.without_runs(folder))
+            raise UsageError(without_runs(folder))
         states.update(row[1] for row in found)
         rows += [(folder / row[0] if len(folders) > 1 else row[0], *row[1:]) for row in found]
     columns: tuple[str, ...] = ("run", "status", "steps", "last score", "message")
@@ -74,7 +77,7 @@ def _show_all(folders: Sequence[Path]) -> bool:
 def _rows(folder: Path) -> list[tuple[Any, ...]]:
     """Place below `folder`, status, steps, last score and message of each run."""
     found = []
-    for path in files.run_folders(folder):
+    for path in find_runs(folder):
         status = _status(path)
         state, score = _word(status), _number(status.get("return_mean"))
         found.append((path.relative_to(folder), state, _steps(status), score, status.get("message", "")))
@@ -87,9 +90,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _show_run(run: Path, last: int) -> bool:
     """Settings, status and evaluations of one run; whether it runs now."""
-    with files.readable(run / "config.toml"):
-        config = read_config(run / "config.toml")
-    status, meta = _status(run), RunDirectory(run).meta()
+    config, status, meta = RunFiles(run).readable_config(), _status(run), RunFiles(run).meta()
     for table in ("run", "settings", "env_settings"):
         if table == "env_settings" and not config.get(table):
             continue
@@ -106,15 +107,15 @@ def _show_run(run: Path, last: int) -> bool:
     facts.append(("identity", fingerprint(last_recorded(meta))[:12] or "unknown"))
     if repeats := repeats_of(run):
         facts.append((f"run {len(repeats) + 1} of this seed", f"before it {scores_in_words(repeats)}"))
-    rows = _evaluations(run / "eval.csv")[-last:]
-    facts += _updates_per_step(rows[-1]) if rows else []
+    rows = _evaluations(run).tail(last)
+    facts += [] if rows.empty else _updates_per_step(rows.iloc[-1])
     print_table("Status", ("name", "value"), facts)
     click.echo()
-    if rows:
-        shown = [name for name in SHOWN if name in rows[-1]]
-        print_table("Last evaluations", shown, [[_number(row.get(name)) for name in shown] for row in rows])
-    else:
+    if rows.empty:
         click.echo("No evaluation yet.")
+    else:
+        shown = [name for name in SHOWN if not rows[name].isna().all()]
+        print_table("Last evaluations", shown, [list(map(_number, row)) for row in rows[shown].itertuples(index=False)])
     return status.get("status") == "running"
 
 
@@ -133,25 +134,19 @@ def _word(status: dict[str, Any]) -> str:
     return word if isinstance(word, str) and word else "unknown"
 
 
-def _evaluations(path: Path) -> list[dict[str, str]]:
-    """The complete rows of eval.csv; a last line that is cut off is left out."""
-    if not path.exists():
-        return []
-    with files.readable(path):
-        return files.read_rows(path, lambda message: click.echo(f"warning: {message}", err=True))
+def _evaluations(run: Path) -> pd.DataFrame:
+    """The rows of eval.csv."""
+    path, rows = run / EvaluationRow.file, None
+    if path.exists():
+        with files.readable(path):
+            rows = read(run, EvaluationRow, warn)
+    return pd.DataFrame() if rows is None else rows
 
 
-def _updates_per_step(row: dict[str, str]) -> list[tuple[str, str]]:
+def _updates_per_step(row: pd.Series[Any]) -> list[tuple[str, str]]:
     """Gradient updates per training step at an evaluation, where there are any."""
-    found = []
-    for kind in ("critic", "actor"):
-        try:
-            updates, steps = float(row[f"{kind}_updates"]), float(row["timesteps"])
-        except (KeyError, ValueError):
-            continue
-        if updates and steps:
-            found.append((f"{kind} updates per step", f"{updates / steps:.2f}"))
-    return found
+    rates = {kind: row[f"{kind}_updates"] / max(1, row["timesteps"]) for kind in ("critic", "actor")}
+    return [(f"{kind} updates per step", f"{rate:.2f}") for kind, rate in rates.items() if rate > 0]
 
 
 def _steps(status: dict[str, Any]) -> str:

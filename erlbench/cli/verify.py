@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from erlbench import files
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
+from erlbench.records.run import find_runs, without_runs
 
 if TYPE_CHECKING:
     from erlbench.verification import Check
@@ -97,9 +97,9 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 
 
 def _runs(folder: Path) -> list[Path]:
-    runs = files.run_folders(folder)
+    runs = find_runs(folder)
     if not runs:
-        raise UsageError(files.without_runs(folder))
+        raise UsageError(without_runs(folder))
     return runs
 
 

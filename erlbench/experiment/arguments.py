@@ -13,7 +13,7 @@ from erlbench.experiment.cells import HUNG_AFTER, RunOptions
 from erlbench.experiment.options import MOST_SEEDS, TABLES, RunArguments, flag, option_fields, option_type
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.machine.resources import cores
-from erlbench.renamed import of_today
+from erlbench.records.older import of_today
 from erlbench.settings import MOST, check_value
 
 

@@ -14,7 +14,8 @@ from erlbench.experiment.arguments import checked_option
 from erlbench.experiment.cells import Cell, differences
 from erlbench.experiment.costs import load_costs
 from erlbench.experiment.options import option_fields
-from erlbench.renamed import read_config
+from erlbench.records.older import read_config
+from erlbench.records.run import CONFIG
 from erlbench.settings import resolve, toml_values
 
 FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that say which folder it is
@@ -29,7 +30,7 @@ def as_stored(cell: Cell) -> Cell:
     A cell without an origin, or whose folder has no configuration that can be read, stays as it is. A stored value that
     is none is a `UsageError`.
     """
-    path = cell.directory / "config.toml"
+    path = cell.directory / CONFIG
     if cell.origin is None or not (saved := _read(path)):
         return cell
     origin, run, settings = cell.origin, _table(saved, "run"), _table(saved, "settings")

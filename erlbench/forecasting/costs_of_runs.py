@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, warn
 from erlbench.experiment.costs import Costs
-from erlbench.files import reason
+from erlbench.files import readable
+from erlbench.records.read import read
 from erlbench.records.schema import TaskRow
-from erlbench.renamed import read_run_rows
 
 ROUNDS = 30  # of the reweighted fit
 DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
@@ -33,7 +33,7 @@ class _Row(NamedTuple):
     end: float
     ready: float
     process: float
-    counts: tuple[float, ...]
+    counts: Sequence[float]
 
 
 @dataclass
@@ -152,22 +152,16 @@ def _solve(design: np.ndarray, seconds: np.ndarray, weight: np.ndarray) -> np.nd
 
 def _read(folder: Path) -> list[_Row]:
     """Its training tasks; raises `UsageError`."""
-    path = folder / "tasks.csv"
-    try:
-        rows = [
-            _Row(
-                float(row["start_s"]), float(row["end_s"]), float(row["ready_s"]), float(row["process"]),
-                tuple(float(row[name]) for name in COUNTS),
-            )
-            for row in read_run_rows(path) if row["kind"] != "evaluation"
-        ]  # fmt: skip
-    except KeyError as error:
-        raise UsageError(f"{path} cannot be read as the tasks of a run: it has no column {error}") from error
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read as the tasks of a run: {reason(error)}") from error
-    if not np.isfinite([(row.start, row.end, *row.counts) for row in rows]).all():
-        raise UsageError(f"{path} cannot be read as the tasks of a run: it holds numbers that are not finite")
-    return rows
+    path = folder / TaskRow.file
+    with readable(path):
+        rows = read(folder, TaskRow, warn)
+    if rows is None:
+        raise UsageError(f"{path} cannot be read as the tasks of a run")
+    rows = rows[rows["kind"] != "evaluation"]
+    if missing := [name for name in ("ready_s", *COUNTS) if not np.isfinite(rows[name]).all()]:
+        raise UsageError(f"{path} cannot be read as the tasks of a run: not all tasks have a number in {missing[0]}")
+    columns = zip(*(rows[name].tolist() for name in ("start_s", "end_s", "ready_s", "process", *COUNTS)))
+    return [_Row(start, end, ready, process, counts) for start, end, ready, process, *counts in columns]
 
 
 def _mean(seconds: Sequence[float]) -> float:

@@ -17,14 +17,17 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem, build, problem
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, warn
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.costs import BUILT_IN, Costs, load_costs
 from erlbench.files import read_rows, read_text, read_toml, readable
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
+from erlbench.records.read import ignore, read
+from erlbench.records.schema import EpisodeRow
 from erlbench.reporting.data.runs import find_runs
 from erlbench.words import counted
 from erlbench.work.rollout import play
@@ -34,7 +37,7 @@ LONGEST = 10**9  # steps of an episode
 DRAWN = 10_007  # lengths of a distribution; a prime, so that generations do not repeat
 SECONDS = 1.0  # of playing, in all
 STEPS_OF_A_SAMPLE = 500  # steps whose time is one sample
-EPISODES = "episodes.csv"
+EPISODES = EpisodeRow.file
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def lengths_in(path: Path, env: str) -> Lengths:
         return Lengths(_read([path]), str(path))
     if (path / EPISODES).exists():
         return Lengths(_read([path / EPISODES]), str(path))
-    found = [run.path / EPISODES for run in find_runs([path], lambda warning: None) if run.env == env]
+    found = [run.path / EPISODES for run in find_runs([path], ignore) if run.env == env]
     known = [file for file in found if file.exists()]
     if not known:
         raise UsageError(f"{path} has no run of {env} with {EPISODES}; name another folder, or give --lengths N")
@@ -99,16 +102,24 @@ def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for path in paths:
         with readable(path):
-            rows = read_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
-        if any("l" not in row for row in rows):
-            raise UsageError(f"{path} has no column l")
-        if not all(re.fullmatch(r"[0-9]{1,10}", row["l"]) and 1 <= int(row["l"]) <= LONGEST for row in rows):
+            rows = read(path.parent, EpisodeRow, warn) if path.name == EPISODES else _given(path)
+        if rows is None:
+            raise UsageError(f"{path} cannot be read as the episodes of a run")
+        if not rows["l"].between(1, LONGEST).all():
             raise UsageError(f"{path} has an episode whose length is no number of steps from 1 to {LONGEST:,}")
-        if not rows:
+        if rows.empty:
             raise UsageError(f"{path} has no episode yet")
-        for row in rows:
-            found.setdefault(row.get("kind", ""), []).append(int(row["l"]))
+        for kind, length in zip(rows["kind"], rows["l"], strict=True):
+            found.setdefault(kind, []).append(int(length))
     return found
+
+
+def _given(path: Path) -> pd.DataFrame:
+    """The lengths in a user's file: one a line, or a CSV file with the column `l` and maybe `kind`."""
+    rows = read_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
+    frame = pd.DataFrame({"kind": [row.get("kind", "") for row in rows], "l": [row.get("l", "") for row in rows]})
+    frame["l"] = pd.to_numeric(frame["l"].where(frame["l"].str.fullmatch("[0-9]{1,10}")))
+    return frame
 
 
 class Played:

@@ -13,9 +13,9 @@ import gymnasium
 import numpy as np
 
 from erlbench.errors import TaskError, UsageError
-from erlbench.files import read_toml, readable
 from erlbench.playing import film, renderer
 from erlbench.policy import NumpyPolicy, load_policy
+from erlbench.records.run import CONFIG, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
 
 RATE = 30.0  # frames a second of environments that do not tell theirs
@@ -93,18 +93,17 @@ def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: i
 
 def _config(run: Path) -> dict[str, Any]:
     """The tables `run` and `env_settings` of config.toml, in one."""
-    if not (run / "config.toml").exists():
+    if not (run / CONFIG).exists():
         raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
                          "results/Hopper-v5/td3/seed-000")  # fmt: skip
-    with readable(run / "config.toml"):
-        config = read_toml(run / "config.toml")
+    config = RunFiles(run).readable_config()
     try:
         found = {**config["run"], "env_settings": config.get("env_settings", {})}
     except (KeyError, TypeError):
         found = {}
     kinds = {"env": str, "seed": int, "env_settings": dict}
     if not all(type(found.get(name)) is kind for name, kind in kinds.items()) or found["seed"] < 0:
-        raise UsageError(f"{run / 'config.toml'} is not of a run: its table [run] lacks env or seed")
+        raise UsageError(f"{run / CONFIG} is not of a run: its table [run] lacks env or seed")
     return found
 
 

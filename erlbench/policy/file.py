@@ -15,6 +15,7 @@ from erlbench.errors import UsageError
 from erlbench.files import printable, read_bytes, reason
 from erlbench.policy.inference import NumpyPolicy
 from erlbench.policy.spec import PolicySpec
+from erlbench.records.run import POLICY
 
 KEY = "policy"  # of the metadata
 
@@ -33,7 +34,7 @@ def load_policy(path: Path | str) -> NumpyPolicy:
     if not isinstance(path, str | Path):
         raise UsageError(f"load_policy() takes a file or a run's folder, not {path!r}")
     file = Path(path)
-    file = file / "policy.safetensors" if file.is_dir() else file
+    file = file / POLICY if file.is_dir() else file
     try:
         data = read_bytes(file)
         spec = _spec(json.loads(_metadata(data)[KEY]))

@@ -9,8 +9,8 @@ The contract of `read`:
 - Of rows that repeat (`Row.grows`, `Row.unique`) the later ones count, with a warning.
 - The columns are those of the schema in its order, under the names of today, then others of the file. A column that an
   older file lacks has its default.
-- A file that is missing, has no header or lacks a required column gives None, with a warning. What no run writes, such
-  as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
+- An empty train.csv has no row yet. Any other file that is missing, has no header or lacks a required column gives
+  None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
 - Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
 """
 
@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from erlbench.files import Unusable, printable, read_bytes, reason
-from erlbench.records.schema import Column, Kind, Row, columns_of, declared
+from erlbench.records.schema import Row, RowColumn, columns_of, declared
 
 Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
@@ -41,7 +41,7 @@ _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan|NaN|", re.ASCII)
 
 
-def ignore(message: str) -> None:
+def ignore(message: object) -> None:
     """A reader that wants no warnings."""
 
 
@@ -65,6 +65,8 @@ def parse(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.Da
         last = data.count(b"\n") + 1
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin, line = _header(data, end)
+    if begin is None and any(column.own for column in columns_of(row)):  # its header comes with its first row
+        return _in_order(pd.DataFrame(), row)
     if begin is None:
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
         return None
@@ -101,7 +103,7 @@ def _names(line: str, row: type[Row]) -> list[str]:
     return [known[name].name if name in known else name for name in _cells(line)]
 
 
-def _known(row: type[Row], names: Sequence[str]) -> dict[str, Column | None]:
+def _known(row: type[Row], names: Sequence[str]) -> dict[str, RowColumn | None]:
     """The file's columns in its order; None for one that the schema does not have. The algorithm's own are numbers."""
     own = next((column for column in columns_of(row) if column.own), None)
     return {name: declared(row).get(name, own) for name in names}
@@ -114,9 +116,9 @@ def _is_whole(body: bytes, columns: int) -> bool:
     return body.count(b",") == body.count(b"\n") * (columns - 1)
 
 
-def _frame(body: bytes, known: dict[str, Column | None]) -> pd.DataFrame | None:
+def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | None:
     """The rows as they stand there; None where one of them may not count."""
-    kinds: dict[str, Kind | None] = {name: column.kind if column else None for name, column in known.items()}
+    numeric = {name for name, column in known.items() if column is None or column.numeric}
     if not body.strip():
         body = b""
     try:
@@ -125,15 +127,15 @@ def _frame(body: bytes, known: dict[str, Column | None]) -> pd.DataFrame | None:
             header=None,
             names=list(known),
             index_col=False,
-            dtype={name: str for name, kind in kinds.items() if kind not in ("number", None)},
-            na_values={name: EMPTY for name, kind in kinds.items() if kind in ("number", None)},
+            dtype={name: str for name in known if name not in numeric},
+            na_values=dict.fromkeys(numeric, EMPTY),
             keep_default_na=False,
             skip_blank_lines=False,
             low_memory=False,
             **EXACT,
         )
     except pd.errors.EmptyDataError:
-        frame = pd.DataFrame({name: np.empty(0, str if kind == "text" else float) for name, kind in kinds.items()})
+        frame = pd.DataFrame({name: np.empty(0, float if name in numeric else str) for name in known})
     except (ValueError, OverflowError):
         return None
     try:
@@ -145,23 +147,25 @@ def _frame(body: bytes, known: dict[str, Column | None]) -> pd.DataFrame | None:
     return frame
 
 
-def _typed(cells: pd.Series[Any], column: Column) -> Any:
+def _typed(cells: pd.Series[Any], column: RowColumn) -> Any:
     """The cells of a declared column; ValueError where a row must not count."""
     if column.kind == "text":
         return cells
-    if column.kind != "number":
+    if not column.numeric:
         number = int if column.kind == "integers" else float
         return pd.Series([tuple(map(number, text.split())) for text in cells], dtype=object)
     if cells.dtype.kind not in "iuf":
         if cells.dtype != object:
             raise ValueError(f"{column.name} is no number")
         cells = cells.astype(float)  # integers beyond 64 bits
+    if column.kind == "number":
+        cells = cells.astype(float)
     if column.required and not np.isfinite(cells.to_numpy(float)).all():
         raise ValueError(f"{column.name} is not finite")
     return cells
 
 
-def _whole_rows(body: bytes, known: dict[str, Column | None], path: Path, first: int, warn: Warn) -> bytes:
+def _whole_rows(body: bytes, known: dict[str, RowColumn | None], path: Path, first: int, warn: Warn) -> bytes:
     """The lines of the rows that count; the damaged ones are named."""
     whole, damaged = [], 0
     for number, line in enumerate(body.decode().split("\n"), first):
@@ -178,7 +182,7 @@ def _whole_rows(body: bytes, known: dict[str, Column | None], path: Path, first:
     return "".join(f"{line}\n" for line in whole).encode()
 
 
-def _problem(cells: Sequence[str], known: dict[str, Column | None]) -> str:
+def _problem(cells: Sequence[str], known: dict[str, RowColumn | None]) -> str:
     """Why a row does not count; empty where it does."""
     if len(cells) != len(known):
         return f"{len(cells)} cells instead of {len(known)}"
@@ -186,7 +190,7 @@ def _problem(cells: Sequence[str], known: dict[str, Column | None]) -> str:
         if column is None or column.kind == "text":
             continue
         whole = column.kind == "integers"
-        for word in [cell] if column.kind == "number" else cell.split():
+        for word in [cell] if column.numeric else cell.split():
             if not _NUMBER.fullmatch(word) or (whole and not word.lstrip("+-").isdigit()):
                 return f"{name} is {word[:40]!r}, not a number"
         if column.required and not (cell and math.isfinite(float(cell))):
@@ -196,7 +200,7 @@ def _problem(cells: Sequence[str], known: dict[str, Column | None]) -> str:
 
 def _in_order(frame: pd.DataFrame, row: type[Row]) -> pd.DataFrame:
     """The columns of the schema, with defaults for those that are not there, and the others in their place."""
-    others = [name for name in frame if name not in declared(row)]
+    others = [str(name) for name in frame if name not in declared(row)]
     order: list[str] = []
     for column in columns_of(row):
         if column.own:
@@ -209,8 +213,8 @@ def _in_order(frame: pd.DataFrame, row: type[Row]) -> pd.DataFrame:
     return frame[order + others]
 
 
-def _dtype(column: Column) -> Any:
-    return float if column.kind == "number" else str if column.kind == "text" else object
+def _dtype(column: RowColumn) -> Any:
+    return float if column.numeric else str if column.kind == "text" else object
 
 
 def _without_repeats(frame: pd.DataFrame, row: type[Row], path: Path, warn: Warn) -> pd.DataFrame:
@@ -223,7 +227,8 @@ def _without_repeats(frame: pd.DataFrame, row: type[Row], path: Path, warn: Warn
         keep = (~frame.duplicated(row.unique, keep="last") | frame[row.unique].isna()).to_numpy()
     if keep.all():
         return frame
-    warn(f"{path}: {int((~keep).sum())} rows are repeated by later rows with the same {row.grows or row.unique}")
+    what = f"no larger {row.grows}" if row.grows else f"the same {row.unique}"
+    warn(f"{path}: rows that are repeated by later rows with {what}, which count: {int((~keep).sum())}")
     return frame[keep].reset_index(drop=True)
 
 

@@ -9,20 +9,22 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
-Kind = Literal["number", "text", "numbers", "integers"]
+Kind = Literal["number", "integer", "text", "numbers", "integers"]
 R = TypeVar("R", bound="Row")
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column of a file. `kind` of its cells: a number, a text, or several numbers or integers with
-    spaces between them.
+class RowColumn:
+    """One column of a file.
+
+    Its cells are of one `kind`: a number, a text, or several numbers with spaces between them. A frame has `number` as
+    float64, and `integer` as int64 where all cells are whole numbers, else as float64 with NaN for empty cells.
     """
 
     name: str
@@ -34,13 +36,18 @@ class Column:
     own: bool  # in its place stand the algorithm's own columns
 
     @property
+    def numeric(self) -> bool:
+        """Whether a cell is one number."""
+        return self.kind in ("number", "integer")
+
+    @property
     def required(self) -> bool:
         """Whether each row must have it: a finite number."""
         return self.default is REQUIRED
 
 
 def column(help: str, unit: str = "", *, was: tuple[str, ...] = (), default: Any = math.nan, own: bool = False) -> Any:
-    """A field of a row with its documentation; see `Column`."""
+    """A field of a row with its documentation; see `RowColumn`."""
     return dataclasses.field(metadata={"help": help, "unit": unit, "was": was, "default": default, "own": own})
 
 
@@ -189,18 +196,26 @@ COUNTED = (EvaluationRow, EpisodeRow, TaskRow, GenerationRow)  # whose files go 
 ROWS = (*COUNTED, EventRow)
 
 
-@cache
-def columns_of(row: type[Row]) -> tuple[Column, ...]:
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def cached(function: _F) -> _F:
+    """`functools.cache`, for functions of a class of rows: type checkers take it for unhashable."""
+    return cast(_F, cache(function))
+
+
+@cached
+def columns_of(row: type[Row]) -> tuple[RowColumn, ...]:
     """The columns of a row's file, in their order."""
     hints = typing.get_type_hints(row)
     return tuple(
-        Column(field.name, _kind(hints[field.name]), **field.metadata)
+        RowColumn(field.name, _kind(hints[field.name]), **field.metadata)
         for field in dataclasses.fields(row)  # type: ignore[arg-type]
     )
 
 
-@cache
-def declared(row: type[Row]) -> Mapping[str, Column]:
+@cached
+def declared(row: type[Row]) -> Mapping[str, RowColumn]:
     """The columns by all names that they have or had, without the place of the algorithm's own."""
     return {name: one for one in columns_of(row) if not one.own for name in (one.name, *one.was)}
 
@@ -218,4 +233,6 @@ def row_of(row: type[R], values: Mapping[str, Any]) -> R:
 def _kind(hint: Any) -> Kind:
     if typing.get_origin(hint) is tuple:
         return "integers" if typing.get_args(hint)[0] is int else "numbers"
-    return "text" if hint is str else "number"
+    if hint is str:
+        return "text"
+    return "number" if float in (hint, *typing.get_args(hint)[:1]) else "integer"  # the algorithm's own: as they are

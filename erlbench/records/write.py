@@ -6,14 +6,14 @@ import csv
 import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import CellError
 from erlbench.files import check_regular, is_same_file
-from erlbench.records.schema import Column, Row, columns_of, declared, header
+from erlbench.records.schema import Row, RowColumn, cached, columns_of, declared, header
 
 
 class RowFile:
@@ -129,7 +129,7 @@ class RowFile:
         self._crc = zlib.crc32(data, self._crc)
 
 
-@cache
+@cached
 def line_of(row: type[Row], columns: tuple[str, ...]) -> Callable[[Row], str]:
     """The function that makes the line of a row, as one f-string: tasks.csv gets one for every task.
 
@@ -147,9 +147,9 @@ def line_of(row: type[Row], columns: tuple[str, ...]) -> Callable[[Row], str]:
     return made
 
 
-def _cell_of(row: type[Row], column: Column) -> str:
+def _cell_of(row: type[Row], column: RowColumn) -> str:
     """The part of an f-string that is the column's cell."""
-    if column.kind == "number":
+    if column.numeric:
         optional = "None" in str(row.__annotations__[column.name])
         return f"{{text(row.{column.name})}}" if optional else f"{{row.{column.name}}}"
     return f"{{{'cell' if column.kind == 'text' else column.kind}(row.{column.name})}}"

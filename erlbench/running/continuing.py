@@ -9,10 +9,11 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.machine import kernel
+from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
 from erlbench.running import extension
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.identity import identity_of
-from erlbench.running.results import CHECKPOINTS, TRAINING_END, RunDirectory
+from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
 from erlbench.work import identity
 
@@ -47,7 +48,7 @@ def _check_format(directory: RunDirectory, cell: Cell, folder: str) -> None:
 
 def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) -> None:
     """Refuse another kernel than that of the last start, as the run's numbers would be of both."""
-    if not meta and (path := directory.path / "meta.json").exists():
+    if not meta and (path := directory.path / META).exists():
         raise UsageError(
             f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
             "--force-kernel, or start anew by --force"

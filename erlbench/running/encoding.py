@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.renamed import type_of_today
+from erlbench.records.older import type_of_today
 from erlbench.work.tasks import ArrayRef
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell
-from erlbench.running.results import TRAINING_END, RunDirectory
+from erlbench.records.run import TRAINING_END
+from erlbench.running.results import RunDirectory
 
 
 def asked(saved: Mapping[str, Any], cell: Cell) -> bool:

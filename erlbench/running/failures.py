@@ -6,6 +6,7 @@ import contextlib
 import traceback
 
 from erlbench.errors import ADVICE, CellError, ErlbenchError, TaskError, explain
+from erlbench.records.run import ERROR
 from erlbench.running.results import RunDirectory
 
 
@@ -23,6 +24,6 @@ def explained(error: Exception, directory: RunDirectory) -> str:
     message = str(error) if isinstance(error, ErlbenchError) else f"{type(error).__name__}: {error}"
     if details:
         with contextlib.suppress(OSError, CellError):
-            directory.write("error.txt", details.encode())
-            message += f" (traceback in {directory.path / 'error.txt'})"
+            directory.write(ERROR, details.encode())
+            message += f" (traceback in {directory.path / ERROR})"
     return message

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from erlbench.policy import PolicySpec, serialise_policy
+from erlbench.records.run import POLICIES
 from erlbench.running.evaluation import Pending
 from erlbench.work.tasks import Input
 
-FOLDER = "policies"
 LAST = 5  # evaluations whose policies are kept in any case
 
 
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 def file(run: Path, evaluation: int) -> Path:
     """Where the policy of an evaluation is, if it is kept."""
-    return run / FOLDER / f"{evaluation:06d}.safetensors"
+    return run / POLICIES / f"{evaluation:06d}.safetensors"
 
 
 class KeptPolicies:

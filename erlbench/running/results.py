@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import shutil
-import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,24 +16,35 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
-from erlbench.renamed import read_config
+from erlbench.records.run import (
+    ASIDE,
+    CHECKPOINTS,
+    CONFIG,
+    KEPT,
+    LOCK,
+    META,
+    POLICY,
+    REPLAY,
+    ROWS,
+    STATUS,
+    TRAINING_END,
+    RunFiles,
+    checked,
+    checksum,
+)
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
 from erlbench.work.repeats import repeats_of
 
-ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")  # what a run must never lose
-POLICY = "policy.safetensors"
-CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
-KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
-TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
+__all__ = ["CHECKPOINTS", "KEPT", "POLICY", "TRAINING_END", "RunDirectory", "checksum"]
 
 
-class RunDirectory:
+class RunDirectory(RunFiles):
     """`results/<env>/<name>/seed-NNN`, held by at most one driver."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._folder: int | None = None  # the directory that is held, wherever it is now
         self._lock: int | None = None  # for this machine
         self._lease: Lease | None = None  # for others
@@ -46,7 +56,7 @@ class RunDirectory:
         try:
             make_folder(self.path)
             self._folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+            self._lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
             with suppress(OSError):  # a file system without locks: the lease has to do
                 try:
                     fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -73,7 +83,7 @@ class RunDirectory:
         """
         if self._lock is None or self._folder is None or self._lease is None:
             return
-        for path, descriptor in ((self.path, self._folder), (self.path / "lock", self._lock)):
+        for path, descriptor in ((self.path, self._folder), (self.path / LOCK, self._lock)):
             if not files.is_same_file(path, descriptor):
                 raise CellError(
                     f"{path} was moved, removed or replaced while this run held it; nothing more was written. Move "
@@ -103,9 +113,7 @@ class RunDirectory:
         if not self.path.exists():
             return None
         number, taken = 1, {entry.get("folder") for entry in repeats_of(self.path)}
-        while (
-            target := self.path.with_name(f"{self.path.name}{files.ASIDE}{number}")
-        ).exists() or target.name in taken:
+        while (target := self.path.with_name(f"{self.path.name}{ASIDE}{number}")).exists() or target.name in taken:
             number += 1
         self.path.rename(target)
         return target
@@ -122,26 +130,18 @@ class RunDirectory:
 
     def damaged(self, sums: Mapping[str, Any]) -> list[str]:
         """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
-        found = []
-        for name in (name for name in (*ROWS, POLICY) if name in sums):
-            try:
-                data = files.read_bytes(self.path / name)
-            except (OSError, ValueError) as error:
-                found.append(f"{name} ({files.reason(error)})")
-            else:
-                if checksum(len(data), zlib.crc32(data)) != sums[name]:
-                    found.append(f"{name} (edited or truncated)")
-        return found
+        problems = {name: checked(self.path / name, sums[name])[1] for name in (*ROWS, POLICY) if name in sums}
+        return [f"{name} ({problem})" for name, problem in problems.items() if problem]
 
-    def config(self) -> dict[str, Any] | None:
+    def known_config(self) -> dict[str, Any] | None:
         """The configuration that the directory was written with, or None for a new one.
 
         Raises `UsageError` when it cannot be read, and when it is gone while there are rows: without it nobody knows
         to which settings they belong.
         """
-        path, found = self.path / "config.toml", {}
+        path, found = self.path / CONFIG, {}
         with files.readable(path, advice="; --force starts anew"), suppress(FileNotFoundError):
-            found = read_config(path)
+            found = self.config()
         if found:
             return found
         if self.has_rows() or self.has_checkpoint():
@@ -154,43 +154,35 @@ class RunDirectory:
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write config.toml."""
-        self.write("config.toml", tomli_w.dumps(dict(config)).encode())
-
-    def status(self) -> dict[str, Any]:
-        """status.json, or an empty dict."""
-        return files.read_object(self.path / "status.json")
+        self.write(CONFIG, tomli_w.dumps(dict(config)).encode())
 
     def write_status(self, **values: Any) -> None:
         """Write status.json."""
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
-        self._write_json("status.json", values)
+        self._write_json(STATUS, values)
 
     def take_down(self) -> dict[str, bytes]:
         """config.toml and status.json as they are, for `put_back`."""
-        return {name: files.read_bytes(self.path / name) for name in ("config.toml", "status.json")}
+        return {name: files.read_bytes(self.path / name) for name in (CONFIG, STATUS)}
 
     def put_back(self, kept: Mapping[str, bytes]) -> None:
         """Write the files as `take_down` found them."""
         for name, data in kept.items():
             self.write(name, data)
 
-    def meta(self) -> dict[str, Any]:
-        """meta.json, or an empty dict."""
-        return files.read_object(self.path / "meta.json")
-
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
-        starts = files.read_object(self.path / "meta.json").get("starts", [])
+        starts = self.meta().get("starts", [])
         starts = starts if isinstance(starts, list) else []
         earlier = {"repeats": found} if (found := repeats_of(self.path)) else {}
-        self._write_json("meta.json", {**machine, **start, **earlier, "starts": [*starts, dict(start)]})
+        self._write_json(META, {**machine, **start, **earlier, "starts": [*starts, dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""
-        meta = {**files.read_object(self.path / "meta.json"), **values}
+        meta = {**self.meta(), **values}
         if meta.get("starts"):
             meta["starts"][-1] |= values
-        self._write_json("meta.json", meta)
+        self._write_json(META, meta)
 
     def write(self, name: str, data: bytes) -> None:
         """Replace a file as a whole, unless the directory is no longer this driver's."""
@@ -210,11 +202,6 @@ class RunDirectory:
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:
         self.write(name, f"{json.dumps(values, indent=2)}\n".encode())
-
-
-def checksum(length: int, crc: int) -> str:
-    """Length in bytes and CRC-32, as status.json holds them."""
-    return f"{length}:{crc:08x}"
 
 
 def _has_numbered(folder: Path) -> bool:

@@ -26,7 +26,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             continue
         directory.hold()
         try:
-            saved = None if options.force else directory.config()
+            saved = None if options.force else directory.known_config()
             if not options.force:
                 continuing.check(directory, cell, options)
         finally:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.renamed import unknown_setting
+from erlbench.records.older import unknown_setting
 from erlbench.settings import check_value
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from erlbench.algorithms import registry
@@ -13,9 +12,9 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
-from erlbench.running.results import CHECKPOINTS, KEPT, REPLAY, ROWS
+from erlbench.records.run import CHECKPOINTS, CONFIG, KEPT, REPLAY, ROWS
 from erlbench.running.runner import run_cells
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row, load_files
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.software import check_software
 
 NAME = "again"
@@ -28,10 +27,10 @@ def run_again(path: Path, number: int, start: int | None = None, processes: int 
     a checkpoint that is not there. A module that the folder names is only imported where it is `trusted`.
     """
     run = load_files(path)
-    rows = run.evaluations or []
-    if not any(row.get("digest") for row in rows):
+    rows = run.evaluations
+    if not any(rows["digest"]):
         return Check(NAME, UNKNOWN, "eval.csv has no digests: an older version made the run")
-    last = int(rows[-1]["evaluation"])
+    last = int(run.last["evaluation"])
     first = -1 if start is None else start
     if not first < number <= last:
         raise UsageError(f"{path} has the evaluations {first + 1} to {last}, not {number}")
@@ -39,12 +38,12 @@ def run_again(path: Path, number: int, start: int | None = None, processes: int 
         if (module := module_of(named)) and not trusted:
             return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
-        (cell,) = requested_cells(arguments({"config": str(path / "config.toml"), "out": folder}))
+        (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": folder}))
         if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
             return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
         if start is not None:
             _place(path, start, cell)
-        until = None if rows[number]["final"] == "1" else number
+        until = None if rows["final"][number] == 1 else number
         run_cells([cell], RunOptions(processes, verbosity=-1, until=until))
         again = load_files(cell.directory)
         return _compare(run, again, number, first + 1)
@@ -56,7 +55,7 @@ def _place(path: Path, start: int, cell: Cell) -> None:
     if not kept.is_dir():
         raise UsageError(f"there is no {kept}; a run keeps them with --keep-checkpoints")
     cell.directory.mkdir(parents=True)
-    for name in ("config.toml", *ROWS):
+    for name in (CONFIG, *ROWS):
         shutil.copyfile(path / name, cell.directory / name)
     shutil.copytree(kept, cell.directory / CHECKPOINTS / kept.name)
     if (path / REPLAY).is_dir():
@@ -64,7 +63,7 @@ def _place(path: Path, start: int, cell: Cell) -> None:
 
 
 def _compare(run: Files, again: Files, number: int, first: int) -> Check:
-    ours, theirs = (_digests(files.evaluations or [], first, number) for files in (run, again))
+    ours, theirs = (list(files.evaluations["digest"])[first : number + 1] for files in (run, again))
     if len(theirs) < number - first + 1:
         reason = str(again.status.get("message") or "it stopped before")
         return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
@@ -73,7 +72,3 @@ def _compare(run: Files, again: Files, number: int, first: int) -> Check:
         return Check(NAME, AGREES, f"the digests of evaluations {first} to {number} are those of a second run")
     outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
     return Check(NAME, outcome, f"the digest of evaluation {wrong[0]} and {len(wrong) - 1} later ones differ")
-
-
-def _digests(rows: Sequence[Row], first: int, number: int) -> list[str]:
-    return [row["digest"] for row in rows[first : number + 1]]

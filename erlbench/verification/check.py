@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from erlbench import files
-from erlbench.renamed import read_config, read_run_rows
+import pandas as pd
+
+from erlbench.records.read import parse
+from erlbench.records.run import POLICY, ROWS, RunFiles, checked
+from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
-Row = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Check:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Files:
     """A run's files as they are; rows are None where a file is missing or cannot be read."""
 
@@ -30,10 +33,15 @@ class Files:
     config: dict[str, Any]
     status: dict[str, Any]
     meta: dict[str, Any]
-    evaluations: list[Row] | None
-    episodes: list[Row] | None
-    tasks: list[Row] | None
-    train: list[Row] | None
+    rows: Mapping[type[Row], pd.DataFrame | None]
+    damage: tuple[str, ...]  # rows and files that were left out, each with the reason
+    altered: tuple[str, ...]  # files that do not have the checksum of status.json, each with the reason
+
+    @property
+    def evaluations(self) -> pd.DataFrame:
+        """The rows of eval.csv; none without the file."""
+        found = self.rows.get(EvaluationRow)
+        return pd.DataFrame(columns=pd.Index(header(EvaluationRow))) if found is None else found
 
     @property
     def run(self) -> dict[str, Any]:
@@ -52,21 +60,32 @@ class Files:
         return found if isinstance(found, dict) else {}
 
     @property
-    def last(self) -> Row:
+    def last(self) -> dict[str, Any]:
         """The last row of eval.csv; empty without one."""
-        return self.evaluations[-1] if self.evaluations else {}
+        return {} if self.evaluations.empty else dict(self.evaluations.iloc[-1])
 
 
 def load_files(path: Path) -> Files:
-    """The files of a run; raises `UsageError` when there is no run."""
-    with files.readable(path / "config.toml", advice="; give a run's folder"):
-        config = read_config(path / "config.toml")
-    rows = (_rows(path / f"{name}.csv") for name in ("eval", "episodes", "tasks", "train"))
-    return Files(path, config, files.read_object(path / "status.json"), files.read_object(path / "meta.json"), *rows)
-
-
-def _rows(path: Path) -> list[Row] | None:
-    try:
-        return read_run_rows(path)
-    except (OSError, ValueError):
-        return None
+    """The files of a run, each read once; raises `UsageError` when there is no run."""
+    folder = RunFiles(path)
+    config, status = folder.readable_config("; give a run's folder"), folder.status()
+    sums = status.get("files")
+    sums = sums if isinstance(sums, dict) else {}
+    content, altered = {}, []
+    for name in (name for name in (*ROWS, POLICY) if (path / name).exists()):
+        content[name], problem = checked(path / name, sums.get(name))
+        altered += [f"{name} ({problem})"] if problem else []
+    damage: list[str] = []
+    rows: dict[type[Row], pd.DataFrame | None] = {}
+    for row in COUNTED:
+        if (data := content.get(row.file)) is None:
+            continue
+        whole = data if status.get("status") == "done" else data[: data.rfind(b"\n") + 1]  # a running one writes on
+        try:
+            rows[row] = parse(whole, row, Path(row.file), damage.append)
+        except ValueError as error:
+            damage.append(f"{row.file}: {error}")
+    return Files(
+        path=path, config=config, status=status, meta=folder.meta(), rows=rows, damage=tuple(damage),
+        altered=tuple(altered),
+    )  # fmt: skip

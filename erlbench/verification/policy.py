@@ -15,14 +15,14 @@ from erlbench.errors import ErlbenchError
 from erlbench.files import read_bytes
 from erlbench.policy.file import load_policy
 from erlbench.pool import local_pool
+from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds
-from erlbench.running.results import POLICY
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task
 
-NAME, ON_THE_WAY = "policy", "policies"
+NAME = "policy"
 PART = 10  # episodes of one task
 Played = list[tuple[float, int]]  # returns and lengths
 
@@ -38,7 +38,7 @@ def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -
     if not held:
         yield Check(NAME, UNKNOWN, f"{POLICY} is not there: only the score that was written down remains")
         return
-    if run.last.get("final") != "1":
+    if run.last.get("final") != 1:
         yield Check(NAME, UNKNOWN, "eval.csv has no final evaluation with start states of its own")
         return
     if (module := module_of(str(run.run.get("env")))) and not trusted:
@@ -53,7 +53,7 @@ def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -
     others = {index: path for index, path in held.items() if path.name != POLICY}
     if not final:
         yield Check(NAME, UNKNOWN, f"{POLICY} is not there")
-    for name, chosen in ((NAME, final), (ON_THE_WAY, others)):
+    for name, chosen in ((NAME, final), (POLICIES, others)):
         if chosen:
             try:
                 yield _compare(name, run, _play(run, task, chosen, processes), chosen, alike)
@@ -63,10 +63,10 @@ def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -
 
 def _held(run: Files) -> dict[int, Path]:
     """The files of policies by the index of their row in eval.csv."""
-    rows = run.evaluations or []
-    found = {index: kept_policies.file(run.path, index) for index, row in enumerate(rows) if row.get("final") != "1"}
-    if rows:
-        found[len(rows) - 1] = run.path / POLICY
+    final = run.evaluations["final"]
+    found = {index: kept_policies.file(run.path, index) for index, last in enumerate(final) if last != 1}
+    if len(final):
+        found[len(final) - 1] = run.path / POLICY
     return {index: path for index, path in found.items() if path.is_file()}
 
 
@@ -79,8 +79,8 @@ def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) ->
         for index, path in held.items():
             policy, row = load_policy(path), _row(run, index)
             parameters = pool.store.put(f"policy.{index}", policy.parameters)
-            steps = None if row.get("final") == "1" else int(row["timesteps"])
-            seeds = evaluation_seeds(int(run.run["seed"]), steps, len(row["returns"].split()))
+            steps = None if row["final"] == 1 else int(row["timesteps"])
+            seeds = evaluation_seeds(int(run.run["seed"]), steps, len(row["returns"]))
             for begin in range(0, len(seeds), PART):
                 some = seeds[begin : begin + PART]
                 settings = RolloutSettings(env, policy.spec, len(some), seeds=some, mode=True)
@@ -111,21 +111,19 @@ def _compare(name: str, run: Files, played: Mapping[int, Played], held: Mapping[
     return Check(name, AGREES, f"all {returns} returns of {what} are equal to the last bit")
 
 
-def _row(run: Files, index: int) -> Row:
-    assert run.evaluations is not None
-    return run.evaluations[index]
+def _row(run: Files, index: int) -> Mapping[str, Any]:
+    return dict(run.evaluations.iloc[index])
 
 
-def _is_recorded(path: Path, row: Row) -> bool:
+def _is_recorded(path: Path, row: Mapping[str, Any]) -> bool:
     """Whether a policy's file has the SHA-256 of its row; a run of before has none."""
-    recorded = row.get("policy_sha256")
+    recorded = row["policy_sha256"]
     return not recorded or hashlib.sha256(read_bytes(path)).hexdigest() == recorded
 
 
-def _difference(index: int, row: Row, played: Sequence[tuple[float, int]]) -> str:
+def _difference(index: int, row: Mapping[str, Any], played: Sequence[tuple[float, int]]) -> str:
     """How the episodes of an evaluation differ from its row; empty where they are equal."""
-    reported = list(map(float, row["returns"].split()))
-    lengths = list(map(int, row["lengths"].split()))
+    reported, lengths = row["returns"], row["lengths"]
     wrong = [i for i, pair in enumerate(zip(reported, lengths, strict=True)) if played[i] != pair]
     if not wrong:
         return ""

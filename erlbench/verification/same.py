@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from erlbench import files
-from erlbench.running.results import POLICY
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
+from erlbench.records.run import POLICY
+from erlbench.records.schema import COUNTED, Row
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset({
@@ -18,12 +23,8 @@ MEASURED = frozenset({
 def same(run: Files, other: Files) -> Iterator[Check]:
     """Compare configuration, rows and saved policy of two runs."""
     yield _configuration(run, other)
-    pairs = {
-        "eval.csv": (run.evaluations, other.evaluations), "episodes.csv": (run.episodes, other.episodes),
-        "train.csv": (run.train, other.train), "tasks.csv": (_by_id(run.tasks), _by_id(other.tasks)),
-    }  # fmt: skip
-    for name, (ours, theirs) in pairs.items():
-        yield _rows(name, ours, theirs)
+    for row in COUNTED:
+        yield _rows(row, run.rows.get(row), other.rows.get(row))
     yield _policies(run, other)
 
 
@@ -39,17 +40,20 @@ def _configuration(run: Files, other: Files) -> Check:
     return Check("config.toml", DIFFERS if differing else AGREES, text)
 
 
-def _rows(name: str, ours: list[Row] | None, theirs: list[Row] | None) -> Check:
+def _rows(row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None) -> Check:
     if ours is None or theirs is None:
-        return Check(name, UNKNOWN, "missing in one of the runs")
-    for index, (one, two) in enumerate(zip(ours, theirs)):
-        for column in [*one, *(two.keys() - one.keys())]:
-            if column not in MEASURED and one.get(column) != two.get(column):
-                texts = _short(one.get(column)), _short(two.get(column))
-                return Check(name, DIFFERS, f"row {index}, {column}: {texts[0]}, {texts[1]}")
-    if len(ours) != len(theirs):
-        return Check(name, DIFFERS, f"{len(ours):,} rows and {len(theirs):,}; the first ones are equal")
-    return Check(name, AGREES, f"{len(ours):,} rows, all columns but times")
+        return Check(row.file, UNKNOWN, "missing in one of the runs")
+    columns = [name for name in dict.fromkeys([*ours, *theirs]) if name not in MEASURED]
+    counts, length = (len(ours), len(theirs)), min(len(ours), len(theirs))
+    ours, theirs = (_in_order(row, rows).reindex(columns=columns).head(length) for rows in (ours, theirs))
+    equal = ((ours == theirs) | (ours.isna() & theirs.isna())).to_numpy()
+    if not equal.all():
+        index, column = np.argwhere(~equal)[0]
+        texts = [_short(rows.iloc[index, column]) for rows in (ours, theirs)]
+        return Check(row.file, DIFFERS, f"row {index}, {columns[column]}: {texts[0]}, {texts[1]}")
+    if counts[0] != counts[1]:
+        return Check(row.file, DIFFERS, f"{counts[0]:,} rows and {counts[1]:,}; the first ones are equal")
+    return Check(row.file, AGREES, f"{length:,} rows, all columns but times")
 
 
 def _policies(run: Files, other: Files) -> Check:
@@ -60,11 +64,11 @@ def _policies(run: Files, other: Files) -> Check:
     return Check(POLICY, AGREES if equal else DIFFERS, "equal to the last bit" if equal else "other parameters")
 
 
-def _by_id(rows: list[Row] | None) -> list[Row] | None:
-    """Tasks finish in any order; the shorter number is the smaller one."""
-    return rows and sorted(rows, key=lambda row: (len(row.get("task", "")), row.get("task", "")))
+def _in_order(row: type[Row], rows: pd.DataFrame) -> pd.DataFrame:
+    """Tasks finish in any order."""
+    return rows.sort_values(row.unique, ignore_index=True) if row.unique else rows
 
 
-def _short(value: str | None) -> str:
-    text = str(value)
+def _short(value: Any) -> str:
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return text if len(text) <= 24 else f"{text[:24]}..."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from erlbench import files
+from erlbench.records.run import ASIDE, RunFiles
 
 Entry = Mapping[str, Any]
 
@@ -17,8 +17,8 @@ def repeats_of(run: Path) -> list[Entry]:
     They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone.
     """
     found: dict[str, Entry] = {}
-    for folder in (run, *sorted(run.parent.glob(f"{run.name}{files.ASIDE}*"))):
-        meta = files.read_object(folder / "meta.json")
+    for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
+        meta = RunFiles(folder).meta()
         listed = _dicts(meta.get("repeats")) + ([] if folder is run else [_entry(folder, meta)])
         for entry in listed:
             found.setdefault(str(entry.get("folder")), entry)
@@ -27,7 +27,7 @@ def repeats_of(run: Path) -> list[Entry]:
 
 def _entry(folder: Path, meta: Mapping[str, Any]) -> Entry:
     """What is known of a run that was moved aside to `folder`."""
-    status = files.read_object(folder / "status.json")
+    status = RunFiles(folder).status()
     return {
         "folder": folder.name,
         "status": str(status.get("status", "unknown")),

@@ -1,20 +1,16 @@
-"""Synthetic run directories in the exact format of docs/architecture.md."""
+"""Synthetic run directories, written by the schema of `erlbench.records`."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-EVAL = (
-    "evaluation,timesteps,fitness_timesteps,evaluation_timesteps,episodes,generation,critic_updates,actor_updates,"
-    "train_time_s,total_time_s,return_mean,return_std,returns,lengths"
-)
-TASKS = "task,kind,process,individual,start_s,end_s,timesteps,critic_updates,actor_updates"
+from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row, TaskRow
+from erlbench.records.write import RowFile
 
 
 def make_run(
@@ -55,22 +51,37 @@ def make_run(
     def seconds(step: int) -> float:
         return (min(step, warmup) * 0.1 + max(0, step - warmup)) * seconds_per_step
 
-    rows = [
-        [i, step, fitness * step, 2000 * (i + 1), 2 * (i + 1), i, max(0, step - warmup), max(0, step - warmup),
-         seconds(step), seconds(step) * 1.5, float(value), 1.0, f"{value - 1!r} {value + 1!r}", "1000 1000"]
+    last = len(steps) - 1 if status == "done" else -1
+    evaluations = [
+        EvaluationRow(
+            evaluation=i, final=int(i == last), timesteps=step, fitness_timesteps=fitness * step,
+            evaluation_timesteps=2000 * (i + 1), replayed_timesteps=0, episodes=2 * (i + 1), generation=i,
+            critic_updates=max(0, step - warmup), actor_updates=max(0, step - warmup), train_time_s=seconds(step),
+            total_time_s=seconds(step) * 1.5, return_mean=value, return_std=1.0, returns=(value - 1, value + 1),
+            lengths=(1000, 1000), paused_s=0.0, digest="", policy_sha256="",
+        )
         for i, (step, value) in enumerate(zip(steps, map(float, returns), strict=True))
     ]  # fmt: skip
-    write_csv(folder / "eval.csv", EVAL, rows)
-    train = [[row[5], row[1], row[8], row[6], row[7]] for row in rows]
-    write_csv(folder / "train.csv", "generation,timesteps,train_time_s,critic_updates,actor_updates", train)
-    write_csv(folder / "tasks.csv", TASKS, [
-        [i, kind, process, process, start, end, 1000, updates, 0]
+    write_rows(folder, EvaluationRow, evaluations)
+    write_rows(folder, GenerationRow, [
+        GenerationRow(
+            row.generation, row.timesteps, row.train_time_s, row.paused_s, row.critic_updates, row.actor_updates,
+            own={},
+            staleness_median=None, staleness_90=None, critic_lag_median=None, critic_lag_90=None,
+            queueing_median_s=None, queueing_90_s=None, critic_per_step=1.0, actor_per_step=1.0,
+            busy_processes=float(processes), second_cores=0.0,
+        )
+        for row in evaluations
+    ])  # fmt: skip
+    write_rows(folder, TaskRow, [
+        TaskRow(
+            i, kind, process, process, start, end, 1000, updates, 0, second_core_s=0.0, ready_s=None, staleness=None,
+            critic_lag=None, cpu_s=end - start,
+        )
         for i, (kind, process, start, end, updates) in enumerate(tasks)
     ])  # fmt: skip
-    write_csv(folder / "events.csv", "time_s,event,message", [])
-    (folder / "episodes.csv").write_text(
-        f'#{{"env_id": "{env}", "t_start": 0.0}}\nr,l,t,kind,individual,task,timesteps\n'
-    )
+    write_rows(folder, EventRow, [])
+    write_rows(folder, EpisodeRow, [], f'{{"env_id": "{env}", "t_start": 0.0}}')
     algo, _, preset = name.partition("@")
     limit = f"total_generations = {generations}\n" if generations else ""
     (folder / "config.toml").write_text(
@@ -134,11 +145,13 @@ def make_tasks(seed: int, scheme: str, processes: int, generations: int) -> list
     return tasks
 
 
-def write_csv(path: Path, header: str, rows: Sequence[Sequence[Any]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header.split(","))
-        writer.writerows([[repr(cell) if isinstance(cell, float) else cell for cell in row] for row in rows])
+def write_rows(folder: Path, row: type[Row], rows: Iterable[Row], comment: str = "") -> None:
+    """One CSV file of a run, as the suite writes it."""
+    file = RowFile(folder, row, comment)
+    file.start()
+    for one in rows:
+        file.write(one)
+    file.close()
 
 
 def write_json(path: Path, value: Any) -> None:

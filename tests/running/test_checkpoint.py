@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import openai_es, ppo
-from erlbench.renamed import type_of_today
+from erlbench.records.older import type_of_today
 from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from erlbench.running.encoding import DamagedCheckpoint, dataclass_named, decode, references
 from erlbench.work.tasks import ArrayRef, Output, Task

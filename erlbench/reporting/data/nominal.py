@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from erlbench import files
+from erlbench.records.read import read
+from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import RunSet
-from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run, env_label
 
 if TYPE_CHECKING:
@@ -76,13 +78,13 @@ def _of_study(run: Run, studies: Iterable[Study]) -> float:
 
 def _of_train(run: Run, warn: Warn) -> float:
     """The nominal steps of a generation by the last row of train.csv that has them; 0 without such a row."""
-    path = run.path / "train.csv"
-    columns = None
+    rows = None
     with contextlib.suppress(OSError, ValueError):  # a file that cannot be read has no such row
-        if COLUMN.encode() in files.read_bytes(path, first=HEAD):  # the other files need not be read, and are many
-            columns = read_columns(path, ("generation",), warn, optional=(COLUMN,))
-    if columns is None:
+        # The other files need not be read, and are many.
+        if COLUMN.encode() in files.read_bytes(run.path / GenerationRow.file, first=HEAD):
+            rows = read(run.path, GenerationRow, warn)
+    if rows is None or COLUMN not in rows:
         return 0.0
-    generation, nominal = (np.asarray(columns[name], np.float64) for name in ("generation", COLUMN))
+    generation, nominal = (rows[name].to_numpy(np.float64) for name in ("generation", COLUMN))
     there = (generation >= 1) & (nominal > 0) & np.isfinite(nominal)
     return float(nominal[there][-1] / generation[there][-1]) if there.any() else 0.0

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.experiment.plan import Contrast, Evaluation, Plan, PlannedCell, Simulated, Test
-from erlbench.renamed import read_config
+from erlbench.records.run import RunFiles
 from erlbench.reporting.data.runs import Run
 
 LAST = 0.8  # where the stretch of a score begins, as a share of its end
@@ -94,9 +93,7 @@ def _time(config: Mapping[str, Any]) -> tuple[Simulated | None, dict[str, Any] |
 
 
 def _config(run: Run) -> dict[str, Any]:
-    path = run.path / "config.toml"
-    with files.readable(path):
-        return read_config(path)
+    return RunFiles(run.path).readable_config()
 
 
 def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

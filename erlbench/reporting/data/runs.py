@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from erlbench import files
 from erlbench.errors import UsageError
-from erlbench.renamed import read_config
-from erlbench.reporting.data.csvfile import read_columns
+from erlbench.records.older import read_config
+from erlbench.records.read import read
+from erlbench.records.run import CONFIG, META, ROWS, STATUS, folders
+from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.machine import Machine, parse_machine
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.work.repeats import repeats_of
 
 Array = NDArray[np.float64]
 Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
-FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
+FILES = (CONFIG, STATUS, META, EvaluationRow.file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,7 @@ class Evaluations:
     final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
     replayed_timesteps: Array  # made again to get back into an open episode
     paused_s: Array  # of the training time, when the whole run stood still; NaN where the file does not say
-    last_returns: str = ""  # of the last row's episodes, as they are in the file
+    last_returns: tuple[float, ...] = ()  # of the last row's episodes
     generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
 
     @property
@@ -79,6 +81,9 @@ class Evaluations:
         known = vars(self)
         arrays: dict[str, Any] = {name: v[:count] for name, v in known.items() if isinstance(v, np.ndarray)}
         return replace(self, **arrays)
+
+
+ARRAYS = tuple(field.name for field in fields(Evaluations) if field.default is MISSING)  # columns of eval.csv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,13 +128,13 @@ class Run:
         return self.status == "done" and len(self.evaluations) > 0
 
 
-def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
-    """All runs below the folders, ordered by environment, name and seed.
+def find_runs(roots: Sequence[Path], warn: Warn) -> list[Run]:
+    """All runs below the folders `roots`, ordered by environment, name and seed.
 
     Raises `UsageError` when a folder does not exist or there is no run at all.
     """
     runs: dict[Key, Run] = {}
-    for folder in folders:
+    for folder in roots:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
         for path in _run_folders(folder):
@@ -152,7 +157,7 @@ def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
                 continue
             runs[run.key] = run
     if not runs:
-        names = ", ".join(map(str, folders)) or "the given folders"
+        names = ", ".join(map(str, roots)) or "the given folders"
         raise UsageError(f"no run found in {names}; start one with 'erlbench run', or name another results directory")
     return [runs[key] for key in sorted(runs)]
 
@@ -162,18 +167,18 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     if not any((path / name).exists() for name in FILES):
         warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
         return None
-    for name in (*FILES, *LATER):  # of which some are read when there is no leaving out any more
+    for name in dict.fromkeys((*FILES, *ROWS)):  # of which some are read when there is no leaving out any more
         if (path / name).is_dir():
             raise files.Unusable(f"{name} is a folder")
         with contextlib.suppress(OSError):
             files.read_bytes(path / name, first=0)
-    config = _read(path / "config.toml", warn)
+    config = _read(path / CONFIG, warn)
     run_config = _mapping(config.get("run"))
-    state = _read(path / "status.json", warn)
+    state = _read(path / STATUS, warn)
     env, name, seed = _identity(path, run_config, warn)
     status = str(state.get("status", "unknown"))
     total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
-    evaluations = _evaluations(path / "eval.csv", warn)
+    evaluations = _evaluations(path, warn)
     timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
     message = str(state.get("message") or "")
     if status == "done" and not _has_final(evaluations, min(total, timesteps)):
@@ -207,7 +212,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         final_episodes=str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
         simulated_time=run_config.get("simulated_time") is True,
         evaluations=evaluations,
-        machine=replace(parse_machine(_read(path / "meta.json", warn)), repeats=tuple(repeats_of(path))),
+        machine=replace(parse_machine(_read(path / META, warn)), repeats=tuple(repeats_of(path))),
         settings=_mapping(config.get("settings")),
     )
 
@@ -221,7 +226,7 @@ def env_label(env: str, settings: Mapping[str, Any]) -> str:
 def _run_folders(folder: Path) -> list[Path]:
     if _SEED.fullmatch(folder.resolve().name):
         return [folder]
-    return sorted(path for path in files.folders(folder) if _SEED.fullmatch(path.name))
+    return sorted(path for path in folders(folder) if _SEED.fullmatch(path.name))
 
 
 def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str, int]:
@@ -240,24 +245,13 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
 
 
 def _evaluations(path: Path, warn: Warn) -> Evaluations:
-    required = "timesteps", "train_time_s", "return_mean"
-    optional = (
-        "critic_updates", "fitness_timesteps", "generation", "episodes", "actor_updates", "evaluation_timesteps",
-        "final", "replayed_timesteps", "paused_s",
-    )  # fmt: skip
-    columns = read_columns(path, required, warn, optional=optional, texts=("returns",))
-    if columns is None:
-        nothing: dict[str, Any] = {name: np.empty(0) for name in (*required, *optional)}
-        return Evaluations(**nothing)
-    table = np.stack([np.asarray(columns[name], dtype=np.float64) for name in (*required, *optional)])
-    later = np.minimum.accumulate(table[0, ::-1])[::-1]  # the smallest number of steps from this row on
-    keep = np.append(table[0, :-1] < later[1:], True)[: table.shape[1]]
-    if not keep.all():
-        warn(f"{path}: {int((~keep).sum())} rows are repeated by later rows of as many or fewer steps, which count")
-    if not table.shape[1]:
-        warn(f"{path}: no evaluation yet")
-    arrays: dict[str, Any] = dict(zip((*required, *optional), table[:, keep], strict=True))
-    return Evaluations(**arrays, last_returns=str(columns["returns"][-1]) if table.shape[1] else "")
+    rows = read(path, EvaluationRow, warn)
+    if rows is None:
+        return Evaluations(**{name: np.empty(0) for name in ARRAYS})  # type: ignore[arg-type]
+    if rows.empty:
+        warn(f"{path / EvaluationRow.file}: no evaluation yet")
+    arrays: dict[str, Any] = {name: rows[name].to_numpy(np.float64) for name in ARRAYS}
+    return Evaluations(**arrays, last_returns=() if rows.empty else rows["returns"].iloc[-1])
 
 
 def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
@@ -267,11 +261,7 @@ def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
 
 def disagreement(evaluations: Evaluations) -> str:
     """How the last row contradicts itself; an empty text where it does not."""
-    return_mean = float(evaluations.return_mean[-1])
-    try:
-        values = [float(value) for value in evaluations.last_returns.split()]
-    except ValueError:
-        return "returns are not all numbers"
+    return_mean, values = float(evaluations.return_mean[-1]), evaluations.last_returns
     if values and not math.isclose(return_mean, sum(values) / len(values), rel_tol=1e-6, abs_tol=1e-6):
         return f"return_mean is {return_mean:g}, but its returns have the mean {sum(values) / len(values):g}"
     return ""
@@ -303,6 +293,5 @@ def _int(value: Any) -> int:
         return 0
 
 
-LATER = ("episodes.csv", "tasks.csv", "train.csv")  # files that a report may read, too
 _NAME = re.compile(r"[\w .:/@+()=,-]{1,200}")
 _SEED = re.compile(r"seed-(\d+)")

@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, of_run, planned_cell
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
 from erlbench.experiment.plan_file import is_of_today, read_plan
-from erlbench.renamed import read_config
-from erlbench.reporting.data.csvfile import read_columns
+from erlbench.records.read import ignore
+from erlbench.records.run import ASIDE, RunFiles, find_runs
+from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.runs import Run
 from erlbench.words import counted
 
@@ -139,21 +139,23 @@ def check_open(folders: Iterable[Path], runs: Iterable[Run]) -> None:
 
 def read_study(folder: Path) -> PlannedStudy:
     """The study in a folder of results. Raises `UsageError` for a plan that cannot be read."""
-    runs = [_record(path) for path in files.run_folders(folder)]
-    aside = [_record(path) for path in folder.glob(f"*/*/*{files.ASIDE}*") if path.is_dir()]
+    runs = [_record(path) for path in find_runs(folder)]
+    aside = [_record(path) for path in folder.glob(f"*/*/*{ASIDE}*") if path.is_dir()]
     return PlannedStudy(folder, read_plan(folder / FILE), tuple(runs), tuple(aside), tuple(journal.read(folder)))
 
 
 def _record(path: Path) -> Record:
+    run = RunFiles(path)
     try:
-        config = read_config(path / "config.toml")
+        config = run.config()
     except (OSError, ValueError):
         config = {}
-    status = files.read_object(path / "status.json").get("status")
-    return Record(path, config, files.read_object(path / "meta.json"), str(status or "unknown"))
+    return Record(path, config, run.meta(), str(run.status().get("status") or "unknown"))
 
 
 def _processor_seconds(path: Path) -> float | None:
     """The processor time of a run's tasks; None where the file does not say."""
-    columns = read_columns(path / "tasks.csv", ("cpu_s",), lambda message: None)
-    return None if columns is None else float(sum(map(float, columns["cpu_s"])))
+    tasks = RunFiles(path).rows(TaskRow, ignore)
+    if tasks is None or (len(tasks) and tasks["cpu_s"].isna().all()):
+        return None
+    return float(sum(tasks["cpu_s"].dropna()))

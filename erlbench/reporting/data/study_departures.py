@@ -10,6 +10,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, Kind, planned_cell
 from erlbench.machine import kernel
+from erlbench.records.run import ASIDE
 from erlbench.reporting.data.study import PlannedStudy, Record
 from erlbench.work import identity
 
@@ -64,7 +65,7 @@ def _starts(study: PlannedStudy) -> Iterator[Departure]:
 
 def _moved_aside(study: PlannedStudy) -> Iterator[Departure]:
     for record in study.aside:
-        yield Departure(Kind.REPEATED, record.label.partition(files.ASIDE)[0])
+        yield Departure(Kind.REPEATED, record.label.partition(ASIDE)[0])
 
 
 def _journal(study: PlannedStudy) -> Iterator[Departure]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.records.read import read
+from erlbench.records.schema import TaskRow
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Array, Run
 
 TASKS_SHOWN = 14  # per process, about
@@ -123,20 +125,20 @@ def busy(start: Array, end: Array) -> float:
 
 def load_timeline(run: Run, warn: Warn) -> Timeline | None:
     """The tasks of a run, or None (with a warning) when tasks.csv has none or is not there."""
-    path = run.path / "tasks.csv"
+    path = run.path / TaskRow.file
     if not path.exists():  # large, so that runs that are passed on are often without it
         warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run")
         return None
-    columns = read_columns(path, ("process", "start_s", "end_s"), warn, optional=OPTIONAL, texts=("kind",))
-    if columns is None:
+    rows = read(run.path, TaskRow, warn)
+    if rows is None:
         return None
-    process, start, end, *more = (
-        np.asarray(columns[name], dtype=np.float64) for name in ("process", "start_s", "end_s", *OPTIONAL)
-    )
-    if not len(start):
+    if rows.empty:
         warn(f"{path}: no task yet")
         return None
-    return Timeline(run, process, [str(kind) for kind in columns["kind"]], start, end, *more)
+    process, start, end, *more = (
+        rows[name].to_numpy(np.float64) for name in ("process", "start_s", "end_s", *OPTIONAL)
+    )
+    return Timeline(run, process, list(rows["kind"]), start, end, *more)
 
 
 def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from erlbench.records.read import read
+from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.figures.axis import AXES, Axis, Points, averaged, smoothing_note
 from erlbench.reporting.figures.model import ALWAYS, Panel, Plot, Series
 from erlbench.reporting.options import ReportOptions
@@ -61,11 +63,12 @@ def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: 
     for run in averaged(run_set):
         over, scale = axis.train(run.evaluations)
         assert over is not None  # `ReportOptions` has refused the others
-        columns = read_columns(run.path / "train.csv", (over,), warn, optional=tuple(names))
-        if columns is None:
+        rows = read(run.path, GenerationRow, warn)
+        if rows is None:
             continue
+        rows = rows.reindex(columns=[over, *names])  # NaN where the algorithm has no such column
         for name in names:
-            x, y = (np.asarray(columns[column], np.float64) for column in (over, name))
+            x, y = (rows[column].to_numpy(np.float64) for column in (over, name))
             series[name].append(axis.series(x * scale, y, smooth))
     return series
 

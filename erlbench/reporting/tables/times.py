@@ -9,10 +9,12 @@ from functools import partial
 
 import numpy as np
 
+from erlbench.records.read import read
+from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.published import Number, Published
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import NONE, exact, percent, plus_minus, text
@@ -25,8 +27,7 @@ from erlbench.reporting.tables.columns import identity, runs_used, status, updat
 from erlbench.reporting.tables.published_notes import environment_notes
 
 MILLION = 1_000_000
-COLUMNS = ("timesteps", "train_time_s", "critic_updates")
-PAUSED = "paused_s"
+COLUMNS = ("timesteps", "train_time_s", "critic_updates", "paused_s")
 Tasks = Callable[[RunSet], Timeline | None]
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
@@ -138,13 +139,11 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
-    path = run.path / "train.csv"
-    began = not path.is_file() or path.stat().st_size > 0  # an empty file: no generation has ended, nothing is wrong
-    columns = read_columns(path, COLUMNS, warn, optional=(PAUSED,)) if began else None
-    if columns is None:  # the evaluations are coarser, but hold the same
+    rows = read(run.path, GenerationRow, warn)
+    if rows is None or rows["critic_updates"].isna().all():  # the evaluations are coarser, but hold the same
         e = run.evaluations
         return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)
-    steps, seconds, updates, paused = (np.asarray(columns[name], dtype=np.float64) for name in (*COLUMNS, PAUSED))
+    steps, seconds, updates, paused = (rows[name].to_numpy(np.float64) for name in COLUMNS)
     return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), updates)
 
 

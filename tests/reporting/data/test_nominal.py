@@ -62,7 +62,7 @@ def test_a_damaged_row_of_nominal_steps_is_told_and_does_not_count(tmp_path):
     warnings = []
     path = make_esac(tmp_path, nominal=("0", "1000", "oops"))
     assert_array_equal(nominal_of(path, warnings.append), [0, 1000, 2000])
-    assert warnings == [f"{path / 'train.csv'}:4: row left out: could not convert string to float: 'oops'"]
+    assert warnings == [f"{path / 'train.csv'}:4: row left out: nominal_timesteps is 'oops', not a number"]
 
 
 @pytest.mark.parametrize(

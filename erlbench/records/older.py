@@ -1,17 +1,14 @@
-"""What had other names in the files of older versions: every reader of a run's files asks here."""
+"""Settings and checkpoint dataclasses that had other names in older versions; for columns see the schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from erlbench import files
 from erlbench.errors import nearest
-
-# Columns of episodes.csv and tasks.csv: the old name, and the name it has now.
-COLUMNS: Mapping[str, str] = MappingProxyType({"worker": "individual"})
 
 _CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
 _REPLAY = {"replay_capacity": "replay_size"}
@@ -47,11 +44,6 @@ def type_of_today(name: str) -> tuple[str, str]:
 def read_config(path: Path) -> dict[str, Any]:
     """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
     return of_today(files.read_toml(path))
-
-
-def read_run_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
-    """As `files.read_rows`, of a run's CSV file, with columns under the names of today."""
-    return [{COLUMNS.get(name, name): value for name, value in row.items()} for row in files.read_rows(path, warn)]
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

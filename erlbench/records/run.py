@@ -1,0 +1,113 @@
+"""A run's folder: the names of its files, what they say, and where runs are."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from erlbench import files
+from erlbench.records.older import read_config
+from erlbench.records.schema import COUNTED, Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from erlbench.records.read import Warn
+
+CONFIG, STATUS, META = "config.toml", "status.json", "meta.json"
+ROWS = tuple(row.file for row in COUNTED)  # what a run must never lose
+POLICY = "policy.safetensors"
+POLICIES = "policies"  # those of evaluations on the way
+CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
+KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
+TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
+LOCK = "lock"
+ERROR = "error.txt"  # the traceback of a failed run
+ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
+_WITHOUT_RUNS = frozenset({CHECKPOINTS, REPLAY, TRAINING_END})
+
+
+class RunFiles:
+    """The files of the run in the folder `path`, each read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def config(self) -> dict[str, Any]:
+        """The tables of config.toml under the names of today. Raises OSError and ValueError."""
+        return read_config(self.path / CONFIG)
+
+    def readable_config(self, advice: str = "") -> dict[str, Any]:
+        """As `config`. Raises `UsageError`, which ends with `advice`."""
+        with files.readable(self.path / CONFIG, advice=advice):
+            return self.config()
+
+    def status(self) -> dict[str, Any]:
+        """status.json, or an empty dict."""
+        return files.read_object(self.path / STATUS)
+
+    def meta(self) -> dict[str, Any]:
+        """meta.json, or an empty dict."""
+        return files.read_object(self.path / META)
+
+    def rows(self, row: type[Row], warn: Warn) -> pd.DataFrame | None:
+        """The rows of one of its CSV files: `erlbench.records.read`."""
+        from erlbench.records.read import read  # pandas: a worker process needs the names alone
+
+        return read(self.path, row, warn)
+
+
+def checksum(length: int, crc: int) -> str:
+    """Length in bytes and CRC-32, as status.json holds them."""
+    return f"{length}:{crc:08x}"
+
+
+def checked(path: Path, said: Any) -> tuple[bytes, str]:
+    """A file's content, and what is wrong with it by its checksum in status.json (None: not known)."""
+    try:
+        data = files.read_bytes(path)
+    except (OSError, ValueError) as error:
+        return b"", files.reason(error)
+    return data, "" if said in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
+
+
+def find_runs(root: Path) -> list[Path]:
+    """The folders of runs at or below `root`, in order; none that was moved aside.
+
+    They have config.toml, or status.json alone where the other was lost.
+    """
+    return sorted(
+        path for path in folders(root)
+        if ASIDE not in path.name and any((path / name).is_file() for name in (CONFIG, STATUS))
+    )  # fmt: skip
+
+
+def folders(root: Path) -> Iterator[Path]:
+    """`root` and all folders below it in order, without those that a run keeps for itself; links are followed once.
+
+    A folder that vanishes meanwhile or cannot be listed is left out.
+    """
+    seen: set[tuple[int, int]] = set()
+    for where, names, _ in os.walk(root, followlinks=True):
+        try:
+            status = os.stat(where)
+        except OSError:
+            names.clear()
+            continue
+        if (status.st_dev, status.st_ino) in seen:
+            names.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        names[:] = sorted(set(names) - _WITHOUT_RUNS)
+        yield Path(where)
+
+
+def without_runs(folder: Path) -> str:
+    """What is wrong with a path below which no run was found, and what to give."""
+    if folder.is_file():
+        return f"{folder} is a file; name a run's folder, such as results/Hopper-v5/td3/seed-000"
+    reason = "holds no runs" if folder.is_dir() else "does not exist"
+    return f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000"
