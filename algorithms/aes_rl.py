@@ -17,11 +17,11 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
-from erlbench.algorithms.policies import initial_mean
+from erlbench.algorithms.policy_settings import initial_mean
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
 from erlbench.algorithms.search.population_control import probability_of_rl
 from erlbench.algorithms.search.search_distribution import (
-    BLOCK,
+    PARAMETERS_AT_ONCE,
     SearchDistribution,
     cem_variance,
     decayed,
@@ -89,6 +89,10 @@ class AESRL(Algorithm):
 
     settings_type: ClassVar[type] = AESRLSettings
     default_workers: ClassVar[int | None] = 5
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 5.0
+    simulated_steps: ClassVar[float] = 6.0  # an episode of each individual, and five of the mean
+    imagined: ClassVar[bool] = True
     settings: AESRLSettings
     state: AESRLState
 
@@ -284,7 +288,7 @@ class AESRL(Algorithm):
         if len(state.ring) < settings.ring:
             return None, None
         best = ranking([member.fitness for member in state.ring])[: settings.elites]
-        elites = [self.context.store.blocks(state.ring[index].parameters, BLOCK) for index in best]
+        elites = [self.context.store.blocks(state.ring[index].parameters, PARAMETERS_AT_ONCE) for index in best]
         return weighted_moments(state.distribution.mean, elites, self._weights)
 
     def _rank_based(self, variance: np.ndarray, spread: np.ndarray | None) -> np.ndarray:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy.typing as npt
 
-from erlbench.algorithms.policies import policy_of
+from erlbench.algorithms.policy_settings import policy_of
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
@@ -54,12 +54,45 @@ class Context:
     total_minutes: float | None = None  # of modelled training time, which have to pass, too
 
 
+@dataclass(frozen=True)
+class Needs:
+    """About what a generation takes; for estimates."""
+
+    steps: float  # of training
+    recorded: float = 1.0  # share of them that goes to the replay, where there is one
+    memory: float = 0.0  # bytes that the search holds; 0 where they are few beside those of the processes
+    seconds: float = 0.0  # of the main process; 0 where they are few beside those of the tasks
+
+    @classmethod
+    def of_episodes(cls, problem: Problem, episodes: float, **more: float) -> Self:
+        """Those of a generation with so many episodes of half the time limit."""
+        return cls(episodes * problem.env.max_episode_steps / 2, **more)
+
+
 class Algorithm(ABC):
     """Ask/tell template. Returns are maximised."""
 
-    settings_type: ClassVar[type]  # dataclass of hyper-parameters
-    default_workers: ClassVar[int | None] = None  # individuals in flight; None: as many as the definition allows
-    bounded: ClassVar[bool] = True  # a synchronous run takes at most `workers` processes, where it has that number
+    settings_type: ClassVar[type]
+    """Dataclass of hyper-parameters."""
+    default_workers: ClassVar[int | None] = None
+    """Individuals in flight; None: as many as the definition allows."""
+    bounded: ClassVar[bool] = True
+    """Whether a synchronous run takes at most `workers` processes, where it has that number."""
+    critic_updates: ClassVar[float] = 0.0
+    """Gradient steps of critics per training step, about; 0: it makes none. For estimates and for what workers load."""
+    actor_updates: ClassVar[float] = 0.0
+    """Gradient steps of actors per training step, about; for estimates."""
+    simulated_steps: ClassVar[float] = 1.0
+    """Environment steps simulated per training step, about; for estimates."""
+    imagined: ClassVar[bool] = False
+    """Whether `erlbench forecast` can make up its results with small networks.
+
+    Its tasks are then rollouts and those of `training.gradient_tasks`, and the networks' widths change none of them.
+    """
+    single_episodes: ClassVar[bool] = False
+    """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
+    open_episodes: ClassVar[bool] = False
+    """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
     state: Any
 
     def __init__(self, settings: Any, context: Context) -> None:
@@ -101,33 +134,9 @@ class Algorithm(ABC):
         return workers + 1
 
     @classmethod
-    def population_for(cls, settings: Any, problem: Problem) -> int:
-        """Individuals of a generation, 1 where there is no population."""
-        population: int = getattr(settings, "population", 1)
-        return population
-
-    @classmethod
-    def generation_steps(cls, settings: Any, problem: Problem) -> float:
-        """About how many steps a generation takes, for estimates: episodes of half the time limit."""
-        episodes: int = cls.population_for(settings, problem) * getattr(settings, "episodes", 1)
-        return episodes * problem.env.max_episode_steps / 2
-
-    @classmethod
-    def training_steps(
-        cls, settings: Any, problem: Problem, total_timesteps: int, total_generations: int | None = None
-    ) -> float:
-        """About how many steps a run takes, for estimates: its budget, or what its generations take if that is less."""
-        if total_generations is None:
-            return total_timesteps
-        return min(total_timesteps, total_generations * cls.generation_steps(settings, problem))
-
-    @classmethod
-    def search_cost(cls, settings: Any, problem: Problem) -> tuple[float, float]:
-        """Bytes that the search holds, and seconds that the main process spends on a generation; for estimates.
-
-        Zero where they are small beside those of the tasks.
-        """
-        return 0.0, 0.0
+    def needs(cls, settings: Any, problem: Problem) -> Needs:
+        """What a generation takes: by default the settings' `population` times `episodes`, or 1 where these are not."""
+        return Needs.of_episodes(problem, getattr(settings, "population", 1) * getattr(settings, "episodes", 1))
 
     @classmethod
     def depends_on_budget(cls, settings: Any) -> str:
@@ -138,13 +147,6 @@ class Algorithm(ABC):
         numbers of a run that had this budget from the start. The conformance test checks it.
         """
         return "the algorithm does not say whether anything in it depends on the budget (depends_on_budget)"
-
-    @classmethod
-    def recorded_steps(
-        cls, settings: Any, problem: Problem, total_timesteps: int, total_generations: int | None = None
-    ) -> float:
-        """How many transitions a run puts into its replay, if it has one; for estimates: all its training steps."""
-        return cls.training_steps(settings, problem, total_timesteps, total_generations)
 
     # -- the protocol ---------------------------------------------------------------------------------------------
 

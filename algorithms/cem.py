@@ -16,10 +16,10 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, start_states
-from erlbench.algorithms.policies import PolicySettings, initial_mean
+from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.search.search_distribution import (
-    BLOCK,
     LOG,
+    PARAMETERS_AT_ONCE,
     RANKS,
     RECOMBINATIONS,
     SearchDistribution,
@@ -117,7 +117,7 @@ class CEMState(Generation):
         fitness = self.in_order
         ranked = ranking(fitness)
         self.elites = ranked[: settings.elites]
-        elites = [store.blocks(self.individuals[index], BLOCK) for index in self.elites]
+        elites = [store.blocks(self.individuals[index], PARAMETERS_AT_ONCE) for index in self.elites]
         self.epsilon = decayed(self.epsilon, settings.tau_cem, settings.epsilon_end)
         weights = recombination_weights(settings.recombination, settings.elites)
         mean, spread = weighted_moments(self.distribution.mean, elites, weights)
@@ -144,6 +144,7 @@ class CEM(Algorithm):
 
     settings_type: ClassVar[type] = CEMSettings
     default_workers: ClassVar[int | None] = None
+    imagined: ClassVar[bool] = True
     settings: CEMSettings
     state: CEMState
 

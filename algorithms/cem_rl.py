@@ -15,7 +15,6 @@ from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, critic_task, new_critic
-from erlbench.envs.registry import Problem
 from erlbench.settings import setting
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
@@ -68,6 +67,9 @@ class CEMRL(Algorithm):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 5.0
+    imagined: ClassVar[bool] = True
     settings: Any
     state: CEMRLState
 
@@ -84,14 +86,6 @@ class CEMRL(Algorithm):
     @classmethod
     def gradient_workers(cls, settings: CEMRLSettings, workers: int) -> int:
         return settings.n_grad + 1 if settings.n_grad else 0
-
-    @classmethod
-    def recorded_steps(
-        cls, settings: CEMRLSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
-    ) -> float:
-        if not settings.n_grad:
-            return 0.0  # there is no critic that would learn from them
-        return super().recorded_steps(settings, problem, total_timesteps, total_generations)
 
     def policy(self) -> ArrayRef:
         return self.state.distribution.mean_ref

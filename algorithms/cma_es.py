@@ -13,19 +13,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, start_states
-from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean
+from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.search.pycma import (
     COVARIANCES,
     FULL,
     Strategy,
     choose_covariance,
     default_population,
-    full_memory,
-    full_seconds,
     losses,
+    needs_of,
 )
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
@@ -74,7 +73,7 @@ class CMAES(Algorithm):
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
         self._covariance = choose_covariance(settings.covariance, self._policy.size)
-        self._population = self.population_for(settings, context.problem)
+        self._population = settings.population or default_population(self._policy.size)
         self._strategy = self._new_strategy()
         mean = self._strategy.mean
         rankings = np.zeros((16, self._population), np.int32)
@@ -85,15 +84,9 @@ class CMAES(Algorithm):
         return ""
 
     @classmethod
-    def population_for(cls, settings: CMAESSettings, problem: Problem) -> int:
-        return settings.population or default_population(cls.policy_for(settings, problem).size)
-
-    @classmethod
-    def search_cost(cls, settings: Any, problem: Problem) -> tuple[float, float]:
+    def needs(cls, settings: Any, problem: Problem) -> Needs:
         size = cls.policy_for(settings, problem).size
-        if choose_covariance(settings.covariance, size) != FULL:
-            return super().search_cost(settings, problem)
-        return full_memory(size), full_seconds(size, cls.population_for(settings, problem))
+        return needs_of(settings, problem, size, choose_covariance(settings.covariance, size) == FULL)
 
     @classmethod
     def check(cls, settings: Any, problem: Problem) -> None:

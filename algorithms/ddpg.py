@@ -83,6 +83,9 @@ class DDPG(Algorithm):
     """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
 
     settings_type: ClassVar[type] = DDPGSettings
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 1.0
+    single_episodes: ClassVar[bool] = True
     settings: DDPGSettings
     state: DDPGState
 

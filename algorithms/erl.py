@@ -114,6 +114,8 @@ class ERL(Algorithm):
     """Evolutionary reinforcement learning: a genetic algorithm with a DDPG learner that joins it now and then."""
 
     settings_type: ClassVar[type] = ERLSettings
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 1.0
     settings: ERLSettings
     state: ERLState
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
 from erlbench.algorithms.parts.esac_state import VALIDATED, ESACState, SACPart
@@ -39,6 +39,8 @@ class ESAC(Algorithm):
     """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
 
     settings_type: ClassVar[type] = ESACSettings
+    critic_updates: ClassVar[float] = 0.02
+    actor_updates: ClassVar[float] = 0.02
     settings: ESACSettings
     state: ESACState
 
@@ -64,31 +66,13 @@ class ESAC(Algorithm):
         return "p_clock=budget scales the share of SAC by the budget" if settings.p_clock == BUDGET else ""
 
     @classmethod
-    def population_for(cls, settings: ESACSettings, problem: Problem) -> int:
-        return settings.population * (2 if settings.sampling == PAIRS else 1)
-
-    @classmethod
-    def generation_steps(cls, settings: ESACSettings, problem: Problem) -> float:
-        """With SAC's episodes, which some generations have."""
-        episodes = cls.population_for(settings, problem) * settings.episodes
+    def needs(cls, settings: ESACSettings, problem: Problem) -> Needs:
+        """With SAC's episodes, which some generations have, and which alone are recorded."""
+        episodes = settings.population * (2 if settings.sampling == PAIRS else 1) * settings.episodes
         chance = (settings.p_start + settings.p_end) / 2
-        sac = chance * settings.sac_episodes / settings.gradient_interval
-        return (episodes + sac) * problem.env.max_episode_steps / 2
-
-    @classmethod
-    def recorded_steps(
-        cls, settings: ESACSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
-    ) -> float:
-        """SAC's steps only, if all episodes are equally long; the members' episodes fill the budget."""
-        horizon = problem.env.max_episode_steps
-        evaluations = cls.population_for(settings, problem) * settings.episodes
-        generations = total_timesteps / (evaluations * horizon)
-        if total_generations is not None:
-            generations = min(generations, total_generations)
-        end = 1e6 if settings.p_clock == BUDGET else generations * horizon
-        chances = sum(settings.probability(end * (part + 0.5) / 100) for part in range(100)) / 100
-        recorded = generations * chances / settings.gradient_interval * settings.sac_episodes * horizon
-        return min(total_timesteps, recorded)
+        sac = settings.sac_episodes / settings.gradient_interval  # of a generation in which they have their chance
+        recorded = max(settings.p_start, settings.p_end) * sac / episodes  # at most
+        return Needs.of_episodes(problem, episodes + chance * sac, recorded=min(1.0, recorded))
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""

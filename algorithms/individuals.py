@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean, policy_of
+from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, policy_of
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, environment_seed
 from erlbench.work.tasks import Result

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.td3 import update_of
 from erlbench.algorithms.training.actor_critic_settings import unscaled
@@ -92,6 +92,8 @@ class MultiActorTD3(Algorithm):
     """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
 
     settings_type: ClassVar[type] = MultiActorTD3Settings
+    critic_updates: ClassVar[float] = 5.0
+    actor_updates: ClassVar[float] = 2.5
     settings: MultiActorTD3Settings
     state: MultiActorTD3State
 
@@ -111,8 +113,8 @@ class MultiActorTD3(Algorithm):
         return ""
 
     @classmethod
-    def population_for(cls, settings: MultiActorTD3Settings, problem: Problem) -> int:
-        return settings.actors
+    def needs(cls, settings: MultiActorTD3Settings, problem: Problem) -> Needs:
+        return Needs.of_episodes(problem, settings.actors)
 
     def policy(self) -> ArrayRef:
         return self.state.actors[self.state.best].policy

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, start_states
-from erlbench.algorithms.policies import OURS, PolicySettings, initial_mean
+from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
-from erlbench.algorithms.search.pycma import check_memory, default_population, full_memory, full_seconds
+from erlbench.algorithms.search.pycma import check_memory, default_population, needs_of
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.settings import setting
@@ -109,7 +109,7 @@ class Nevergrad(Algorithm):
 
     def __init__(self, settings: NevergradSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self._population = self.population_for(settings, context.problem)
+        self._population = settings.population or default_population(self._policy.size)
         self._batch = settings.batch or (self._population if parallel(settings.optimizer) else 1)
         self._workers = settings.num_workers or self._batch
         self._search = self._new_search()
@@ -121,15 +121,9 @@ class Nevergrad(Algorithm):
         return ""
 
     @classmethod
-    def population_for(cls, settings: NevergradSettings, problem: Problem) -> int:
-        return settings.population or default_population(cls.policy_for(settings, problem).size)
-
-    @classmethod
-    def search_cost(cls, settings: NevergradSettings, problem: Problem) -> tuple[float, float]:
-        if settings.optimizer not in FULL_COVARIANCE:
-            return super().search_cost(settings, problem)
-        size = cls.policy_for(settings, problem).size
-        return full_memory(size), full_seconds(size, cls.population_for(settings, problem))
+    def needs(cls, settings: NevergradSettings, problem: Problem) -> Needs:
+        full = settings.optimizer in FULL_COVARIANCE
+        return needs_of(settings, problem, cls.policy_for(settings, problem).size, full)
 
     @classmethod
     def check(cls, settings: NevergradSettings, problem: Problem) -> None:

@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
-from erlbench.algorithms.policies import initial_mean, policy_of
+from erlbench.algorithms.policy_settings import initial_mean, policy_of
 from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks, mirrored_weights, shaped
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
@@ -116,12 +116,10 @@ class OpenAIES(Algorithm):
         return "the last generation ends with the budget (timesteps_per_batch)" if settings.timesteps_per_batch else ""
 
     @classmethod
-    def generation_steps(cls, settings: OpenAIESSettings, problem: Problem) -> float:
-        return max(super().generation_steps(settings, problem), settings.timesteps_per_batch)
-
-    @classmethod
-    def search_cost(cls, settings: OpenAIESSettings, problem: Problem) -> tuple[float, float]:
-        return 4.0 * settings.noise_table, 0.0  # float32, in shared memory
+    def needs(cls, settings: OpenAIESSettings, problem: Problem) -> Needs:
+        """The table of noise is float32, in shared memory."""
+        steps = max(super().needs(settings, problem).steps, settings.timesteps_per_batch)
+        return Needs(steps, memory=4.0 * settings.noise_table)
 
     @classmethod
     def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:

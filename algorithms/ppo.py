@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.parts.ppo_networks import (
     initial_learner,
     initial_statistics,
@@ -44,6 +44,10 @@ class PPO(Algorithm):
     """Proximal policy optimisation, by stable-baselines3: one environment, clipped objective."""
 
     settings_type: ClassVar[type] = PPOSettings
+    critic_updates: ClassVar[float] = 0.16
+    actor_updates: ClassVar[float] = 0.16
+    single_episodes: ClassVar[bool] = True
+    open_episodes: ClassVar[bool] = True
     settings: PPOSettings
     state: PPOState
 
@@ -64,14 +68,8 @@ class PPO(Algorithm):
         return reported_policy(problem, settings)
 
     @classmethod
-    def generation_steps(cls, settings: PPOSettings, problem: Problem) -> float:
-        return settings.rollout_steps
-
-    @classmethod
-    def recorded_steps(
-        cls, settings: PPOSettings, problem: Problem, total_timesteps: int, total_generations: int | None = None
-    ) -> float:
-        return 0.0  # it learns from each iteration's own steps
+    def needs(cls, settings: PPOSettings, problem: Problem) -> Needs:
+        return Needs(settings.rollout_steps, recorded=0.0)  # it learns from each iteration's own steps
 
     def policy(self) -> ArrayRef:
         return self.state.actor

@@ -21,45 +21,31 @@ DEFAULT_PRESET = "paper"
 
 @dataclass(frozen=True)
 class AlgorithmEntry:
-    """Where an algorithm is, what it needs, and what one counted environment step costs, for estimates only."""
+    """Where an algorithm is, and which packages it needs."""
 
     where: str  # module:Class
-    critic_updates: float = 0.0  # gradient steps per training step
-    actor_updates: float = 0.0
-    episodes: float = 1.0  # simulated per counted one
     extra: tuple[str, str] | None = None  # of erlbench that it needs, and the module that comes with it
     library: str = ""  # a module of others that it imports only when it runs
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """What gradient workers import besides torch, which may take seconds."""
-        return (self.extra[1],) if self.extra and self.critic_updates else ()
 
 
 ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
     {
-        "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3", critic_updates=1.0, actor_updates=0.5),
-        "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG", critic_updates=1.0, actor_updates=1.0),
-        "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC", critic_updates=1.0, actor_updates=1.0),
-        "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC", critic_updates=0.02, actor_updates=0.02),
-        "ppo": AlgorithmEntry(
-            "erlbench.algorithms.ppo:PPO", critic_updates=0.16, actor_updates=0.16, extra=("ppo", "stable_baselines3")
-        ),
+        "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3"),
+        "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG"),
+        "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC"),
+        "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC"),
+        "ppo": AlgorithmEntry("erlbench.algorithms.ppo:PPO", extra=("ppo", "stable_baselines3")),
         "nevergrad": AlgorithmEntry(
             "erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad"), library="nevergrad"
         ),
         "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES"),
         "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM"),
         "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES", library="cma"),
-        "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL", critic_updates=1.0, actor_updates=5.0),
-        "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL", critic_updates=1.0, actor_updates=5.0),
-        "multi-actor-td3": AlgorithmEntry(
-            "erlbench.algorithms.multi_actor_td3:MultiActorTD3", critic_updates=5.0, actor_updates=2.5
-        ),
-        "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL", critic_updates=1.0, actor_updates=1.0),
-        "aes-rl": AlgorithmEntry(
-            "erlbench.algorithms.aes_rl:AESRL", critic_updates=1.0, actor_updates=5.0, episodes=6.0
-        ),
+        "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL"),
+        "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL"),
+        "multi-actor-td3": AlgorithmEntry("erlbench.algorithms.multi_actor_td3:MultiActorTD3"),
+        "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL"),
+        "aes-rl": AlgorithmEntry("erlbench.algorithms.aes_rl:AESRL"),
     }
 )
 
@@ -109,8 +95,14 @@ def find(name: str) -> type[Algorithm]:
 
 
 def learns(name: str) -> bool:
-    """Whether the algorithm `name` makes gradient steps; true of every plug-in, as the registry cannot know."""
-    return name not in ALGORITHMS or entry(name).critic_updates > 0
+    """Whether the algorithm `name` makes gradient steps; true of every plug-in, which need not say so."""
+    return name not in ALGORITHMS or find(name).critic_updates > 0
+
+
+def gradient_modules(name: str) -> tuple[str, ...]:
+    """What gradient workers of the algorithm `name` import besides torch, which may take seconds."""
+    extra = entry(name).extra
+    return (extra[1],) if extra and find(name).critic_updates else ()
 
 
 def short_name(name: str) -> str:
@@ -138,8 +130,8 @@ def require(name: str) -> None:
 
 def check_observations(name: str, size: int, env: str) -> None:
     """Raise a `UsageError` when `name` learns from observations and `env` has none."""
-    if not size and entry(name).critic_updates:
-        able = ", ".join(other for other, listed in ALGORITHMS.items() if not listed.critic_updates)
+    if not size and find(name).critic_updates:
+        able = ", ".join(other for other in ALGORITHMS if not find(other).critic_updates)
         raise UsageError(f"{name} learns from observations, and {env} has none; these algorithms need none: {able}")
 
 

@@ -79,6 +79,9 @@ class SAC(Algorithm):
     """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
 
     settings_type: ClassVar[type] = SACSettings
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 1.0
+    single_episodes: ClassVar[bool] = True
     settings: SACSettings
     state: SACState
 

@@ -71,6 +71,9 @@ class TD3(Algorithm):
     """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
 
     settings_type: ClassVar[type] = TD3Settings
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 0.5
+    single_episodes: ClassVar[bool] = True
     settings: TD3Settings
     state: TD3State
 

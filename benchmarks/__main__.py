@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 
 limit_threads()
 
@@ -18,7 +18,7 @@ from typing import Any  # noqa: E402
 import click  # noqa: E402
 
 from benchmarks.harness import Claim, Stolen  # noqa: E402
-from erlbench.running import machine  # noqa: E402
+from erlbench.machine import description  # noqa: E402
 
 NAMES = (
     "command_line", "driver", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule",
@@ -54,8 +54,8 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
             failed.append(name)
     for line in table(claims):
         click.echo(line)
-    described, taken = machine.describe(), stolen.share()
-    described["versions"] |= {name: machine.version(name) for name in PEERS}
+    described, taken = description.describe(), stolen.share()
+    described["versions"] |= {name: description.version(name) for name in PEERS}
     record = {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - began, 1),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,13 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.pool import local_pool
 from erlbench.pool.base import Pool
+from erlbench.records.schema import GenerationRow, TaskRow
 from erlbench.reporting.data.timeline import busy
-from erlbench.running.driver import Driver, DriverOptions
-from erlbench.running.recorder import Recorder
+from erlbench.running.listeners import Listener
+from erlbench.running.listeners.files import Files
+from erlbench.running.loop import Record
 from erlbench.running.results import RunDirectory
+from erlbench.running.training import Training, TrainingOptions
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 
@@ -28,7 +29,7 @@ ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2
 
 @dataclass(frozen=True)
 class Tasks:
-    """What the CSV files tell of a cell: of its training tasks, arrays (tasks,); of its generations, (generations,).
+    """What was seen of a cell: of its training tasks, arrays (tasks,); of its generations, (generations,).
 
     All times are in seconds since the run began.
     """
@@ -76,36 +77,43 @@ def train(
     settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
     task = short_problem()
     folder.mkdir(parents=True, exist_ok=True)
+    seen = Seen()
     with local_pool(processes, one_core=one_core) as pool:
         replay = Replay(folder / "replay", task.observation_size, task.action_size)
         context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)
-        drive(cls(settings, context), pool, folder)
+        drive(cls(settings, context), pool, folder, seen)
         replay.close()
-    tasks = [row for row in rows(folder / "tasks.csv") if row["kind"] != "evaluation"]
-    process, start, end = (column(tasks, name) for name in ("process", "start_s", "end_s"))
-    generations = rows(folder / "train.csv")
-    timesteps, times = column(generations, "timesteps"), column(generations, "train_time_s")
-    gradient = np.array([row["kind"] in ("critic", "actor") for row in tasks])
+    process, start, end = (seen.of_tasks(name) for name in ("process", "start_s", "end_s"))
+    gradient = np.array([row.kind in ("critic", "actor") for row in seen.tasks])
+    timesteps, times = np.array([(row.timesteps, row.train_time_s) for row in seen.generations], float).T
     return Tasks(process, start, end, gradient, timesteps, times, processes)
 
 
-def drive(algorithm: Algorithm, pool: Pool, folder: Path) -> None:
-    """Drive an algorithm to its end, with evaluations and checkpoints out of the way."""
+@dataclass
+class Seen:
+    """Listens to a cell: its training tasks and its generations."""
+
+    tasks: list[TaskRow] = field(default_factory=list)
+    generations: list[GenerationRow] = field(default_factory=list)
+
+    def __call__(self, record: Record) -> None:
+        """Keep a record."""
+        if isinstance(record, TaskRow) and record.kind != "evaluation":
+            self.tasks.append(record)
+        elif isinstance(record, GenerationRow):
+            self.generations.append(record)
+
+    def of_tasks(self, column: str) -> np.ndarray:
+        """A column of the tasks, (tasks,)."""
+        return np.array([getattr(row, column) for row in self.tasks], float)
+
+
+def drive(algorithm: Algorithm, pool: Pool, folder: Path, *listeners: Listener) -> None:
+    """Train an algorithm to its end, with evaluations and checkpoints out of the way."""
     directory = RunDirectory(folder)
     directory.hold()
-    recorder = Recorder(folder, ENVIRONMENT)
-    options = DriverOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
-    Driver(algorithm, pool, directory, recorder, options, threading.Event()).run()
-    recorder.close()
+    files = Files(folder, ENVIRONMENT, directory.check)
+    options = TrainingOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
+    Training(algorithm, pool, directory, files, options, threading.Event(), listeners).run()
+    files.close()
     directory.release()
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file."""
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def column(rows: Sequence[Mapping[str, str]], name: str) -> np.ndarray:
-    """The numbers of a column, `(rows,)`."""
-    return np.array([float(row[name]) for row in rows])

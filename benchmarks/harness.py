@@ -7,12 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import click
 import numpy as np
-
-from erlbench.errors import UsageError
 
 NO_PEER = "not measured: install erlbench[bench]"
 Samples = Mapping[str, np.ndarray]
@@ -36,20 +32,6 @@ class Claim:
         if math.isnan(self.measured):
             return None
         return bool(self.measured >= self.target if self.at_least else self.measured <= self.target)
-
-
-def checked_by(find: Callable[[str], object]) -> Callable[..., Any]:
-    """A callback of an argument of names: exit code 2, and what `find` says, for a name that it does not know."""
-
-    def check(context: click.Context, parameter: click.Parameter, value: str | tuple[str, ...]) -> object:
-        try:
-            for name in (value,) if isinstance(value, str) else value:
-                find(name)
-        except UsageError as error:
-            raise click.BadParameter(str(error)) from None
-        return value
-
-    return check
 
 
 def cpu_seconds(function: Callable[[], object]) -> float:

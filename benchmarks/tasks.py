@@ -15,8 +15,6 @@ from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
-CRITIC, ACTOR = 20e-3, 10.5e-3  # seconds of an update asleep: 1 to 0.53, as in the package's costs
-
 
 def nothing(
     settings: RolloutSettings | None, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace
@@ -37,15 +35,3 @@ def resident(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: K
     rollout(settings, inputs, key, workspace)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Outcome({"mib": pages * os.sysconf("SC_PAGE_SIZE") / 2**20})
-
-
-def update_critic(settings: Any, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
-    """A critic's updates, asleep. Whoever imports this module late, sleeps late: it imports little."""
-    time.sleep(CRITIC * settings.updates)
-    return Outcome({"critic_updates": settings.updates, "critic_loss": 0.0}, {"critic": inputs["critic"]})
-
-
-def train_actor(settings: Any, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
-    """An actor's updates, asleep."""
-    time.sleep(ACTOR * settings.updates)
-    return Outcome({"actor_updates": settings.updates}, {"parameters": inputs["parameters"]})

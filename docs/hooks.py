@@ -26,6 +26,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def on_nav(nav: Any, **_: Any) -> Any:
     """Name the report that `make docs` writes beside the pages."""
-    measured = next(item for item in nav.items if item.title == "Measured")
+    measured = next(item for item in nav.items if item.title == "Measurements")
     measured.children.append(Link("Report of the reference results", "report/index.html"))
     return nav

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
-from erlbench.libraries import prepare_libraries
+from erlbench.machine.libraries import prepare_libraries
 
 
 def main() -> None:

@@ -65,10 +65,11 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all others are finished then.
     """
-    from erlbench.experiment.arguments import arguments, option_fields, run_options
+    from erlbench.experiment.arguments import arguments, run_options
+    from erlbench.experiment.command import requested_cells, study_plan
+    from erlbench.experiment.options import option_fields
     from erlbench.experiment.plan_file import plan_text
-    from erlbench.experiment.planning import plan, study_plan
-    from erlbench.resources import check_device
+    from erlbench.machine.resources import check_device
     from erlbench.running.runner import run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
@@ -83,7 +84,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
         {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
     )
     check_device(asked.device)
-    cells, how = plan(asked), run_options(asked, ("erlbench.run",))
+    cells, how = requested_cells(asked), run_options(asked, ("erlbench.run",))
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from erlbench.envs import catalogue
+from erlbench.machine import description
+from erlbench.machine.resources import available_memory, cores
 from erlbench.playing import renderer
-from erlbench.resources import available_memory, cores
-from erlbench.running import machine
 from erlbench.words import counted
 from erlbench.work.store import shared_memory_folder
 
@@ -46,7 +46,7 @@ class Finding:
 
 def examine() -> Iterator[Finding]:
     """All findings, in the order of their importance."""
-    yield Finding("processor", f"{machine.cpu_model()}, {counted(cores(), 'core')} for this process")
+    yield Finding("processor", f"{description.cpu_model()}, {counted(cores(), 'core')} for this process")
     memory = available_memory()
     few = "" if memory > GIB else "close other programs: a run with gradients needs 260 MiB a process"
     yield Finding("memory", f"{memory / GIB:.1f} GiB available", few)
@@ -97,7 +97,7 @@ def _torch() -> Finding:
 def _gpu() -> Finding:
     import torch
 
-    names = machine.gpus()
+    names = description.gpus()
     if torch.cuda.is_available():
         return Finding("GPU", ", ".join(names) or torch.cuda.get_device_name())
     if names:

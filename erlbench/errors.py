@@ -39,6 +39,7 @@ class ErlbenchError(Exception):
     """Base of all errors with a message for the user; never shown with a traceback."""
 
     exit_code = 1
+    task: int | None = None  # the number of the task that it is about, where it comes from a pool
 
 
 class UsageError(ErlbenchError):
@@ -54,9 +55,9 @@ class CellError(ErlbenchError):
 class TaskError(CellError):
     """A task raised: the message names the task, `details` holds the worker's traceback."""
 
-    def __init__(self, message: str, details: str = "") -> None:
+    def __init__(self, message: str, details: str = "", task: int | None = None) -> None:
         super().__init__(message)
-        self.details = details
+        self.details, self.task = details, task
 
 
 class NumericalError(CellError):
@@ -69,8 +70,8 @@ class Interrupted(ErlbenchError):
     exit_code = 130
 
 
-def warn(message: str) -> None:
-    """Print a warning to standard error, where no other way to tell it was given."""
+def warn(message: object) -> None:
+    """Print a warning to standard error, where no other way to pass it on was given."""
     print(f"warning: {message}", file=sys.stderr)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,12 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.running import progress
-from erlbench.running.driver import Driver
-from erlbench.running.runner import Runner
+from erlbench.running.jobs import Runner
+from erlbench.running.loop import WHOLE, Record
 from erlbench.settings import resolve, setting_rows
 from erlbench.verification.same import MEASURED
 
 FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")  # what equal runs share, apart from `MEASURED`
-FITNESS = ("mean", "validation")  # kinds of episodes that are counted as fitness_timesteps
 
 
 def check_algorithm(
@@ -78,26 +79,16 @@ def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str,
 
 
 def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = False) -> str:
-    """Run a cell and tell how it ended; with `stop_after`, interrupt it after so many results."""
-    stop = threading.Event()
-    runner = Runner(
-        RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay), progress.create(-1), stop
-    )
-    step, seen = Driver._step, 0
+    """Run a cell, and return how it ended; `stop_after` interrupts it after this number of results."""
+    stop, results = threading.Event(), itertools.count(1)
 
-    def counted(driver: Driver) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == stop_after:
+    def interrupt(record: Record) -> None:
+        if record is WHOLE and next(results) == stop_after:
             stop.set()
-        step(driver)
 
-    Driver._step = counted  # type: ignore[method-assign, assignment]
-    try:
+    options = RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay)
+    with closing(Runner(options, progress.create(-1), stop, [interrupt])) as runner:
         return runner.run(cell)
-    finally:
-        Driver._step = step  # type: ignore[method-assign]
-        runner.close()
 
 
 def _rows(folder: Path, name: str) -> list[dict[str, str]]:
@@ -108,8 +99,9 @@ def _rows(folder: Path, name: str) -> list[dict[str, str]]:
 
 def _check_counts(folder: Path, timesteps: int) -> None:
     episodes, last = _rows(folder, "episodes.csv"), _rows(folder, "eval.csv")[-1]
-    trained = sum(int(row["l"]) for row in episodes if row["kind"] not in FITNESS)
-    assert trained == int(last["timesteps"]), f"episodes have {trained} steps, eval.csv counts {last['timesteps']}"
+    played, trained = sum(int(row["l"]) for row in episodes), int(last["timesteps"])
+    counted = trained + int(last["fitness_timesteps"])
+    assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"
     assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
 
 

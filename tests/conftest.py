@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 from tests import programs
 
 limit_threads()

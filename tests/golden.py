@@ -19,7 +19,7 @@ import torch
 from safetensors.numpy import load_file
 
 from erlbench.algorithms import registry
-from erlbench.work import kernel
+from erlbench.machine import kernel
 from tests.runs import all_rows, make_cell, run
 
 FILE = Path(__file__).parent / "golden.json"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.command import requested_cells, study_plan
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan_file import plan_text
-from erlbench.experiment.planning import plan, study_plan
 from erlbench.running.runner import run_cells
 
 TEXT = """\
@@ -63,7 +63,7 @@ def write(path: Path, **changes: str) -> Path:
 
 def planned_cells(path: Path, out: Path, seeds: int | None = None) -> list[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
-    return plan(RunArguments(plan=str(path), out=str(out), only_seeds=seeds))
+    return requested_cells(RunArguments(plan=str(path), out=str(out), only_seeds=seeds))
 
 
 def run_cells_of(path: Path, out: Path, cells: Sequence[Cell], **options: Any) -> int:

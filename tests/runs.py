@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import signal
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,10 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.running.driver import Driver
 from erlbench.running.evaluation import evaluation_seeds
+from erlbench.running.loop import WHOLE, Record
 from erlbench.running.runner import run_cells
+from erlbench.running.training import Training
 from erlbench.settings import resolve
 from erlbench.verification.same import MEASURED
 from erlbench.work.rollout import play
@@ -64,17 +67,37 @@ def run(*cells: Cell, processes: int = 0, **options) -> int:
     )
 
 
+def listen(monkeypatch: pytest.MonkeyPatch, listener: Callable[[Training, Record], None]) -> None:
+    """Have every training call `listener` with each record, before all others."""
+    init = Training.__init__
+
+    def made(training, *args, **options):
+        init(training, *args, **options)
+        training.listeners = (partial(listener, training), *training.listeners)
+
+    monkeypatch.setattr(Training, "__init__", made)
+
+
+def at_result(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[Training], None]) -> None:
+    """Have `act` happen when result `number` has been taken in, counted over all trainings."""
+    seen = [0]
+
+    def counted(training, record):
+        seen[0] += record is WHOLE
+        if record is WHOLE and seen[0] == number:
+            act(training)
+
+    listen(monkeypatch, counted)
+
+
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, results: int) -> None:
-    """Have every driver stop when it has taken `results` results in."""
-    step, seen = Driver._step, [0]
+    """Have a training stop when `results` results have been taken in."""
+    at_result(monkeypatch, results, stop)
 
-    def counted(driver):
-        seen[0] += 1
-        if seen[0] == results:
-            driver._stop.set()
-        step(driver)
 
-    monkeypatch.setattr(Driver, "_step", counted)
+def stop(training: Training) -> None:
+    """Ask a training to stop."""
+    training.listeners[-1]._stop.set()
 
 
 def interrupt(cell: Cell, *results: int, **options) -> Cell:

@@ -21,22 +21,8 @@ from benchmarks.harness import Claim, take_turns
 from benchmarks.peers.authors_cem_rl import main as authors_cem_rl
 from benchmarks.peers.eager import AGENTS, Loop
 from benchmarks.peers.floors import Floors, product
-from benchmarks.programs import asleep, asynchrony
-from benchmarks.programs.before_after import own
-from benchmarks.programs.before_after import table as before_after_table
-from benchmarks.programs.forecast import append, middle, this_machine, turns_of
-from benchmarks.programs.profile_run import Work, summary
-from benchmarks.programs.profile_run import main as profile_run
-from benchmarks.programs.rollout_profile import main as rollout_profile
-from benchmarks.programs.scaling import main as scaling
-from benchmarks.programs.scaling import table as scaling_table
-from benchmarks.programs.scaling_figure import Curve, Panel, draw
 from erlbench.envs.registry import problem
-from erlbench.experiment.costs import Costs, built_in_costs
-from erlbench.forecasting.forecast import forecast
-from erlbench.forecasting.validation import Validated
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.figures import style
 from erlbench.running.results import RunDirectory
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
@@ -53,9 +39,8 @@ def test_a_claim_is_met_missed_or_not_measured():
 @pytest.mark.parametrize(
     "module",
     [
-        f"benchmarks.{path.parent.name}.{path.stem}"
-        for room in ("programs", "peers")
-        for path in sorted(Path(benchmarks.__path__[0], room).glob("*.py"))
+        f"benchmarks.peers.{path.stem}"
+        for path in sorted(Path(benchmarks.__path__[0], "peers").glob("*.py"))
         if "__main__" in path.read_text()
     ],
 )
@@ -65,21 +50,6 @@ def test_each_program_tells_what_it_does_and_refuses_what_it_does_not_know(modul
     assert program.help
     assert CliRunner().invoke(program, ["--help"]).exit_code == 0
     assert CliRunner().invoke(program, ["--no-such-option"]).exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("program", "arguments", "said"),
-    [
-        (profile_run, ["ted3"], "unknown algorithm 'ted3'"),
-        (rollout_profile, ["Waker2d-v5"], "environment 'Waker2d-v5' cannot be made"),
-        (rollout_profile, ["Walker2d-v5", "400"], "'400' is not WIDTH-WIDTH"),
-        (rollout_profile, ["Walker2d-v5", "0-4"], "'0-4' is not WIDTH-WIDTH"),
-    ],
-)
-def test_a_mistake_in_an_argument_is_told_in_a_sentence(program, arguments, said):
-    told = CliRunner().invoke(program, arguments)
-    assert told.exit_code == 2
-    assert said in told.output
 
 
 def test_candidates_take_turns_after_a_warm_up():
@@ -137,59 +107,6 @@ def test_a_run_without_gradients_is_warm_at_once():
     assert Tasks(none, none, none, np.array([], bool), np.array([100, 200]), times, 4).seconds_per_step == 0.02
 
 
-def test_a_profile_divides_both_processes_time_among_the_kinds_of_tasks_and_waiting():
-    tasks = Tasks(
-        process=np.array([0, 1, 0, 1, 0]),
-        start=np.array([0.0, 0.0, 5.0, 6.0, 9.0]),
-        end=np.array([4.0, 5.0, 8.0, 7.0, 12.0]),
-        gradient=np.array([True, True, True, False, False]),
-        timesteps=np.array([100, 200]),
-        times=np.array([5.0, 9.0]),
-    )
-    kinds = np.array(["critic", "actor", "critic", "rl", "es"])
-    work = Work(kinds, np.array([0, 0, 0, 10_000, 5000]), np.array([9, 0, 1000, 0, 0]), np.array([0, 9, 0, 0, 0]))
-    lines = summary(tasks, work)  # of 5 to 9, twice
-    assert lines["critic updates"] == "37.5%"
-    assert lines["episodes of trained individuals"] == "12.5%"
-    assert lines["actors' training"] == lines["episodes of the others"] == "0.0%"
-    assert lines["nothing to do"] == "50.0%"
-    assert lines["a critic update"] == "3 ms"
-    assert lines["an actor update"] == "–", "the only one came before"
-    assert lines["a step of the environment"] == "267 µs"
-    assert lines["a training step of the run"] == "40 ms"
-
-
-def test_growth_is_shown_beside_what_bounds_it(tmp_path):
-    floors = Panel("A", "size", "ms", (1, 2), (Curve("x", np.array([2.0, 4.0]), np.array([1.0, 3.0])),
-                   Curve("y", np.array([5.0, np.nan]), np.array([4.0, 4.0]))), "floor", ("one", "two"))  # fmt: skip
-    assert scaling_table(floors) == [
-        "| size: ms | one | two |", "|---|---|---|", "| x | 2 | 4 |", "| y | 5 | – |",
-        "| x: floor | 1 | 3 |", "| y: floor | 4 | 4 |",
-    ]  # fmt: skip
-    same = Panel("B", "n", "s", (8, 16), (Curve("z", np.array([1.0, 2.0]), np.array([1.0, 2.0])),), "in proportion")
-    assert scaling_table(same)[2:] == ["| z | 1 | 2 |", "| in proportion | 1 | 2 |"]
-    draw([floors, same, same], tmp_path / "growth.svg")
-    assert "<svg" in (tmp_path / "growth.svg").read_text()
-
-
-def test_the_figure_of_growth_needs_a_known_format(tmp_path):
-    done = CliRunner().invoke(scaling, ["--out", str(tmp_path / "figure.jpg")])
-    assert done.exit_code == 2
-    assert ".png, .svg, .pdf" in done.output
-
-
-def test_a_figure_of_an_odd_number_of_panels_has_no_empty_axes(tmp_path, monkeypatch):
-    seen = []
-    monkeypatch.setattr(style, "save", lambda figure, path, formats: seen.extend(figure.axes))
-    one = Panel(
-        "Processes", "processes", "speed", (1, 2, 4), (Curve("CEM", np.array([1, 1.5, 2.5]), np.ones(3)),), "all"
-    )
-    draw([one], tmp_path / "figure.png")
-    assert [axes.axison for axes in seen] == [True, False]
-    low, high = seen[0].get_ylim()
-    assert sum(low <= tick <= high for tick in seen[0].get_yticks()) >= 2  # less than a decade, and yet labelled
-
-
 def test_updates_are_timed_for_any_shape(tmp_path):
     store = Store.create()
     try:
@@ -218,23 +135,6 @@ def test_what_was_not_timed_is_not_measured():
     seconds = {"erlbench": np.array([1.0, 2.0]), "eager": np.array([3.0, 4.0])}
     assert _claim("c", 2.0, seconds, "eager").measured == 2.5
     assert _claim("c", 2.0, seconds, "stable_baselines3", NO_CORE).note == NO_CORE
-
-
-def test_two_checkouts_are_compared_by_their_own_times():
-    claim = {
-        "claim": "a",
-        "measured": 2.0,
-        "at_least": False,
-        "unit": "",
-        "samples": {"td3": [3.0, 1.0, 2.0, 9.0, 2.0]},
-    }
-    assert own(claim) == (2.0, False)
-    assert own(claim | {"unit": "s"}) == (2.0, False)
-    assert own(claim | {"samples": {"start": [7.0]}, "at_least": True}) == (2.0, True)
-    assert own(claim | {"measured": None}) is None
-    found = {"time": [[4.0, 2.0, 3.0], [2.0]], "share": [[0.8], [0.9]], "new": [[], [1.0]]}
-    lines = before_after_table(found, {"time": False, "share": True, "new": True}, ("old", "new"))
-    assert lines[2:] == ["| time | 3 | 2 | 1 | 1.50 |", "| share | 0.8 | 0.9 | 1 | 1.12 |"]
 
 
 def test_an_unknown_benchmark_is_named_beside_the_known():
@@ -303,68 +203,3 @@ def test_the_log_of_the_authors_cem_rl_becomes_a_run(tmp_path):
     assert found.train_time_s.tolist() == [6.0, 13.0, 52.0, 87.0]  # less the evaluations before
     assert found.critic_updates.tolist() == [0, 0, 10_000, 20_000]
     assert found.actor_updates.tolist() == [0, 0, 50_000, 100_015]
-
-
-def test_turns_of_forecasts_join_those_of_before(tmp_path):
-    path, seconds = tmp_path / "turns.csv", ((1.0, 1.0), (2.0, 2.1), (3.0, 2.4))
-    turns = [
-        [Validated("computing", "cem", n, took, said, this_machine(), own=took, stolen=1.0) for n in (1, 4)]
-        for took, said in seconds
-    ]
-    append([row for rows in turns[:2] for row in rows], path)
-    append(turns[2], path)
-    append([Validated("computing", "cem", 1, 9.0, 9.0, "another machine", own=9.0, stolen=0.0)], path)
-    found = turns_of("cem", path)
-    assert [row.processes for row in found] == [1, 4] * 3
-    row = middle(found[1::2])
-    assert (row.processes, row.turns, row.measured, row.apart) == (4, 3, 2.0, 100.0)
-    assert (row.lowest, row.highest) == (-20.0, 5.0)
-    assert row.error == pytest.approx(0.0, abs=0.01)
-    assert turns_of("openai-es", path) == []
-    assert turns_of("cem", tmp_path / "none.csv") == []
-
-
-def test_asynchrony_saves_27_percent_with_full_episodes_and_five_workers():
-    """HalfCheetah with the package's costs: 213.7 and 158.0 minutes per million steps from the start on."""
-    costs = built_in_costs()
-    ratio = costs.critic_update / costs.timestep
-    point = asynchrony.measured(asynchrony.Point("", 0.0, 5, ratio, 1000), [1000], costs)
-    assert point.saving == pytest.approx(27.1, abs=0.5)
-    # critic and actor of a step, one after the other; crowding adds to both
-    assert point.p_cem_rl == pytest.approx((costs.critic_update + costs.actor_update) * 1e6 / 60, rel=0.07)
-    assert point.aes_rl > costs.critic_update * 1e6 / 60
-
-
-def test_spread_is_that_within_generations():
-    assert asynchrony.spread_of([10] * 10 + [100] * 10) == 0.0
-    assert asynchrony.spread_of([5, 15] * 5 + [100] * 10 + [7]) == pytest.approx(0.5 / math.sqrt(2), abs=1e-3)
-    for spread in asynchrony.SPREADS:
-        lengths = asynchrony.drawn_lengths(spread)
-        assert np.std(lengths) / np.mean(lengths) == pytest.approx(spread, rel=0.05)
-        assert np.mean(lengths) == pytest.approx(1000, rel=0.05)
-
-
-def test_the_page_of_asynchrony_has_the_numbers_of_its_files():
-    points = asynchrony.load(asynchrony.FIGURE.with_suffix(".csv"))
-    page = asynchrony.PAGE.read_text()
-    assert asynchrony.table(points) in page
-    grid = {(point.spread, point.workers, point.ratio) for point in points if not point.task}
-    assert len(grid) == len(asynchrony.SPREADS) * len(asynchrony.WORKERS) * len(asynchrony.RATIOS)
-    assert all(math.isfinite(point.saving) for point in points)
-    turns = asleep.load(asleep.ROWS)
-    assert asleep.table(turns) in page
-    assert [(row.scheme, row.lengths, row.processes, row.turn) for row in turns] == list(asleep.points())
-
-
-@pytest.mark.slow
-def test_a_sleeping_run_is_never_faster_than_its_sleeps(tmp_path, monkeypatch):
-    """The critic, the actors and the episodes of P-CEM-RL, one after the other; the machine may be busy."""
-    monkeypatch.setattr(asleep, "SECONDS", 30.0)
-    monkeypatch.setattr(asleep, "STEP", 5e-3)
-    point = "p-cem-rl@barriers", "constant", 2, 0
-    (row,) = asleep.turns([point], tmp_path)
-    cell = asleep.cell_of_point(*point, tmp_path)
-    least = forecast(cell, Costs(asleep.STEP, asleep.CRITIC, asleep.ACTOR, 0.0), 2, [asleep.MEAN])
-    assert least.critic_per_step > 0.4
-    assert least.minutes < row.measured < 1.5 * least.minutes
-    assert row.forecast == pytest.approx(least.minutes, rel=0.1)

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from erlbench import doctor
 from erlbench.cli import cli
+from erlbench.machine.resources import cores
 from erlbench.playing import renderer
-from erlbench.resources import cores
 
 SETUP = Path(__file__).parents[1] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}

@@ -12,7 +12,7 @@ import json
 import pytest
 from multiprocess import forkserver
 
-from erlbench.work import kernel
+from erlbench.machine import kernel
 from tests.golden import ASYNCHRONOUS, CELLS, FILE, arithmetic, bits
 
 

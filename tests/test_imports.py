@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCES = {"erlbench": ROOT / "erlbench", "erlbench.algorithms": ROOT / "algorithms", "erlbench.envs": ROOT / "envs"}
 LAYERS = (
     ("errors", "words", "__init__"),
-    ("files", "resources"),
-    ("libraries", "scaffold"),
+    ("files", "machine"),
+    ("records", "scaffold"),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
     ("settings", "renamed"),
@@ -27,6 +26,17 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
+OF_THE_REPORT = (
+    ("documents",),
+    ("data",),
+    ("statistics",),
+    ("options", "folder"),
+    ("tables", "figures"),
+    ("under_plan", "pages"),
+    ("__init__",),
+    ("request",),
+)
+IN_THE_REPORT = {name: level for level, names in enumerate(OF_THE_REPORT) for name in names}
 ABOVE_OTHERS = {name: level for level, names in enumerate(LAYERS) for name in names}
 TOGETHER = {frozenset(("policy", "work")), frozenset(("settings", "renamed"))}  # the only ones of a layer that may
 
@@ -37,13 +47,8 @@ def part(module: str) -> str:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """All modules of erlbench that a file imports, also inside functions, but not for type checkers alone."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    skipped = set(chain.from_iterable(map(ast.walk, typing)))
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
+    """All modules of erlbench that a file imports, also inside functions and for type checkers alone."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "erlbench":
             yield from (f"erlbench.{name.name}" if part(f"erlbench.{name.name}") in ABOVE_OTHERS else "erlbench"
                         for name in node.names)  # fmt: skip
@@ -60,6 +65,8 @@ def test_imports_flow_one_way():
             inside = path.relative_to(folder).with_suffix("").parts
             if package == "erlbench" and inside[0] in ("algorithms", "envs"):
                 continue  # links
+            if inside == ("__init__",) and package == "erlbench":
+                continue  # it names the public functions, and loads them when they are used
             mine = part(".".join((package, *inside)))
             for module in imported(path):
                 theirs = part(module)
@@ -70,3 +77,17 @@ def test_imports_flow_one_way():
     assert wrong == []
     assert ("cli", "running") in seen  # inside a function
     assert ("algorithms", "work") in seen
+
+
+def test_the_report_imports_one_way():
+    folder, seen, wrong = ROOT / "erlbench" / "reporting", set(), []
+    for path in folder.rglob("*.py"):
+        mine = path.relative_to(folder).with_suffix("").parts[0]
+        for module in imported(path):
+            if part(module) == "reporting":
+                theirs = [*module.split("."), "__init__"][2]
+                seen.add((mine, theirs))
+                if mine != theirs and IN_THE_REPORT[mine] <= IN_THE_REPORT[theirs]:
+                    wrong.append(f"{path.relative_to(ROOT)} imports {module}")
+    assert wrong == []
+    assert ("pages", "figures") in seen

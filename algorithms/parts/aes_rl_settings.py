@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.algorithms.individuals import START_STATES, FitnessSettings
-from erlbench.algorithms.policies import OURS
+from erlbench.algorithms.policy_settings import OURS
 from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg
 from erlbench.algorithms.search.variance_updates import ONLINE_ADAPTIVE, ONLINE_FIXED, RANK_BASED, VARIANCE_UPDATES
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.individuals import START_STATES, FitnessSettings
-from erlbench.algorithms.policies import OURS, PolicySettings
+from erlbench.algorithms.policy_settings import OURS, PolicySettings
 from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS

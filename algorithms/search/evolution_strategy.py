@@ -19,7 +19,7 @@ from erlbench.work.seeding import Key, Purpose
 from erlbench.work.tasks import Outcome, Priority, Result, Task
 from erlbench.work.workspace import Workspace
 
-BLOCK = 64  # perturbations that one task sums; the result depends on it, so it never changes
+PERTURBATIONS = 64  # perturbations that one task sums; the result depends on it, so it never changes
 
 CENTRED_RANKS, STANDARDISED, RAW = "centred-ranks", "standardised", "raw"
 SHAPINGS = (CENTRED_RANKS, STANDARDISED, RAW)
@@ -89,9 +89,9 @@ def gradient_tasks(
     Perturbations of weight 0 cost nothing. There is always at least one task.
     """
     tasks: list[Task] = []
-    for start in range(0, max(1, len(keys)), BLOCK):
+    for start in range(0, max(1, len(keys)), PERTURBATIONS):
         task_id = algorithm.new_id()
-        block = slice(start, start + BLOCK)
+        block = slice(start, start + PERTURBATIONS)
         settings = NoiseSum(tuple(keys[block]), tuple(map(float, weights[block])), size, table)
         tasks.append(
             Task(

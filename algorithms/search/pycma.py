@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from erlbench.algorithms.base import Needs
+from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
-from erlbench.resources import available_memory
+from erlbench.machine.resources import available_memory
 
 FULL = "full"
 COVARIANCES = ("auto", FULL, "diagonal", "vd", "vkd")
@@ -69,6 +71,13 @@ def full_seconds(size: int, population: int) -> float:
 def default_population(size: int) -> int:
     """CMA-ES's population size for `size` parameters: 4 + floor(3 ln N)."""
     return 4 + int(3 * math.log(size))
+
+
+def needs_of(settings: Any, problem: Problem, size: int, full: bool) -> Needs:
+    """What a generation takes that searches `size` parameters, with a full covariance matrix or a smaller one."""
+    population = settings.population or default_population(size)
+    more = {"memory": full_memory(size), "seconds": full_seconds(size, population)} if full else {}
+    return Needs.of_episodes(problem, population * settings.episodes, **more)
 
 
 def losses(fitness: Sequence[float]) -> np.ndarray:

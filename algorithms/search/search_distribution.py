@@ -17,7 +17,7 @@ import numpy as np
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import ArrayRef, Perturbed
 
-BLOCK = 8192  # parameters that are taken at once: small enough for the cache
+PARAMETERS_AT_ONCE = 8192  # parameters that are taken at once: small enough for the cache
 LOG, EQUAL, RANKS = "log", "equal", "ranks"
 RECOMBINATIONS = (LOG, EQUAL, RANKS)
 
@@ -110,12 +110,12 @@ def weighted_moments(
 ) -> tuple[np.ndarray, np.ndarray]:
     """sum_i lambda_i z_(i), and sum_i lambda_i (z_(i) - mean)^2 around the OLD mean; `(P,)` float64 each.
 
-    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, each as its blocks of `BLOCK` entries (`Store.blocks`).
+    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, each in blocks of `PARAMETERS_AT_ONCE` (`Store.blocks`).
     """
     centre, spread = np.zeros_like(mean), np.zeros_like(mean)
-    vector, product = np.empty((2, min(BLOCK, mean.size)))
-    for start, *blocks in zip(range(0, mean.size, BLOCK), *elites, strict=True):
-        part = slice(start, start + BLOCK)
+    vector, product = np.empty((2, min(PARAMETERS_AT_ONCE, mean.size)))
+    for start, *blocks in zip(range(0, mean.size, PARAMETERS_AT_ONCE), *elites, strict=True):
+        part = slice(start, start + PARAMETERS_AT_ONCE)
         old, first, second = mean[part], centre[part], spread[part]
         v, p = vector[: old.size], product[: old.size]
         for weight, z in zip(weights, blocks, strict=True):

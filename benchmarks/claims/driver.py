@@ -6,7 +6,7 @@ policy is large, whatever pool and driver do. OpenAI-ES has its workers do that.
 
 from __future__ import annotations
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 
 limit_threads()  # processor time is that of all threads: those of BLAS, which wait for each other, would count
 

@@ -20,7 +20,7 @@ from benchmarks.peers import eager
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store

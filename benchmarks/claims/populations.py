@@ -6,7 +6,6 @@ Gymnasium and an eager torch policy. Wall clock; same network, population and en
 
 from __future__ import annotations
 
-import csv
 import logging
 import math
 import tempfile
@@ -18,13 +17,13 @@ import gymnasium
 import numpy as np
 import torch
 
-from benchmarks.cells import drive
+from benchmarks.cells import Seen, drive
 from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
+from erlbench.machine.resources import cores
 from erlbench.pool import local_pool
-from erlbench.resources import cores
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 
@@ -78,14 +77,11 @@ class Ours:
         total = GENERATIONS * POPULATION * task.env.max_episode_steps
         with tempfile.TemporaryDirectory() as folder, local_pool(self._processes) as pool:
             replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
-            drive(
-                self._class(self._settings, Context(task, 0, total, POPULATION, pool.store, replay)), pool, Path(folder)
-            )
+            context, seen = Context(task, 0, total, POPULATION, pool.store, replay), Seen()
+            drive(self._class(self._settings, context), pool, Path(folder), seen)
             replay.close()
-            with open(Path(folder) / "train.csv", newline="") as file:
-                rows = list(csv.DictReader(file))
-        steps, seconds = ([float(row[name]) for row in rows] for name in ("timesteps", "train_time_s"))
-        return (seconds[-1] - seconds[0]) / (steps[-1] - steps[0])
+        first, last = seen.generations[0], seen.generations[-1]
+        return (last.train_time_s - first.train_time_s) / (last.timesteps - first.timesteps)
 
 
 class EvoTorch:

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.cells import PROCESSES, short_problem, train
 from benchmarks.harness import Claim, median
 from benchmarks.peers.floors import Floors
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 
 HIDDEN, BATCH = (400, 300), 100  # CEM-RL's
 STEPS, TURNS = 4000, 5  # the first 900 are warm-up

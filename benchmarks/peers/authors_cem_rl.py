@@ -1,7 +1,8 @@
 """The log of the authors' CEM-RL program as a run directory, so that `erlbench report` compares it with ours.
 
-The program is es_grad.py of github.com/apourchot/CEM-RL, patched as docs/measurements.md says: it writes log.csv with
-`total_steps`, `mu_score` (mean return of the mean's ten episodes), and the seconds before and after that evaluation.
+The program is es_grad.py of github.com/apourchot/CEM-RL, patched as docs/measurements/comparisons.md says: it writes
+log.csv with `total_steps`, `mu_score` (mean return of the mean's ten episodes), and the seconds before and after that
+evaluation.
 
 python -m benchmarks.peers.authors_cem_rl seed-000/log.csv seed-001/log.csv --seeds 0,1 --out results/authors-cem-rl
 erlbench run --algo cem-rl --env HalfCheetah-v5 --seeds 2 --total-timesteps 80000 --eval-freq 10000 --processes 1 \
@@ -17,9 +18,9 @@ import click
 import numpy as np
 import pandas as pd
 
-from erlbench.running import machine
-from erlbench.running.csv_file import CsvFile
-from erlbench.running.recorder import EVAL_COLUMNS
+from erlbench.machine import description
+from erlbench.records.schema import EvaluationRow, row_of
+from erlbench.records.write import RowFile
 from erlbench.running.results import RunDirectory
 
 NAME = "authors-cem-rl"
@@ -61,12 +62,12 @@ def write(log: pd.DataFrame, out: Path, env: str, seed: int, commit: str, total:
            "total_timesteps": total, "eval_freq": START, "eval_episodes": EPISODES, "final_episodes": EPISODES,
            "evaluate": "during", "simulated_time": False}  # fmt: skip
     directory.write_config({"run": run, "settings": {"start_timesteps": START, "n_grad": TRAINED}})
-    file = CsvFile(directory.path / "eval.csv", EVAL_COLUMNS)
+    file = RowFile(directory.path, EvaluationRow)
     file.start()
     for row in rows:
-        file.write(row)
+        file.write(row_of(EvaluationRow, row))
     file.close()
-    described = machine.describe()
+    described = description.describe()
     described["versions"]["CEM-RL"] = commit
     start = {"started": "", "processes": 1, "jobs": 1, "device": "cpu", "threads_per_process": 1}
     directory.add_start(described, {**start, "command_line": f"python es_grad.py --use_td3 --env {env} --seed {seed}"})

@@ -9,7 +9,7 @@ erlbench report results/td3-vs-sb3
 
 from __future__ import annotations
 
-from erlbench.resources import limit_threads
+from erlbench.machine.resources import limit_threads
 
 limit_threads()
 
@@ -30,10 +30,10 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # 
 
 from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.experiment.cells import FINAL_EPISODES  # noqa: E402
-from erlbench.running import machine  # noqa: E402
-from erlbench.running.csv_file import CsvFile  # noqa: E402
+from erlbench.machine import description  # noqa: E402
+from erlbench.records.schema import EvaluationRow, row_of  # noqa: E402
+from erlbench.records.write import RowFile  # noqa: E402
 from erlbench.running.evaluation import evaluation_seeds  # noqa: E402
-from erlbench.running.recorder import EVAL_COLUMNS  # noqa: E402
 from erlbench.running.results import RunDirectory  # noqa: E402
 
 COMMON = {
@@ -59,7 +59,7 @@ class Evaluate(BaseCallback):
     """Evaluates the deterministic policy from erlbench's start states, every `frequency` steps."""
 
     def __init__(
-        self, file: CsvFile, env_id: str, seed: int, frequency: int, episodes: int, final_episodes: int
+        self, file: RowFile, env_id: str, seed: int, frequency: int, episodes: int, final_episodes: int
     ) -> None:
         super().__init__()
         self._file, self._seed, self._frequency = file, seed, frequency
@@ -86,14 +86,14 @@ class Evaluate(BaseCallback):
         returns, lengths = zip(*map(self._episode, seeds), strict=True)
         self._steps += sum(lengths)
         updates = int(self.model._n_updates)
-        self._file.write({
+        self._file.write(row_of(EvaluationRow, {
             "evaluation": self._index, "final": int(final), "timesteps": self.num_timesteps, "fitness_timesteps": 0,
             "evaluation_timesteps": self._steps, "episodes": self.model._episode_num, "generation": 0,
             "critic_updates": updates, "actor_updates": updates // getattr(self.model, "policy_delay", 1),
             "train_time_s": began - self._start - self._excluded, "total_time_s": began - self._start,
             "return_mean": float(np.mean(returns)), "return_std": float(np.std(returns, ddof=1)),
             "returns": list(returns), "lengths": list(lengths),
-        })  # fmt: skip
+        }))  # fmt: skip
         self._index += 1
         self._excluded += time.monotonic() - began
 
@@ -134,9 +134,9 @@ def main(
                   "final_episodes": final_episodes,
                   "evaluate": "during", "simulated_time": False}  # fmt: skip
         directory.write_config({"run": config, "settings": {"start_timesteps": start_timesteps}})
-        file = CsvFile(directory.path / "eval.csv", EVAL_COLUMNS)
+        file = RowFile(directory.path, EvaluationRow)
         file.start()
-        described = machine.describe()
+        described = description.describe()
         described["versions"]["stable-baselines3"] = stable_baselines3.__version__
         started = datetime.now(UTC).isoformat(timespec="seconds")
         command = shlex.join(["python", "-m", "benchmarks.peers.sb3_peer", *sys.argv[1:]])

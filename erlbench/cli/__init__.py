@@ -46,7 +46,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
-def tell(text: str, err: bool = True) -> None:
+def message(text: str, err: bool = True) -> None:
     """Print a message to standard error or output; a terminal gets lines that end between words."""
     if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
@@ -80,7 +80,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ErlbenchError as error:
-            tell(f"erlbench: {printable(str(error))}")
+            message(f"erlbench: {printable(str(error))}")
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)
@@ -91,7 +91,7 @@ class Commands(click.Group):
             raise
         except Exception as error:
             if isinstance(error, RuntimeError) and "MUJOCO_GL" in str(error):  # MuJoCo cannot be imported
-                tell(f"erlbench: {error}; unset this variable, or give egl, osmesa or glfw")
+                message(f"erlbench: {error}; unset this variable, or give egl, osmesa or glfw")
                 ctx.exit(UsageError.exit_code)
             if isinstance(error, OSError) and error.errno in ADVICE and not ctx.meta.get("verbose", False):
                 click.echo(f"erlbench: {explain(error)}", err=True)

@@ -47,15 +47,15 @@ def command(
     from erlbench.cli.tables import print_table
     from erlbench.errors import UsageError
     from erlbench.experiment.arguments import arguments
-    from erlbench.experiment.planning import plan
+    from erlbench.experiment.command import requested_cells
     from erlbench.forecasting.calibration import calibrate, check_costs_file, save_costs
     from erlbench.forecasting.costs_of_runs import from_tasks
-    from erlbench.resources import busy_cores, cores
-    from erlbench.running import machine
+    from erlbench.machine import description
+    from erlbench.machine.resources import busy_cores, cores
     from erlbench.settings import toml_values
     from erlbench.words import counted
 
-    described = {key: value for key, value in machine.describe().items() if key not in ("gpus", "overrides")}
+    described = {key: value for key, value in description.describe().items() if key not in ("gpus", "overrides")}
     if from_run is not None:
         if algo or env or assignments:
             raise UsageError("--from-run takes the run's own cell; leave --algo, --env and --set out")
@@ -66,7 +66,7 @@ def command(
             raise UsageError(
                 "nothing to measure: give --algo and --env, or --from-run; see `erlbench calibrate --help`"
             )
-        cells = plan(arguments({"algo": algo, "env": env, "set": assignments}))
+        cells = requested_cells(arguments({"algo": algo, "env": env, "set": assignments}))
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")
         check_costs_file(out)

@@ -10,6 +10,8 @@ import click
 from erlbench.cli.notices import notices
 from erlbench.cli.tables import print_table
 
+PRINTED = ("name", "folder", "mean_first", "mean", "change_pct", "identity", "p_holm")  # columns, by their names in CSV
+
 
 @click.command()
 @click.argument("folders", nargs=-1, metavar="A B [C]...", type=click.Path(path_type=Path))
@@ -35,11 +37,9 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
 
     with notices() as warn:
         page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric), known_studies().values())
-    means = [name for name in table.header if name.startswith("Mean ")]
-    shown = ("Algorithm", "Compared with", *means, "Change", "Identity", "p")
-    places = [table.header.index(name) for name in shown]
+    places = [i for i, column in enumerate(table.shown) if column.names[0] in PRINTED]
     for environment, cells in groupby(table.cells, key=lambda cells: cells[0].text):
-        print_table(environment, shown, [[row[i].text for i in places] for row in cells])
+        print_table(environment, [table.header[i] for i in places], [[row[i].text for i in places] for row in cells])
     for remark in table.remarks[1:]:  # the first stands in the help: what a run set is
         click.echo(remark)
     click.echo(page)

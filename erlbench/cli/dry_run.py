@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
-    from erlbench.cli import tell
+    from erlbench.cli import message
     from erlbench.cli.tables import duration, print_table, size
-    from erlbench.running.runner import processes_for
+    from erlbench.running.starting import processes_for
 
     _print_settings(cells)
     estimates = estimates_of(cells, options)
@@ -33,7 +33,7 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
     disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
     click.echo()
-    tell(
+    message(
         f"Estimates, right within a factor of two or so: {wall(estimates, options)} "
         f"({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
         "disk for the replay.",
@@ -52,7 +52,7 @@ def _budget(cell: Cell) -> str:
 def estimates_of(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
     """Time, memory and disk of each cell."""
     from erlbench.experiment.estimate import estimates
-    from erlbench.running.runner import processes_for
+    from erlbench.running.starting import processes_for
 
     return estimates(cells, lambda cell: processes_for(cell, options))
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from erlbench.experiment.cells import OWN, SHARED
+
 if TYPE_CHECKING:
     from erlbench.experiment.cells import Cell
     from erlbench.experiment.costs import Costs
@@ -59,7 +61,7 @@ LEGEND = (
     type=click.IntRange(min=1),
     help="training steps to simulate",
 )
-@click.option("--critic", default="shared", show_default=True, type=click.Choice(["own", "shared"]),
+@click.option("--critic", default=OWN, show_default=True, type=click.Choice([OWN, SHARED]),
               help="own: the critic has its own processor; shared: it uses one of the others")  # fmt: skip
 def command(
     algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None,
@@ -77,19 +79,19 @@ def command(
       erlbench forecast --algo cem-rl,p-cem-rl,aes-rl --env HalfCheetah-v5 \\
         --costs costs.toml
     """
-    from erlbench.cli import tell
+    from erlbench.cli import message
     from erlbench.cli.tables import print_table
     from erlbench.envs.registry import problem
     from erlbench.errors import UsageError
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.cells import with_workers
-    from erlbench.experiment.planning import plan
+    from erlbench.experiment.command import requested_cells
     from erlbench.forecasting.environment import given_lengths, lengths_in, load_costs_of, of_this_environment
     from erlbench.forecasting.forecast import forecast
     from erlbench.forecasting.validation import errors_of
 
     counts = _counts(processes)
-    cells = plan(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
+    cells = requested_cells(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
                             "total_timesteps": str(steps)}))  # fmt: skip
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is forecast at a time, not {env}")
@@ -110,13 +112,16 @@ def command(
     heads = ("algorithm", "processes", "min/1e6", "after warm-up", "critic/step", "min/1e6 of them", "staleness",
              "90 %", "busy")  # fmt: skip
     print_table(f"Forecast, {env}, critic {critic}, costs: {known.source}", heads, rows)
-    tell(f"Episodes: {episodes}.", err=False)
-    tell(f"Steps: {_steps(cells, known, each, measured_on)}.", err=False)
+    message(f"Episodes: {episodes}.", err=False)
+    message(f"Steps: {_steps(cells, known, each, measured_on)}.", err=False)
     for line in LEGEND:
-        tell(line, err=False)
+        message(line, err=False)
     click.echo()
-    print_table("Errors of such forecasts beside measured times", ("algorithm", "environment", "error on processes"),
-                list(errors_of([cell.algo for cell in cells])))  # fmt: skip
+    print_table(
+        f"Errors of forecasts with --critic {SHARED} beside measured times",
+        ("algorithm", "environment", "error on processes"),
+        list(errors_of([cell.algo for cell in cells])),
+    )
 
 
 def _number(value: float) -> str:

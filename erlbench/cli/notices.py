@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from erlbench.reporting.data.remarks import Remark, Warn
+
 
 @contextmanager
-def notices() -> Iterator[Callable[[str], None]]:
-    """A function that is told warnings; they are printed when the block ends, also by an error."""
-    from erlbench.reporting.folding import folded
+def notices() -> Iterator[Warn]:
+    """Collect remarks, and print them when the block ends, also by an error."""
+    from erlbench.reporting.data.remarks import as_remark, folded
 
-    messages: list[str] = []
+    remarks: list[Remark] = []
     try:
-        yield messages.append
+        yield lambda said: remarks.append(as_remark(said))
     finally:
-        for message in folded(messages):
-            click.echo(f"erlbench: {message}", err=True)
+        for sentence in folded(remarks):
+            click.echo(f"erlbench: {sentence}", err=True)

@@ -95,15 +95,15 @@ def command(
 
 def _resolve(path: Path, write: Path | None) -> None:
     """Check a plan, print it with all values or write it to a folder."""
-    from erlbench.experiment.arguments import RunArguments
+    from erlbench.experiment.command import requested_cells, study_plan
+    from erlbench.experiment.options import RunArguments
     from erlbench.experiment.plan_file import check_new, plan_text
-    from erlbench.experiment.planning import plan, study_plan
     from erlbench.reporting.statistics.simulated_studies import check_plan
 
     if write is not None:
         check_new(write)
     asked = RunArguments(plan=str(path), out=str(write) if write else None)
-    plan(asked)
+    requested_cells(asked)
     found = study_plan(asked)[0]
     check_plan(found)
     if write is None:

@@ -11,9 +11,13 @@ from erlbench.cli.notices import notices
 
 
 class _Report(click.Command):
-    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150."""
+    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150.
+
+    `--holm` is the name of `--family` in version 0.1.0; the version after this one no longer knows it.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = [re.sub("^--holm(?==|$)", "--family", arg) for arg in args]
         return super().parse_args(ctx, [re.sub("^--reach=-", "--reach= -", arg) for arg in args])
 
 
@@ -91,7 +95,7 @@ class _Report(click.Command):
     help="results to open the report with, on a page of their own",
 )
 @click.option(
-    "--holm",
+    "--family",
     default="study",
     show_default=True,
     metavar="study|environment",
@@ -129,7 +133,7 @@ def command(
     baseline: str,
     metric: str,
     reference: Path | None,
-    holm: str,
+    family: str,
     failed: str,
     formats: str,
     early: bool,
@@ -164,7 +168,7 @@ def command(
         band=band,
         baseline=baseline,
         metric=metric,
-        holm=holm,
+        family=family,
         failed=failed,
         formats=formats,
         early=early,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -15,127 +14,46 @@ from erlbench.cli.completion import VALUES, complete
 from erlbench.cli.dry_run import estimates_of, show_plan, wall
 from erlbench.errors import UsageError
 from erlbench.experiment import shards
-from erlbench.experiment.arguments import RunArguments, arguments, option_fields, run_options
+from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.options import RunArguments, flag, is_repeatable, option_fields
 from erlbench.experiment.shards import Shard
 from erlbench.launch.options import LaunchOptions, check_launcher
-from erlbench.resources import check_device
+from erlbench.machine.resources import check_device
 from erlbench.words import counted
 
-SECTIONS = {
-    "What to run": (
-        "algo",
-        "env",
-        "preset",
-        "study",
-        "studies",
-        "plan",
-        "only_seeds",
-        "profile",
-        "seed",
-        "seeds",
-        "total_timesteps",
-        "total_generations",
-        "total_minutes",
-        "workers",
-        "set",
-        "env_set",
-        "config",
-        "simulated_time",
-        "simulated_processes",
-        "simulated_critic",
-        "costs",
-    ),
-    "Evaluation": ("eval_freq", "eval_episodes", "final_episodes", "evaluate"),
-    "This machine": ("processes", "jobs", "one_core", "device", "task_timeout", "worker_memory"),
-    "Other machines": (
-        "shard",
-        "launcher",
-        "slurm_partition",
-        "slurm_time",
-        "slurm_cpus",
-        "slurm_mem",
-        "slurm_set",
-        "pool",
-    ),
-    "Results": (
-        "out",
-        "name",
-        "checkpoint_every",
-        "save_replay",
-        "keep_checkpoints",
-        "force",
-        "force_kernel",
-        "force_identity",
-        "dry_run",
-    ),
-    "Output": ("quiet", "verbose"),
-}
-SHORT = {"quiet": "-q", "verbose": "-v"}
-METAVARS = {
-    "algo": "NAME[,NAME...]",
-    "env": "ID[,ID...]",
-    "study": "NAME[,NAME...]",
-    "studies": "FILE",
-    "plan": "FILE",
-    "seeds": "N|LIST",
-    "set": "KEY=VALUE",
-    "env_set": "KEY=VALUE",
-    "config": "FILE",
-    "out": "DIR",
-    "evaluate": "during|after",
-    "simulated_critic": "own|shared",
-    "costs": "FILE",
-    "total_minutes": "MINUTES",
-    "task_timeout": "SECONDS",
-    "worker_memory": "MIB",
-    "checkpoint_every": "SECONDS",
-    "preset": "NAME",
-    "profile": "NAME",
-    "shard": "I/N",
-    "pool": "KIND",
-    "launcher": "ENGINE",
-    "slurm_partition": "NAME",
-    "slurm_time": "TIME",
-    "slurm_mem": "SIZE",
-    "slurm_set": "KEY=VALUE",
-    "name": "NAME",
-    "device": "DEVICE",
-}
 MOST_KEPT = 6  # values of a folder that are named
-REPEATED = ("algo", "env", "study", "studies", "set", "env_set", "slurm_set")
 
 
 class RunCommand(click.Command):
     """Shows its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        records = {option.name: option.get_help_record(ctx) for option in self.get_params(ctx)}
-        sections = [(title, [records.pop(name) for name in names]) for title, names in SECTIONS.items()]
-        sections[-1][1].extend(records.values())  # --help
-        for title, rows in sections:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        declared, title = option_fields(), ""
+        for parameter in self.get_params(ctx):  # the last one is --help
+            if parameter.name in declared:
+                title = declared[parameter.name].metadata["section"] or title
+            sections.setdefault(title, []).extend(filter(None, [parameter.get_help_record(ctx)]))
+        for title, rows in sections.items():
             with formatter.section(title):
-                formatter.write_dl([row for row in rows if row])
+                formatter.write_dl(rows)
 
 
-def _options() -> list[click.Option]:
-    hints, options, found = typing.get_type_hints(RunArguments), [], option_fields()
-    for name in (name for names in SECTIONS.values() for name in names):
-        declarations = [name, *([SHORT[name]] if name in SHORT else []), "--" + name.replace("_", "-")]
-        help_text = found[name].metadata["help"]
-        if hints[name] is bool:
-            options.append(click.Option(declarations, is_flag=True, default=None, help=help_text))
+def _options() -> Iterator[click.Parameter]:
+    for name, declared in option_fields().items():
+        metadata = declared.metadata
+        names = [name, *filter(None, [metadata["short"]]), flag(name)]
+        if declared.type == "bool":
+            yield click.Option(names, is_flag=True, default=None, help=metadata["help"])
         else:
-            options.append(
-                click.Option(
-                    declarations,
-                    multiple=name in REPEATED,
-                    help=help_text,
-                    metavar=METAVARS.get(name, "N"),
-                    shell_complete=complete(VALUES[name]) if name in VALUES else None,
-                )
+            yield click.Option(
+                names,
+                multiple=is_repeatable(name),
+                help=metadata["help"],
+                metavar=metadata["metavar"],
+                shell_complete=complete(VALUES[name]) if name in VALUES else None,
             )
-    return options
 
 
 def run(**given: Any) -> None:
@@ -157,13 +75,13 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
+    from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
-    from erlbench.experiment.planning import plan, study_plan
 
     check_device(asked.device)
     if asked.launcher is not None:
         check_launcher(asked.launcher)
-    cells, part = plan(asked), ""
+    cells, part = requested_cells(asked), ""
     if asked.shard is not None:
         part = shards.configuration_hash(cells, budget=False)
         cells = _shard(cells, asked.shard, part, asked)
@@ -181,7 +99,7 @@ def run(**given: Any) -> None:
         written, _ = study_plan(asked)
         check_plan(written)
         options = dataclasses.replace(options, study_plan=plan_text(written))
-        _tell(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
+        _message(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
         show_plan(cells, options)
         return
@@ -191,7 +109,7 @@ def run(**given: Any) -> None:
 
     if len(cells) > 1 and not asked.quiet:
         about = wall(estimates_of(cells, options), options)
-        _tell(
+        _message(
             f"{len(cells)} runs, about {about} on a machine with nothing else to do (right within a factor of two "
             "or so)"
         )
@@ -205,11 +123,11 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
 
     assert asked.launcher is not None
     if asked.processes is None:
-        options = dataclasses.replace(options, processes=1 if asked.launcher != "local" else options.processes)
+        options = dataclasses.replace(options, processes=1)
     elif asked.launcher == "slurm":
         raise UsageError("--processes is for this machine; a Slurm job has --slurm-cpus worker processes")
     how = LaunchOptions(asked.launcher, cells[0].out / LOGS, asked.slurm, asked.jobs)
-    return launch(cells, options, how, _costs(cells))
+    return launch(cells, options, how)
 
 
 def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
@@ -221,12 +139,12 @@ def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     return lambda cell: seconds[cell.directory]
 
 
-def _tell(line: str) -> None:
+def _message(line: str) -> None:
     """Print to standard error; nobody may be reading it any more, and that fails no training."""
-    from erlbench.cli import tell
+    from erlbench.cli import message
 
     with contextlib.suppress(OSError):
-        tell(line)
+        message(line)
 
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
@@ -246,10 +164,10 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
                 written = early_plan.load_plan(out)
                 found = early_plan.departures(written, own) if written else []
         except UsageError as error:
-            _tell(f"warning: {error}")
+            _message(f"warning: {error}")
             continue
         if found:
-            _tell(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
+            _message(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:
@@ -261,7 +179,7 @@ def _name_kept(cells: Sequence[Cell]) -> None:
     for kept, those in folders.items():
         more = f" and {len(those) - 1} more" if len(those) > 1 else ""
         further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
-        _tell(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}")
+        _message(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}")
 
 
 def _name_useless_replays(cells: Sequence[Cell]) -> None:
@@ -269,7 +187,7 @@ def _name_useless_replays(cells: Sequence[Cell]) -> None:
     from erlbench.running.extension import useless_replays
 
     for name, reason in useless_replays(cells).items():
-        _tell(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
+        _message(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
 
 
 def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) -> list[Cell]:
@@ -280,7 +198,7 @@ def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) 
         shards.check_version(cells, shard, plan, lambda path: RunDirectory(path).meta())
     parts = shards.split(cells, shard.of, _costs(cells))
     if not asked.quiet:
-        _tell(f"shard {shard}: {len(parts[shard.number - 1])} of {counted(len(cells), 'cell')}")
+        _message(f"shard {shard}: {len(parts[shard.number - 1])} of {counted(len(cells), 'cell')}")
     return parts[shard.number - 1]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from erlbench.errors import UsageError
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
 
@@ -47,7 +47,7 @@ def command(
     from erlbench.algorithms import registry
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.cells import RunOptions
-    from erlbench.experiment.planning import plan
+    from erlbench.experiment.command import requested_cells
     from erlbench.tuning import parse_space, tune
 
     name = algo.partition("@")[0]
@@ -62,7 +62,7 @@ def command(
     options = RunOptions(processes=cores() if processes is None else processes, verbosity=-1,
                          command_line=("erlbench", "tune"))  # fmt: skip
     asked = arguments(given)
-    cells = plan(asked)
+    cells = requested_cells(asked)
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is tuned at a time, not {env}")
     tuned = tune(cells, space, asked.set, trials, out, options, lambda text: click.echo(text, err=True))

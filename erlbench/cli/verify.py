@@ -90,8 +90,10 @@ def _checks(path: Path, trusted: bool, processes: int, again: int | None, start:
 
 
 def _names(checks: Sequence[Check], outcome: str) -> str:
+    from erlbench.verification import AGREES
+
     named = [check.name for check in checks if check.outcome == outcome]
-    return str(len(named)) if outcome == "agrees" else ", ".join(named) or "-"
+    return str(len(named)) if outcome == AGREES else ", ".join(named) or "-"
 
 
 def _runs(folder: Path) -> list[Path]:

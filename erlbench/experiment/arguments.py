@@ -1,207 +1,20 @@
-"""The options of `erlbench run`: one dataclass for the command line, --config files and the documentation."""
+"""The options of `erlbench run` from a command line, a Python call or a --config file."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
-import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
-from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, HUNG_AFTER, OWN, SHARED, RunOptions, check_name
-from erlbench.experiment.pool_kind import LOCAL, check_kind
-from erlbench.experiment.shards import Shard
+from erlbench.experiment.cells import HUNG_AFTER, RunOptions
+from erlbench.experiment.options import MOST_SEEDS, TABLES, RunArguments, flag, option_fields, option_type
 from erlbench.experiment.toml_file import TomlFile
+from erlbench.machine.resources import cores
 from erlbench.renamed import of_today
-from erlbench.resources import cores
-from erlbench.settings import MOST, MOST_AT_ONCE, check_value, setting
-
-MOST_SEEDS = 10_000
-MOST_EPISODES = 1000  # of one evaluation, which is one task
-MOST_PROCESSES = 1024
-TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  # of KEY=VALUE; tables of a file
-
-BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
-    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory", "shard",
-    "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool", "checkpoint_every",
-    "save_replay", "force", "force_kernel", "force_identity", "dry_run", "quiet", "verbose",
-})  # fmt: skip
-
-
-@dataclass(frozen=True)
-class RunArguments:
-    """What the user asked for; None where it is left to the study, the algorithm or the machine."""
-
-    algo: tuple[str, ...] = setting((), "algorithms, as NAME or NAME@PRESET; with --study, only these entries")
-    env: tuple[str, ...] = setting((), "environments, as ID or ID@PRESET; with --study, only these of its environments")
-    preset: str | None = setting(None, "preset of the algorithms given without one [default: paper]")
-    study: tuple[str, ...] = setting((), "studies of benchmarks.toml, instead of --algo and --env")
-    studies: tuple[str, ...] = setting((), "files with studies of your own; studies.toml in this folder is always read")
-    plan: str | None = setting(None, "the written plan of a study, a TOML file; it decides all that changes a result")
-    only_seeds: int | None = setting(
-        None, "with --plan: only its first N seeds, all cells of each [default: all]", minimum=1, maximum=MOST_SEEDS
-    )
-    profile: str | None = setting(None, "budget of the studies: smoke, laptop or paper [default: smoke]")
-    seed: int | None = setting(None, "one seed [default: 0]", minimum=0, maximum=MOST)
-    seeds: tuple[int, ...] | None = setting(None, "several seeds: 10 (the first ten), or 0,3,5-9")
-    total_timesteps: int | None = setting(
-        None, "training steps per cell; a larger number extends a finished run [default: 1e6]", minimum=1, maximum=MOST
-    )
-    total_generations: int | None = setting(
-        None, "end after so many generations, if the steps are not used up before", minimum=1, maximum=MOST
-    )
-    total_minutes: float | None = setting(
-        None,
-        "with --simulated-time: modelled minutes of training after which a run ends, with --total-timesteps when both "
-        "have passed",
-        minimum=0.001,
-        maximum=MOST,
-    )
-    workers: int | None = setting(
-        None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
-    )
-    set: Mapping[str, Any] = dataclasses.field(
-        default_factory=dict, metadata={"help": "a hyper-parameter, see `erlbench list algos -v`"}
-    )
-    env_set: Mapping[str, Any] = dataclasses.field(
-        default_factory=dict,
-        metadata={"help": "max_episode_steps, frame_skip or a keyword argument of the environments"},
-    )
-    config: str | None = setting(None, "TOML file with any of these options and tables [settings], [env_settings]")
-    simulated_time: bool = setting(
-        False, "use modelled times instead of the clock, so that asynchronous runs repeat exactly"
-    )
-    simulated_processes: int | None = setting(
-        None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1, maximum=MOST_PROCESSES
-    )
-    simulated_critic: str | None = setting(
-        None, "with --simulated-time: own processor for the critic, or one of the others [default: own]",
-        choices=(OWN, SHARED),
-    )  # fmt: skip
-    costs: str | None = setting(None, "task durations for --simulated-time, a file of `erlbench calibrate`")
-    eval_freq: int | None = setting(
-        None,
-        "training steps between two evaluations, which wait for a generation's end [default: 5000]",
-        minimum=1,
-        maximum=MOST,
-    )
-    eval_episodes: int | None = setting(None, "episodes per evaluation [default: 10]", minimum=1, maximum=MOST_EPISODES)
-    final_episodes: int | None = setting(
-        None,
-        f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]",
-        minimum=1,
-        maximum=MOST_EPISODES,
-    )
-    evaluate: str | None = setting(
-        None,
-        "evaluate the reported policy after the training, or during it on idle cores [default: after]",
-        choices=EVALUATE,
-    )
-    processes: int | None = setting(
-        None,
-        "worker processes; 0: the main process runs all tasks; a study may set its own number [default: the cores]",
-        minimum=0,
-        maximum=MOST_PROCESSES,
-    )
-    launcher: str | None = setting(None, "run each cell as a job of local (submitit), slurm, ray or ray://HOST:PORT")
-    slurm_partition: str | None = setting(None, "Slurm's partition")
-    slurm_time: str | None = setting(
-        None, "time limit of a Slurm job, in minutes or as [DAYS-]HOURS:MINUTES; then a new job continues"
-    )
-    slurm_cpus: int | None = setting(
-        None,
-        "cores of a Slurm job, and its worker processes [default: as many as the study names, else 1]",
-        minimum=1,
-        maximum=MOST_PROCESSES,
-    )
-    slurm_mem: str | None = setting(None, "memory of a Slurm job, such as 8G")
-    slurm_set: Mapping[str, Any] = dataclasses.field(
-        default_factory=dict, metadata={"help": "a further option of sbatch: account, qos, constraint, ..."}
-    )
-    pool: str = setting("process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]")
-    jobs: int | None = setting(
-        None, "cells that run at the same time and share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
-    )
-    one_core: bool = setting(False, "no process uses a second core, even if one is idle")
-    device: str = setting(
-        "auto", "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N; untested on GPUs [default: auto]"
-    )
-    task_timeout: float | None = setting(
-        None, "seconds after which a worker counts as hung [default: 1800]", minimum=1, maximum=1e9
-    )
-    worker_memory: int | None = setting(
-        None, "MiB of memory after which a worker is replaced [default: no limit]", minimum=64, maximum=2**30
-    )
-    out: str | None = setting(None, "folder of the results [default: results, or results/PROFILE]")
-    shard: Shard | None = setting(None, "run only part I of N parts of the cells; other machines run the others")
-    name: str | None = setting(None, "name of the runs instead of ALGO or ALGO@PRESET")
-    checkpoint_every: float = setting(60.0, "seconds between two checkpoints [default: 60]", minimum=0, maximum=1e9)
-    save_replay: bool = setting(
-        False, "keep the replay of a finished run, so that a run that learns from it can be extended"
-    )
-    keep_checkpoints: bool = setting(
-        False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
-    )
-    force: bool = setting(False, "start again; existing runs are moved aside")
-    force_kernel: bool = setting(False, "continue runs that began on another BLAS kernel")
-    force_identity: bool = setting(False, "continue runs that began with other packages, source files or MuJoCo models")
-    dry_run: bool = setting(False, "show settings, memory and time; run and write nothing")
-    quiet: bool = setting(False, "print errors only")
-    verbose: bool = setting(False, "print more messages, and tracebacks of errors")
-
-    def __post_init__(self) -> None:
-        if self.seed is not None and self.seeds is not None:
-            raise UsageError("--seed and --seeds exclude one another")
-        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
-            raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
-        if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic):
-            raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
-        if not self.simulated_time and self.total_minutes is not None:
-            raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
-        self._check_plan()
-        check_kind(self.pool)
-        if self.slurm and self.launcher != "slurm":
-            raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
-        if self.pool != LOCAL and (self.jobs or 1) > 1:
-            raise UsageError("--jobs above 1 needs --pool process: on a cluster each cell uses all nodes")
-        if self.name is not None:
-            check_name(self.name, "--name")
-        for option in ("task_timeout", "worker_memory"):
-            if self.processes == 0 and getattr(self, option) is not None:
-                raise UsageError(
-                    f"{_option(option)} needs worker processes that can be ended; give --processes 1 or more, not 0"
-                )
-
-    def _check_plan(self) -> None:
-        """Refuse what would not follow the plan."""
-        if self.plan is None:
-            if self.only_seeds is not None:
-                raise UsageError("--only-seeds needs --plan; without a plan give --seeds")
-            return
-        for item in dataclasses.fields(self):
-            default = {} if item.name in TABLES else item.default
-            if item.name not in BESIDE_A_PLAN and getattr(self, item.name) != default:
-                raise UsageError(f"{_option(item.name)} cannot be given with --plan, which decides it; leave it out")
-
-    @property
-    def slurm(self) -> dict[str, str]:
-        """What a Slurm job is asked for, by name."""
-        own = {
-            "partition": self.slurm_partition,
-            "time": self.slurm_time,
-            "cpus": self.slurm_cpus,
-            "mem": self.slurm_mem,
-        }
-        return {name: str(value) for name, value in {**own, **self.slurm_set}.items() if value is not None}
-
-    @property
-    def all_seeds(self) -> tuple[int, ...] | None:
-        """The seeds asked for."""
-        return (self.seed,) if self.seed is not None else self.seeds
+from erlbench.settings import MOST, check_value
 
 
 def arguments(given: Mapping[str, Any]) -> RunArguments:
@@ -213,8 +26,8 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
         values = _from_file(Path(given["config"]))
         if "seed" in given or "seeds" in given:
             values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
-    tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), _option(key))} for key in TABLES}
-    values.update({key: checked_option(key, value, _option(key)) for key, value in given.items() if key not in TABLES})
+    tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), flag(key))} for key in TABLES}
+    values.update({key: checked_option(key, value, flag(key)) for key, value in given.items() if key not in TABLES})
     return RunArguments(**{**values, **tables})
 
 
@@ -241,11 +54,6 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         verbosity=-1 if asked.quiet else int(asked.verbose),
         command_line=tuple(command_line),
     )
-
-
-def option_fields() -> dict[str, dataclasses.Field[Any]]:
-    """The options by name."""
-    return {item.name: item for item in dataclasses.fields(RunArguments)}
 
 
 def seed_list(value: Any, what: str) -> tuple[int, ...]:
@@ -279,14 +87,11 @@ def checked_option(key: str, value: Any, what: str) -> Any:
     """One option's value, from the command line or a file, as its field has it."""
     if value == "":
         raise UsageError(f"{what} needs a value, not an empty text")
-    kind = typing.get_type_hints(RunArguments)[key]
-    if type(None) in typing.get_args(kind):  # None is what nobody can give
-        kind = next(option for option in typing.get_args(kind) if option is not type(None))
     if key == "seeds":
         return seed_list(value, what)
     if key == "shard":
         return shards.parse(str(value), what)
-    if kind == tuple[str, ...]:
+    if (kind := option_type(key)) == tuple[str, ...]:
         parts = [value] if isinstance(value, str) else value
         if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
             raise UsageError(f"{what} must be a name or a list of names, not {value}")
@@ -295,10 +100,6 @@ def checked_option(key: str, value: Any, what: str) -> Any:
             raise UsageError(f"{what} names nothing")
         return tuple(dict.fromkeys(names))
     return check_value(value, kind, what, option_fields()[key].metadata)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import Cell
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
 from erlbench.experiment.plan_file import check_new, costs_file, is_of_today, read_plan
 from erlbench.settings import toml_values

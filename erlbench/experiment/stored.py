@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import checked_option, option_fields
+from erlbench.experiment.arguments import checked_option
 from erlbench.experiment.cells import Cell, differences
 from erlbench.experiment.costs import load_costs
+from erlbench.experiment.options import option_fields
 from erlbench.renamed import read_config
 from erlbench.settings import resolve, toml_values
 

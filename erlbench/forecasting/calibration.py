@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,19 +15,19 @@ import tomli_w
 
 from erlbench import files
 from erlbench.algorithms import registry
+from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
-from erlbench.experiment.cells import Cell, RunOptions, with_workers
+from erlbench.experiment.cells import Cell, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.forecasting.costs_of_runs import Measured, fit
-from erlbench.pool import Pool
-from erlbench.resources import cores
-from erlbench.running import progress
-from erlbench.running.clock import Clock
-from erlbench.running.results import RunDirectory
-from erlbench.running.run import RunningCell
-from erlbench.running.runner import Runner
+from erlbench.machine.resources import cores
+from erlbench.pool import Pool, local_pool
+from erlbench.records.schema import TaskRow
+from erlbench.running.loop import WHOLE, Loop
+from erlbench.running.run import gradient_workers
 from erlbench.running.signals import NOTHING_KEPT, heeded
+from erlbench.work.replay import Replay
 
 # Tasks are short: each kind must end some of them in the time. They have two sizes: this tells the cost of a task from
 # the cost of its steps and updates, which is the same in long tasks.
@@ -80,7 +80,7 @@ def _short(cell: Cell, size: int, processes: int) -> Cell:
     """The cell with tasks of a size, as many individuals in flight as processes, and no evaluations on the way."""
     shorter = {"start_timesteps": WARMUP, "critic_block": size}
     known = {name: min(most, value) for name, most in shorter.items() if (value := getattr(cell.settings, name, None))}
-    steps = size if registry.entry(cell.algo).critic_updates else LONGER * size
+    steps = size if registry.find(cell.algo).critic_updates else LONGER * size
     longest = problem(cell.env, cell.env_settings).env.max_episode_steps
     return dataclasses.replace(
         with_workers(cell, processes),
@@ -94,8 +94,8 @@ def _short(cell: Cell, size: int, processes: int) -> Cell:
 
 def _check_gradient_steps(cell: Cell, seconds: float, found: Measured) -> None:
     """Without any, updates would be free; raises `UsageError`."""
-    listed = registry.entry(cell.algo)
-    for place, expected in ((2, listed.critic_updates), (3, listed.actor_updates)):
+    algorithm = registry.find(cell.algo)
+    for place, expected in ((2, algorithm.critic_updates), (3, algorithm.actor_updates)):
         if expected and not any(task[place] for task in found.tasks):
             raise UsageError(
                 f"in {seconds:g} s {cell.name} on {cell.env} finished no task with gradient steps of critic and of "
@@ -103,51 +103,43 @@ def _check_gradient_steps(cell: Cell, seconds: float, found: Measured) -> None:
             )
 
 
-class _TrainedFor(threading.Event):
-    """Set once a run has trained for so many seconds; to start workers and import libraries is no training."""
+class _Stop(threading.Event):
+    """Set when somebody asks to stop, who is heard while the pool is preparing workers, too."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
-        self.pool: Pool | None = None  # of the run, when there is one; so is the clock
-        self.clock: Clock | None = None
-
-    @property
-    def asked(self) -> bool:
-        """Whether somebody asked to stop, so not by the time alone."""
-        return super().is_set()
+    pool: Pool | None = None
 
     def set(self) -> None:
         super().set()
         if self.pool is not None:
-            self.pool.interrupt()  # it may be preparing workers
-
-    def is_set(self) -> bool:
-        return self.asked or (self.clock is not None and self.clock.train >= self.seconds)
+            self.pool.interrupt()
 
 
 def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> None:
-    """Run `cell` on so many processes until it ends or the time is over, and add what was seen."""
-    options = RunOptions(processes, device="cpu", one_core=True, verbosity=-1)
-    stop = _TrainedFor(seconds)
+    """Train `cell` on so many processes until it ends or the time is over, and add what was seen.
+
+    To start workers and to import libraries is no training. Nothing is written but the replay.
+    """
+    tasks: list[TaskRow] = []
     with ExitStack() as ends:
+        stop = _Stop()
         ends.enter_context(heeded(stop))
-        folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="erlbench-calibrate-"))
-        cell = dataclasses.replace(cell, out=Path(folder))
-        runner = ends.enter_context(closing(Runner(options, progress.create(-1), stop)))
-        directory = RunDirectory(cell.directory)
-        directory.hold()
-        ends.callback(directory.release)
-        stop.pool = runner.pool(cell)
-        if stop.asked:
-            stop.set()  # once more, for the pool
-        run = ends.enter_context(closing(RunningCell(cell, directory, stop.pool, runner.command)))
-        stop.clock = run.driver.clock
-        with suppress(Interrupted):  # the time is over
-            run.driver.run()
-        if stop.asked:
+        folder = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="erlbench-calibrate-")))
+        stop.pool = pool = ends.enter_context(local_pool(processes, device="cpu", one_core=True))
+        task = problem(cell.env, cell.env_settings)
+        replay = Replay(folder / "replay", task.observation_size, task.action_size, pool.store)
+        ends.callback(replay.close)
+        context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, replay)
+        loop = Loop(registry.find(cell.algo)(cell.settings, context), pool)
+        if not stop.is_set():
+            loop.begin(gradient_workers(cell, processes), registry.gradient_modules(cell.algo))
+        for record in loop.train():
+            if isinstance(record, TaskRow):
+                tasks.append(record)
+            elif record is WHOLE and (stop.is_set() or loop.clock.train >= seconds):
+                break
+        if stop.is_set():
             raise Interrupted(NOTHING_KEPT)
-        found.add(cell.directory)
+    found.add_tasks(tasks)
 
 
 def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +16,7 @@ from scipy.optimize import nnls
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import Costs
 from erlbench.files import reason
+from erlbench.records.schema import TaskRow
 from erlbench.renamed import read_run_rows
 
 ROUNDS = 30  # of the reweighted fit
@@ -46,7 +47,16 @@ class Measured:
 
     def add(self, folder: Path) -> None:
         """What `tasks.csv` in `folder` says."""
-        rows = _read(folder)
+        self._add(_read(folder))
+
+    def add_tasks(self, rows: Iterable[TaskRow]) -> None:
+        """What the tasks of a training took."""
+        self._add([
+            _Row(row.start_s, row.end_s, row.ready_s or row.start_s, row.process, attrgetter(*COUNTS)(row))
+            for row in rows
+        ])  # fmt: skip
+
+    def _add(self, rows: Sequence[_Row]) -> None:
         self.tasks += [(row.end - row.start, *row.counts) for row in rows]
         self.beside += _beside(np.array([(row.start, row.end) for row in rows]).reshape(-1, 2))
         ended: dict[float, float] = {}  # by process

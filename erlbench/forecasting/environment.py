@@ -33,7 +33,7 @@ from erlbench.work.seeding import Purpose, environment_seed, generator
 LONGEST = 10**9  # steps of an episode
 DRAWN = 10_007  # lengths of a distribution; a prime, so that generations do not repeat
 SECONDS = 1.0  # of playing, in all
-BLOCK = 500  # steps whose time is one sample
+STEPS_OF_A_SAMPLE = 500  # steps whose time is one sample
 EPISODES = "episodes.csv"
 
 
@@ -120,12 +120,12 @@ class Played:
         self.seconds: list[float] = []
 
     def blocks(self) -> Generator[None, None, None]:
-        """Each `next` plays episodes until they have had `BLOCK` steps; every episode has a policy of its own."""
+        """Each `next` plays episodes of `STEPS_OF_A_SAMPLE` steps in all; every episode has a policy of its own."""
         limit = self.task.env.max_episode_steps
         with closing(build(self.task.env)) as env:
             while True:
                 steps, spent = 0, 0.0
-                while steps < BLOCK:
+                while steps < STEPS_OF_A_SAMPLE:
                     key = len(self.lengths), int(Purpose.EPISODE)
                     policy = NumpyPolicy(self.spec, initial_policy(self.spec, key))
                     begun = time.perf_counter()

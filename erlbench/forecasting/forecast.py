@@ -6,11 +6,11 @@ what it does late is its own; only the durations of tasks, and the lengths of ep
 
 from __future__ import annotations
 
-import csv
 import math
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,14 @@ from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool
 from erlbench.pool.imagined import ImaginedPool
 from erlbench.pool.simulated import ACTORS, shared_lane
-from erlbench.running.driver import Driver, DriverOptions
-from erlbench.running.recorder import Recorder
-from erlbench.running.results import RunDirectory
+from erlbench.records.schema import GenerationRow, TaskRow
+from erlbench.running.loop import Loop, Record
 from erlbench.running.signals import NOTHING_KEPT, heeded
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import generator
 
-LEARNING = ("aes-rl", "p-cem-rl", "cem-rl")  # whose gradient tasks `ImaginedPool` knows; others may begin theirs late
-NARROW = (4,)  # hidden units
+NARROW = (4,)  # hidden units, where networks change no schedule: what they take is in the costs
 
 
 @dataclass(frozen=True)
@@ -73,35 +71,36 @@ def forecast(
 
     `lengths` of episodes, in steps, are taken in turn, again and again; those of a mapping by the kind of task.
     """
-    if registry.entry(cell.algo).critic_updates and cell.algo not in LEARNING:
-        raise UsageError(
-            f"there is no forecast for {cell.algo}; there is one for evolution strategies, {', '.join(LEARNING[:-1])} "
-            f"and {LEARNING[-1]}"
-        )
+    kind = registry.find(cell.algo)
+    if kind.critic_updates and not kind.imagined:  # its gradient tasks may begin late
+        classes = {name: registry.find(name) for name in registry.ALGORITHMS}
+        known = ", ".join(name for name, other in classes.items() if other.imagined and other.critic_updates)
+        raise UsageError(f"there is no forecast for {cell.algo}; there is one for evolution strategies and for {known}")
     stop, temporary = threading.Event(), tempfile.TemporaryDirectory(prefix="erlbench-forecast-")
     with heeded(stop), temporary as name, ImaginedPool(lengths) as inner:
-        task, folder = problem(cell.env, cell.env_settings), Path(name)
-        replay = CountingReplay(folder / "replay", task.observation_size, task.action_size)
+        task = problem(cell.env, cell.env_settings)
+        replay = CountingReplay(Path(name) / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
-        algorithm = registry.find(cell.algo)(_narrow(cell), context)
-        directory, recorder = RunDirectory(folder), Recorder(folder, cell.env)
-        pool = _Counting(inner, processors, costs, replay, critic == SHARED)
-        directory.hold()
-        try:
-            options = DriverOptions(eval_freq=10**12, eval_episodes=1, final_episodes=1, checkpoint_every=1e12)
-            Driver(algorithm, pool, directory, recorder, options, stop).run()
-        except Interrupted:
-            raise Interrupted(NOTHING_KEPT) from None
-        finally:
-            recorder.close()
-            replay.close()
-            directory.release()
-        return _measured(folder, processors + (critic != SHARED), cell, processors)
+        algorithm = kind(replace(cell.settings, hidden=NARROW) if kind.imagined else cell.settings, context)
+        with closing(replay):
+            loop = Loop(algorithm, _Counting(inner, processors, costs, replay, critic == SHARED))
+            loop.begin()
+            tasks, generations = _rows(loop.train(), stop)
+        return _measured(tasks, generations, processors + (critic != SHARED), cell, processors)
 
 
-def _narrow(cell: Cell) -> Any:
-    """The settings with a small network where that changes no schedule: what it takes is in the costs."""
-    return replace(cell.settings, hidden=NARROW) if cell.algo in (*LEARNING, "cem") else cell.settings
+def _rows(records: Iterable[Record], stop: threading.Event) -> tuple[list[TaskRow], list[GenerationRow]]:
+    """All tasks and generations of a schedule; `Interrupted` when `stop` is set."""
+    tasks: list[TaskRow] = []
+    generations: list[GenerationRow] = []
+    for record in records:
+        if isinstance(record, TaskRow):
+            tasks.append(record)
+        elif isinstance(record, GenerationRow):
+            generations.append(record)
+        if stop.is_set():
+            raise Interrupted(NOTHING_KEPT)
+    return tasks, generations
 
 
 class _Counting(SimulatedPool):
@@ -147,20 +146,16 @@ class _Counting(SimulatedPool):
         return round(super()._nanoseconds(task_id) * factor)
 
 
-def _measured(folder: Path, lanes: int, cell: Cell, processors: int) -> Forecast:
-    with open(folder / "tasks.csv", newline="") as file:
-        tasks = [row for row in csv.DictReader(file) if row["kind"] != "evaluation"]
-    with open(folder / "train.csv", newline="") as file:
-        generations = list(csv.DictReader(file))
+def _measured(
+    tasks: Sequence[TaskRow], generations: Sequence[GenerationRow], lanes: int, cell: Cell, processors: int
+) -> Forecast:
     if not generations:
         raise UsageError(f"{cell.total_timesteps} training steps are no generation of {cell.name}; take more")
-    train = np.array([
-        [float(row[name]) for name in ("timesteps", "train_time_s", "critic_updates")] for row in generations
-    ])  # fmt: skip
-    staleness = [float(row["staleness"]) for row in generations if row.get("staleness") not in (None, "", "nan")]
-    start, end = (np.array([float(row[name]) for row in tasks]) for name in ("start_s", "end_s"))
-    played = [row for row in tasks if row["kind"] in ("es", "rl")] or [row for row in tasks if int(row["timesteps"])]
-    late = staleness or [float(row["staleness"]) for row in played]
+    train = np.array([(row.timesteps, row.train_time_s, row.critic_updates) for row in generations], float)
+    staleness = [row.own["staleness"] for row in generations if np.isfinite(row.own.get("staleness", math.nan))]
+    start, end = (np.array([getattr(row, name) for row in tasks]) for name in ("start_s", "end_s"))
+    played = [row for row in tasks if row.kind in ("es", "rl")] or [row for row in tasks if row.timesteps]
+    late = staleness or [float(row.staleness or 0) for row in played]
     learnt = train[train[:, 2] > 0]
     steps = learnt[-1] - learnt[0] if len(learnt) > 1 and learnt[-1, 0] > learnt[0, 0] else np.full(3, np.nan)
     minutes = train[-1, 1] / 60 / train[-1, 0] * 1e6

@@ -1,4 +1,4 @@
-"""How wrong forecasts were: the rows of forecast_errors.csv, which benchmarks/programs/forecast.py writes."""
+"""How wrong forecasts were: the rows of forecast_errors.csv, which docs/time.md shows."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.libraries import prepare_libraries
+from erlbench.machine.libraries import prepare_libraries
 
 FAILED = 1
 

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import click
 
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.shards import split
 from erlbench.launch.job import Job
-from erlbench.launch.local import run_locally
 from erlbench.launch.options import LaunchOptions
 from erlbench.launch.ray_tasks import run_on_ray
 from erlbench.launch.slurm import submit
 from erlbench.running import extension
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
-from erlbench.running.runner import check_directories
+from erlbench.running.starting import check_directories
 
 
-def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions, cost: Callable[[Cell], float]) -> int:
-    """Run or submit the cells; the exit code of `erlbench run`. `cost` gives a cell's core seconds."""
+def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions) -> int:
+    """Run or submit the cells; the exit code of `erlbench run`."""
     check_directories(cells, options)  # a mistake is found here, not by a hundred jobs
     options = replace(options, force=False)
     cells = [cell for cell in cells if not _is_done(cell)]
     if not cells:
         click.echo("all cells are done", err=True)
         return 0
-    if how.engine == "local":
-        parts = [part for part in split(cells, min(options.jobs, len(cells)), cost) if part]
-        share = options.processes and max(1, options.processes // len(parts))
-        return run_locally([job_of(part, replace(options, jobs=1, processes=share)) for part in parts], how)
     if how.engine == "slurm":
         return submit([job_of([cell], options) for cell in cells], options, how)
     return run_on_ray([job_of([cell], replace(options, jobs=1)) for cell in cells], how)

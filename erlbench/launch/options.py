@@ -9,15 +9,15 @@ from pathlib import Path
 
 from erlbench.errors import UsageError, nearest
 
-LAUNCHERS = ("local", "slurm", "ray")
-_LAUNCHER = re.compile(r"local|slurm|ray(://[^\s/]+:\d+)?")
+LAUNCHERS = ("slurm", "ray")
+_LAUNCHER = re.compile(r"slurm|ray(://[^\s/]+:\d+)?")
 
 
 @dataclass(frozen=True)
 class LaunchOptions:
     """An engine, and what it is asked for."""
 
-    launcher: str  # local, slurm, ray or ray://HOST:PORT
+    launcher: str  # slurm, ray or ray://HOST:PORT
     logs: Path  # of submitit: what the jobs print, and what they were sent
     slurm: Mapping[str, str] = field(default_factory=dict)  # partition, time, cpus, ...
     at_once: int | None = None  # jobs; None: as many as the engine runs
@@ -32,4 +32,4 @@ def check_launcher(name: str) -> None:
     """Raise a `UsageError` when there is no such launcher."""
     if not _LAUNCHER.fullmatch(name):
         hint = nearest(name.partition("://")[0], LAUNCHERS)
-        raise UsageError(f"--launcher must be local, slurm, ray or ray://HOST:PORT, not '{name}'{hint}")
+        raise UsageError(f"--launcher must be slurm, ray or ray://HOST:PORT, not '{name}'{hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 import shutil
@@ -16,7 +17,6 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.launch.job import Job
 from erlbench.launch.options import LaunchOptions
-from erlbench.launch.submission import require_submitit
 from erlbench.words import counted
 
 SIGNAL_DELAY = 120  # seconds before the end of a job's time at which it is told to save; Slurm may do so 60 earlier
@@ -28,11 +28,12 @@ KNOWN = ("partition", "account", "qos", "constraint", "mem", "gres", "gpus_per_n
 
 def submit(jobs: Sequence[Job], options: RunOptions, how: LaunchOptions) -> int:
     """Submit the jobs and say how to watch them; 0."""
-    submitit = require_submitit()
+    if importlib.util.find_spec("submitit") is None:
+        raise UsageError("--launcher needs a package that is missing; install it by: pip install 'erlbench[slurm]'")
+    import submitit
+
     if shutil.which("sbatch") is None:
-        raise UsageError(
-            "there is no Slurm here (no command sbatch); give this command on a login node, or choose --launcher local"
-        )
+        raise UsageError("there is no Slurm here (no command sbatch); give this command on a login node")
     executor = submitit.SlurmExecutor(how.logs, max_num_timeout=TIMEOUTS)
     pinned = max(cell.processes or 0 for job in jobs for cell in job.cells)
     wanted = parameters(how.slurm, how.at_once, pinned)

@@ -152,7 +152,7 @@ class Queue:
                 continue
             for other in needed(task):
                 if other not in self._outputs and other not in self._unfinished:
-                    raise TaskError(f"{name(task)} needs an output of task {other}, which gives none")
+                    raise TaskError(f"{name(task)} needs an output of task {other}, which gives none", task=task.id)
             missing = [other for other in others if other in self._unfinished]  # others are finished
             for other in missing:
                 self._dependents.setdefault(other, []).append(task.id)
@@ -223,7 +223,8 @@ class Queue:
             return value
         arrays = self._outputs.get(value.task, {})
         if value.name not in arrays:
-            raise TaskError(f"{name(task)} needs the output '{value.name}' of task {value.task}, which gives none")
+            message = f"{name(task)} needs the output '{value.name}' of task {value.task}, which gives none"
+            raise TaskError(message, task=task.id)
         return arrays[value.name]
 
 

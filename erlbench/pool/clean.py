@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from erlbench.libraries import prepare_libraries
+from erlbench.machine.libraries import prepare_libraries
 from erlbench.pool import worker
 from erlbench.pool.handle import LOCK, PRELOAD, start_context, started
 

@@ -27,9 +27,11 @@ def failure(error: BaseException) -> Failure:
     return Failure(None, f" raised {type(error).__name__}: {error}", details)
 
 
-def as_error(subject: str, failure: Failure) -> ErlbenchError:
+def as_error(subject: str, failure: Failure, task: int | None = None) -> ErlbenchError:
     """The error to raise in the driver: of the same class if it is one of ours; `subject` begins the message."""
     message = subject + failure.message
     if failure.type is None or issubclass(failure.type, TaskError):
-        return TaskError(message, failure.details)
-    return failure.type(message)
+        return TaskError(message, failure.details, task)
+    error = failure.type(message)
+    error.task = task
+    return error

@@ -17,7 +17,7 @@ from typing import Any
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
-from erlbench.libraries import prepare_libraries
+from erlbench.machine.libraries import prepare_libraries
 from erlbench.pool import messages, worker
 from erlbench.pool.failures import Failure
 from erlbench.work.tasks import Task

@@ -18,7 +18,7 @@ from erlbench.work.tasks import Counts, Priority, Result, Task
 
 HEADER = struct.Struct("=Q")  # length of what follows
 COUNT = struct.Struct("=I")  # tasks in a message; it can be read where the rest cannot
-BLOCK = 1 << 16  # bytes asked for at once; nearly every message is shorter
+READ_AT_ONCE = 1 << 16  # bytes asked for at once; nearly every message is shorter
 
 
 class Form(NamedTuple):
@@ -131,7 +131,7 @@ def send(descriptor: int, messages: Iterable[bytes]) -> None:
 def receive(descriptor: int) -> list[bytes]:
     """Wait for messages and read as many as there are, all whole; raises EOFError when nobody writes any more."""
     messages: list[bytes] = []
-    data, start = os.read(descriptor, BLOCK), 0
+    data, start = os.read(descriptor, READ_AT_ONCE), 0
     while start < len(data) or not messages:
         stop = start + HEADER.size
         if stop <= len(data):
@@ -139,7 +139,7 @@ def receive(descriptor: int) -> list[bytes]:
         if stop <= len(data) and start < len(data):
             messages.append(data[start + HEADER.size : stop])
             start = stop
-        elif more := os.read(descriptor, BLOCK):
+        elif more := os.read(descriptor, READ_AT_ONCE):
             data = data[start:] + more
             start = 0
         else:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 
 
 class Occupancy:

@@ -194,7 +194,8 @@ class ProcessPool(PoolBase):
             if len(tasks) > 1:
                 return [message for task in tasks for message in self._written(slot, worker, [task])]
             self._queue.drop(tasks[0].id)
-            self._finished.append(TaskError(f"{name(tasks[0])} cannot be sent to a worker: {error}"))
+            reason = f"{name(tasks[0])} cannot be sent to a worker: {error}"
+            self._finished.append(TaskError(reason, task=tasks[0].id))
             return []
         slot.tasks.extend(tasks)
         return [message]
@@ -296,7 +297,7 @@ class ProcessPool(PoolBase):
         self._kills.pop(task.id, None)
         if isinstance(answer, Failure):
             self._queue.drop(task.id)
-            self._finished.append(as_error(name(task), answer))
+            self._finished.append(as_error(name(task), answer, task.id))
         else:
             self._queue.finish(answer)
             self._chunks.durations.note(task, answer)
@@ -347,7 +348,7 @@ class ProcessPool(PoolBase):
         else:
             self._queue.drop(task.id)
             message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
-            self._finished.append(TaskError(message, "\n".join(kills)))
+            self._finished.append(TaskError(message, "\n".join(kills), task.id))
 
     def _end(self, worker: WorkerProcess) -> str:
         """Free all that belongs to a worker, and return how it ended."""

@@ -99,7 +99,7 @@ class SerialPool(PoolBase):
             return None
         except (Exception, SystemExit) as error:
             self._queue.drop(task.id)
-            raise as_error(name(task), failure(error)) from error
+            raise as_error(name(task), failure(error), task.id) from error
         self._queue.finish(result)
         return result
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.libraries import prepare_libraries
+from erlbench.machine.libraries import prepare_libraries
 from erlbench.pool.chunks import HELD
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader, receive, send, tasks_in, write_answers

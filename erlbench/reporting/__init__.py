@@ -11,7 +11,6 @@ from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.experiment.plan import FILE
 from erlbench.experiment.plan_file import is_of_today
-from erlbench.files import printable
 from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import (
     REFERENCE,
@@ -19,7 +18,6 @@ from erlbench.reporting.data.comparison import (
     check_profile,
     comparisons_of,
     everything,
-    judged,
     was_run,
     without_judgement,
 )
@@ -27,10 +25,12 @@ from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
 from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import LeftOut, Run, find_runs
+from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
+from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
 from erlbench.reporting.documents.model import Table
+from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def build_report(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
-    warn: Callable[[str], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
+    warn: Callable[[Remark], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
     named: bool = False, counting: Iterable[Study] | None = None,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
@@ -57,8 +57,8 @@ def build_report(
     and then no study has a page. The runs below `reference` come first: a page of all, and one of each study with some.
     `counting` are the studies that tell the nominal steps of their cells; None: `studies`.
 
-    Whatever cannot be used is told to `warn` (default: standard error) and listed in the report. Raises `UsageError`
-    when there is no run, no such profile, or `out` cannot be written.
+    `warn` gets whatever cannot be used (default: it is printed on standard error); the report lists it. Raises
+    `UsageError` when there is no run, no such profile, or `out` cannot be written.
     """
     report = _Report(out, warn, options, studies.values() if counting is None else counting)
     if report.options.at and (named or profile is not None):
@@ -76,9 +76,7 @@ def build_report(
         return report.write([everything(runs, f"All runs after {at}", at)], runs, *tables, known=known)
     pages = {name: report.pages_of(study, runs, profile, named) for name, study in studies.items()}
     for name in (name for name, own in pages.items() if named and not own):
-        report.collect(
-            f"no run belongs to the study '{name}'{f', profile {profile}' if profile else ''}; it has no page"
-        )
+        report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
     comparisons = [page for own in pages.values() for page in own]
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
@@ -87,7 +85,7 @@ def build_report(
 
 
 def build_comparison(
-    folders: Sequence[Path], out: Path, warn: Callable[[str], None] | None = None,
+    folders: Sequence[Path], out: Path, warn: Callable[[Remark], None] | None = None,
     options: ReportOptions | None = None, counting: Iterable[Study] = (),
 ) -> tuple[Path, Table[FolderPair]]:  # fmt: skip
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
@@ -107,19 +105,20 @@ class _Report:
     """What is written where, and the warnings on the way."""
 
     def __init__(
-        self, out: Path, warn: Callable[[str], None] | None, options: ReportOptions | None, counting: Iterable[Study]
+        self, out: Path, warn: Callable[[Remark], None] | None, options: ReportOptions | None, counting: Iterable[Study]
     ) -> None:
         self.out, self.options = out, options or ReportOptions()
+        _check_panels(self.options)
         self._counting = list(counting)
         self._warn = warn or errors.warn
-        self._warnings: dict[str, None] = {}  # in their order
+        self._warnings: dict[Remark, None] = {}  # in their order
 
-    def collect(self, message: str) -> None:
-        """Tell a warning, once."""
-        message = LeftOut(printable(message)) if isinstance(message, LeftOut) else printable(message)
-        if message not in self._warnings:
-            self._warnings[message] = None
-            self._warn(message)
+    def collect(self, said: Remark | str) -> None:
+        """Pass a warning on, once."""
+        warning = as_remark(said)
+        if warning not in self._warnings:
+            self._warnings[warning] = None
+            self._warn(warning)
 
     def counted(self, runs: Iterable[Run]) -> list[Run]:
         """The runs with their nominal steps."""
@@ -127,7 +126,7 @@ class _Report:
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
-        warnings: list[str] = []
+        warnings: list[Remark | str] = []
         found = comparisons_of(study, runs, profile, warnings.append)
         pages = [_prepared(page, study) for page in found if named or was_run(page)]
         if pages or named or any(study.name in run.machine.studies for run in runs):
@@ -163,9 +162,9 @@ class _Report:
             with painter() as paint:
                 maker = Maker(self.out, load_published(), self.collect, self.options, charts, paint)
                 quiet = replace(maker, warn=_ignore)
-                pages = [replace(quiet.write(judged(one, self.options)), known=True) for one in known]
-                pages += [maker.write(judged(one, self.options)) for one in comparisons[:-1]]
-                pages.append(maker.write(judged(comparisons[-1], self.options), *tables))
+                pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
+                pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
+                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
                 index = write_index(self.out, pages, runs, list(self._warnings), charts)
             folder.sign(self.out, others)
         except OSError as error:
@@ -173,7 +172,7 @@ class _Report:
             raise UsageError(
                 f"the report cannot be written to {self.out}: {reason}; choose another folder by --out"
             ) from error
-        if left_out := sum(isinstance(warning, LeftOut) for warning in self._warnings):
+        if left_out := sum(warning.kind is RemarkKind.LEFT_OUT for warning in self._warnings):
             raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
         return index
 
@@ -190,6 +189,14 @@ def _early_plans(folders: Sequence[Path]) -> list[Table[Any]]:
         if (table := plan_table(path, runs)) is not None:
             tables.append(table if len(planned) == 1 else replace(table, name=f"plan-{number}"))
     return tables
+
+
+def _check_panels(options: ReportOptions) -> None:
+    if options.panels and options.x and AXES[options.x].train_column is None:
+        raise UsageError(
+            f"--columns cannot be drawn over {options.x}: train.csv does not count them; choose --x generation, "
+            "timesteps or time, or draw the columns in a report of their own"
+        )
 
 
 def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
@@ -211,5 +218,5 @@ def _check_nominal(x: str, runs: Sequence[Run]) -> None:
         raise UsageError(f"--x nominal: {nominal_note(run.name for run in evaluated)}")
 
 
-def _ignore(message: str) -> None:
+def _ignore(said: Remark | str) -> None:
     pass

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
+from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.data.cut import Moment, parse_moment
 from erlbench.reporting.data.score import METRICS
-from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.style import FORMATS
 from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
+FORMATS = ("png", "svg", "pdf")  # of figures; the first is the default
 FAMILIES = ("study", "environment")
 FAILED = ("last", "initial")
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
@@ -25,23 +25,25 @@ class ReportOptions:
 
     panels: Panels = ()  # columns of train.csv that are drawn
     reach: tuple[float, ...] | None = None  # scores of the table of steps; () for the published ones, None for no table
-    x: str = ""  # what curves are drawn over, of `AXES`; "" for training steps, and minutes beside them
+    x: str = ""  # what curves are drawn over, of the studies' `AXES`; "" for training steps, and minutes beside them
     smooth: int = 1  # points of the moving average of curves; 1 leaves them as they are
     band: str = "auto"  # of `BANDS`
     baseline: str = ""  # the entry that all others are compared with; "" for a study's own
     metric: str = "final"  # of `METRICS`, what a run's score is
-    holm: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
+    family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
     early: bool = False  # show runs under a plan before their look is reached
     formats: tuple[str, ...] = FORMATS[:1]  # of figures, some of `FORMATS`
 
     def __post_init__(self) -> None:
+        from erlbench.experiment.studies import AXES  # loads the list of algorithms
+
         for option, value, allowed in (
             ("x", self.x, ("", *AXES)),
             ("band", self.band, BANDS),
             ("metric", self.metric, tuple(METRICS)),
-            ("holm", self.holm, FAMILIES),
+            ("family", self.family, FAMILIES),
             ("failed", self.failed, FAILED),
         ):
             if value not in allowed:
@@ -54,11 +56,18 @@ class ReportOptions:
             raise UsageError(f"--smooth {self.smooth}: a moving average takes one point or more; 1 leaves curves as is")
         if self.at and self.panels:
             raise UsageError("--columns draws whole runs; leave --at out")
-        if self.panels and self.x and AXES[self.x].train_column is None:
-            raise UsageError(
-                f"--columns cannot be drawn over {self.x}: train.csv does not count them; choose --x generation, "
-                "timesteps or time, or draw the columns in a report of their own"
-            )
+
+    def judged(self, comparison: Comparison) -> Comparison:
+        """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
+        groups = tuple(
+            replace(group, run_sets=tuple(replace(run_set, metric=self.metric) for run_set in group.run_sets))
+            for group in comparison.groups
+        )
+        judged = [run_set.name for run_set in comparison.run_sets if run_set.exists and run_set.judged]
+        baseline = self.baseline if self.baseline in judged else comparison.baseline
+        return replace(
+            comparison, groups=groups, metric=self.metric, baseline=baseline, family=self.family, failed=self.failed
+        )
 
 
 def parse_options(

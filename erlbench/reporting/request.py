@@ -10,13 +10,14 @@ from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.studies import Study, find_profile, find_study
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
+from erlbench.reporting.data.remarks import Remark
 from erlbench.reporting.options import ReportOptions
 
 
 def requested_report(
     folders: Sequence[Path], out: Path, options: ReportOptions, *, study: Sequence[str] = (),
     studies: Iterable[str] = (), profile: str | None = None, reference: Path | None = None,
-    warn: Callable[[str], None] | None = None,
+    warn: Callable[[Remark], None] | None = None,
 ) -> Path:  # fmt: skip
     """Check the words of a request and write the report by `build_report`; the path of its `index.html`.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from erlbench.experiment.departures import Departure, Kind
 from erlbench.experiment.plan import FILE
-from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.score import FINAL
 from erlbench.reporting.data.study import PlannedStudy, folder_of_results, studies_of
@@ -18,7 +18,6 @@ from erlbench.reporting.data.study_departures import record_report
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.study_plan import plan_tables
-from erlbench.words import counted
 
 
 def seen_under_plans(
@@ -38,12 +37,12 @@ def seen_under_plans(
         tables += of_plan if len(studies) == 1 else [replace(one, name=f"{one.name}-{number}") for one in of_plan]
         if study.withheld and not options.early:
             withheld |= study.withheld
-            warn(f"{study.folder}: {counted(len(study.withheld), 'run')} of its plan not shown before the next look")
+            warn(remark(RemarkKind.WITHHELD, study.folder, runs=len(study.withheld)))
     places = Counter(folder_of_results(run) for run in runs if any(run.machine.plans))
     for place, number in places.items():
         if (place / FILE).is_file():
             continue
-        warn(f"{place}: {counted(number, 'run')} started under a plan that does not lie there any more")
+        warn(remark(RemarkKind.PLAN_GONE, place, runs=number))
     return [run for run in runs if run.path.resolve() not in withheld], tables
 
 
@@ -57,8 +56,8 @@ def asked_departures(study: PlannedStudy, folders: Iterable[Path], options: Repo
         yield Departure(Kind.SCORE, f"--at {options.at}")
     if options.baseline:
         yield Departure(Kind.FAMILY, f"--baseline {options.baseline}")
-    if options.holm != "study":
-        yield Departure(Kind.FAMILY, f"--holm {options.holm}")
+    if options.family != "study":
+        yield Departure(Kind.FAMILY, f"--family {options.family}")
     whole = study.folder.resolve()
     for folder in folders:
         if whole in folder.resolve().parents:

@@ -1,12 +1,15 @@
-"""How asynchronous a run is: what lies between asking for a task and telling its result, and how busy processes are."""
+"""How asynchronous a run is: what lies between asking for a task and using its result, and how busy processes are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from erlbench.algorithms.base import Counters
+from erlbench.records.schema import TaskRow
+from erlbench.work.tasks import Result
 
 
 @dataclass
@@ -19,19 +22,17 @@ class Asynchrony:
     busy: float = 0.0  # seconds of all processes
     second_core: float = 0.0  # seconds of second cores
 
-    def worked(self, seconds: float, second_core: float) -> None:
-        """A task of the training took so long."""
-        self.busy += seconds
-        self.second_core += second_core
+    def took(self, row: TaskRow, result: Result, ready: float) -> None:
+        """Add a task of the training, which could have begun at `ready`."""
+        self.busy += result.end - result.start
+        self.second_core += result.second_core
+        if row.timesteps and row.staleness is not None and row.critic_lag is not None:
+            self.staleness.append(row.staleness)
+            self.critic_lag.append(row.critic_lag)
+            self.queueing.append(result.start - ready)
 
-    def played(self, staleness: int, critic_lag: int, queueing: float) -> None:
-        """A task that played episodes was told."""
-        self.staleness.append(staleness)
-        self.critic_lag.append(critic_lag)
-        self.queueing.append(queueing)
-
-    def row(self, counters: Counters, seconds: float) -> dict[str, float | None]:
-        """Columns of train.csv after so many seconds of training; the next row begins."""
+    def row(self, counters: Counters, seconds: float) -> dict[str, Any]:
+        """The columns of train.csv after `seconds` of training; the next row begins."""
         spread: dict[str, float | None] = {}
         for name, unit, values in (
             ("staleness", "", self.staleness),

@@ -8,12 +8,13 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.machine import kernel
 from erlbench.running import extension
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.identity import identity_of
 from erlbench.running.results import CHECKPOINTS, TRAINING_END, RunDirectory
 from erlbench.running.run import DONE
-from erlbench.work import identity, kernel
+from erlbench.work import identity
 
 
 def check(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:

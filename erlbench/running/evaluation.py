@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.clock import Clock
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
@@ -112,29 +113,25 @@ class Evaluator:
         self.state.final = final
         return task
 
-    def finish(self, result: Result, keep: Callable[[Pending], str]) -> list[dict[str, Any]]:
-        """Take a finished evaluation; the rows that can now be written, in order.
+    def finish(self, result: Result, keep: Callable[[Pending], str]) -> Iterator[EvaluationRow]:
+        """Take in the result of an evaluation; the rows whose turn it is now, in the order of their policies.
 
         `keep` keeps the policy of each and gives its SHA-256.
         """
         for pending in self.state.pending:
             if pending.task.id == result.task:
                 pending.values = dict(result.values)
-        rows = []
-        while self.state.pending and self.state.pending[0].values is not None:
+        while self.state.pending and (values := self.state.pending[0].values) is not None:
             pending = self.state.pending.pop(0)
-            values = pending.values or {}
             returns, lengths = values["returns"], values["lengths"]
             self.algorithm.counters.evaluation_timesteps += sum(lengths)
-            rows.append(
-                {
-                    **pending.row,
-                    "evaluation_timesteps": self.algorithm.counters.evaluation_timesteps,
-                    "return_mean": fmean(returns),
-                    "return_std": stdev(returns) if len(returns) > 1 else 0.0,
-                    "returns": returns,
-                    "lengths": lengths,
-                    "policy_sha256": keep(pending),
-                }
-            )
-        return rows
+            found = {
+                **pending.row,
+                "evaluation_timesteps": self.algorithm.counters.evaluation_timesteps,
+                "return_mean": fmean(returns),
+                "return_std": stdev(returns) if len(returns) > 1 else 0.0,
+                "returns": returns,
+                "lengths": lengths,
+                "policy_sha256": keep(pending),
+            }
+            yield row_of(EvaluationRow, found)  # what an older version did not count stays empty

@@ -67,4 +67,4 @@ def _dependence(cell: Cell) -> str:
 
 
 def _learns_from_replay(cell: Cell) -> bool:
-    return registry.entry(cell.algo).critic_updates > 0
+    return registry.find(cell.algo).critic_updates > 0

@@ -75,7 +75,7 @@ def _parts(algo: str, env: str, env_settings: Mapping[str, Any]) -> list[tuple[A
     parts: list[tuple[Any, Callable[[], Any]]] = [((path, env, repr(settings), files), environment)]
     modules = [tuple(filter(None, (entry.where.partition(":")[0], entry.library)))]
     if registry.learns(algo):
-        modules.append((*GRADIENTS, *entry.modules))
+        modules.append((*GRADIENTS, *registry.gradient_modules(algo)))
     return [*parts, *(((path, names), partial(in_clean_process, identity.of_modules, names)) for names in modules)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from erlbench.running.checkpoint import references
+from erlbench.running.encoding import references
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef
 

@@ -1,19 +1,27 @@
-"""The tasks of a run that are submitted and not yet told: what waits for what, and whose turn it is."""
+"""The tasks of a run that are out: what waits for what, and whose turn it is."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from erlbench.algorithms.base import Counters
-from erlbench.running.recorder import Asked
 from erlbench.work.tasks import Output, Result, Task, dependencies
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The moment when a task was asked for, and what the algorithm had counted then."""
+
+    ready: float  # seconds of the pool's clock; later where it had to wait for other tasks
+    generation: int
+    critic_updates: int
+
+
 class Outstanding:
-    """Tasks by id, in the order in which they were asked for; `in_order`: results are told in that order, too."""
+    """Tasks by id, in the order in which they were asked for; `in_order`: so are results delivered."""
 
     def __init__(self, in_order: bool) -> None:
         self.tasks: OrderedDict[int, Task] = OrderedDict()

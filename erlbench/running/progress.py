@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -16,12 +15,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from erlbench.running.readings import overall, reading_words, sparkline
 from erlbench.running.remaining import Reading, Remaining, Workload
+from erlbench.running.streams import Unbroken
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
 REDRAW = 0.2  # seconds, at least, between two pictures
 SCORES = 12  # of the little curve
-BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 class Display(Protocol):
@@ -43,37 +43,6 @@ def create(verbosity: int, workloads: Iterable[Workload] = (), at_once: int = 1)
     remaining = Remaining(workloads, at_once)
     console = Console(file=stream, highlight=False)  # honours NO_COLOR
     return Bars(console, remaining) if console.is_terminal else Plain(stream, remaining)
-
-
-class Unbroken:
-    """A stream whose reader may go away: from then on it writes to nowhere, and raises nothing."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write, or give up for good."""
-        try:
-            return self._stream.write(text)
-        except OSError:
-            self._give_up()
-            return len(text)
-
-    def flush(self) -> None:
-        """Flush, or give up for good."""
-        try:
-            self._stream.flush()
-        except OSError:
-            self._give_up()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def _give_up(self) -> None:
-        """Have the descriptor itself lead to nowhere: what is still buffered is flushed at the process's end."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._stream.fileno())
-        os.close(nowhere)
 
 
 class Quiet:
@@ -209,59 +178,3 @@ class Bars:
             yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
         if self._remaining.workloads:
             yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")
-
-
-def reading_words(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
-    """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands.
-
-    After the training the evaluations that were played stand in place of the speed.
-    """
-    count = short if compact else "{:,.0f}".format
-    total = f"/{count(reading.total_timesteps)}" if reading.total_timesteps else ""
-    budget = f"{count(reading.timesteps)}{total} steps"
-    if reading.total_minutes is not None:
-        budget += f", {reading.minutes:.1f}/{reading.total_minutes:g} modelled minutes"
-    if reading.total_generations:
-        budget = f"{count(reading.timesteps)} steps, generation {reading.generation}/{reading.total_generations}"
-    speed = f"{count(rate) if rate else '-'}/s"
-    if reading.evaluations:
-        speed = f"evaluation {min(reading.evaluated + 1, reading.evaluations)} of {reading.evaluations}"
-    return [
-        budget,
-        speed,
-        f"{'-:--:--' if left is None else clock_time(left)} left",
-        f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",
-        f"busy {reading.busy}/{reading.processes}",
-    ]
-
-
-def overall(remaining: Remaining) -> str:
-    """`cell 3 of 6, 0:01:12 left for all`."""
-    left = remaining.all()
-    time_left = "" if left is None else f", {clock_time(left)} left for all"
-    return f"cell {remaining.number} of {len(remaining.workloads)}{time_left}"
-
-
-def sparkline(values: Iterable[float]) -> str:
-    """Values as blocks of different height; nothing where there are fewer than two."""
-    values = list(values)
-    if len(values) < 2:
-        return ""
-    low, high = min(values), max(values)
-    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
-    return "".join(BLOCKS[round((value - low) * scale)] for value in values)
-
-
-def short(count: float) -> str:
-    """`950`, `12.3k`, `1.25M`."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:.3g}{letter}"
-    return f"{count:.0f}"
-
-
-def clock_time(seconds: float) -> str:
-    """h:mm:ss."""
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02d}:{second:02d}"

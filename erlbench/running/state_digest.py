@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.running.checkpoint import encode, references
+from erlbench.running.encoding import encode, references
 from erlbench.running.evaluation import FIRST_ID, EvaluationState
 from erlbench.work.store import Store
 from erlbench.work.tasks import Task

@@ -17,17 +17,17 @@ import tomli_w
 from optuna.trial import TrialState
 from sqlalchemy.exc import SQLAlchemyError  # of Optuna's storage
 
-from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import configuration_hash
+from erlbench.records.schema import EvaluationRow
 from erlbench.running import signals
+from erlbench.running.jobs import Runner
+from erlbench.running.loop import Record
 from erlbench.running.progress import Quiet
-from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED
-from erlbench.running.runner import Runner
 from erlbench.settings import resolve, toml_values
 from erlbench.tuning.space import Range
 from erlbench.words import counted
@@ -67,33 +67,33 @@ class Stop(threading.Event):
         return super().is_set() or self._user.is_set()
 
 
-class Watch(Quiet):
-    """Tells Optuna the evaluations of a running cell, and stops it when Optuna wants to prune its trial."""
+class Pruning:
+    """Listens to a run: reports its evaluations to Optuna, and stops it where Optuna wants to prune its trial.
 
-    def __init__(self, trial: optuna.Trial, run: Cell, before: Sequence[float], told: int, stop: Stop) -> None:
-        super().__init__(sys.stderr)
-        self._trial, self._before, self._stop = trial, list(before), stop
-        self._file, self._offset, self._told = run.directory / "eval.csv", len(before) * run.total_timesteps, told
-        self.reason = ""  # why the cell failed
+    Optuna compares trials at equal steps only, so an evaluation is reported by its number, after `offset`. The value
+    is the mean of it and of the final scores `before`, those of the trial's other seeds.
+    """
 
-    def update(self, cell: str, reading: Reading) -> None:
-        """Tell what is new, and stop the cell where Optuna wants to prune."""
-        if self.tell() and self._trial.should_prune():
+    def __init__(self, trial: optuna.Trial, before: Sequence[float], offset: int, stop: Stop) -> None:
+        self._trial, self._before, self._offset, self._stop = trial, list(before), offset, stop
+        self._known = set(trial.study.trials[trial.number].intermediate_values)  # before an interruption
+
+    def __call__(self, record: Record) -> None:
+        """Report an evaluation."""
+        if not isinstance(record, EvaluationRow) or (step := self._offset + record.evaluation + 1) in self._known:
+            return
+        self._trial.report(fmean([*self._before, record.return_mean]), step)
+        if not record.final and self._trial.should_prune():
             self._stop.set()
 
-    def tell(self) -> bool:
-        """Report new evaluations, each by its number: Optuna compares trials at equal steps only. Whether there are."""
-        try:
-            rows = files.read_rows(self._file)[self._told :]
-        except (OSError, ValueError):
-            return False  # not there yet
-        for row in rows:
-            self._told += 1
-            self._trial.report(fmean([*self._before, float(row["return_mean"])]), self._offset + self._told)
-        return bool(rows)
+
+class Failure(Quiet):
+    """Shows nothing of a running cell, and keeps why it failed for the trial's line."""
+
+    reason = ""
 
     def failed(self, cell: str, reason: str) -> None:
-        """Keep the reason for the trial's line."""
+        """Keep the reason."""
         self.reason = reason
 
 
@@ -210,21 +210,18 @@ class _Search:
 
     def _train(self, trial: optuna.Trial, run: Cell, before: Sequence[float]) -> float:
         """Run one cell to its end; its final score. Raises `TrialPruned`, `Interrupted` or `CellError`."""
-        total, directory, stop = run.total_timesteps, RunDirectory(run.directory), Stop(self.user)
-        known = self.study.trials[trial.number].intermediate_values
-        told = sum(step > len(before) * total for step in known)  # of this cell, before an interruption
-        watch = Watch(trial, run, before, told, stop)
-        runner = Runner(self.options, watch, stop)
+        stop, shown = Stop(self.user), Failure(sys.stderr)
+        pruning = Pruning(trial, before, len(before) * run.total_timesteps, stop)
+        runner = Runner(self.options, shown, stop, [pruning])
         try:
             (how,) = runner.run_all([run])
         finally:
             runner.close()
             trial.set_user_attr("timesteps", _timesteps(run.out))
         if how == DONE:
-            watch.tell()
-            return float(directory.status()["return_mean"])
+            return float(RunDirectory(run.directory).status()["return_mean"])
         if how == FAILED:
-            raise CellError(watch.reason)
+            raise CellError(shown.reason)
         if self.user.is_set():
             raise Interrupted(f"interrupted; everything is saved. The same command goes on with trial {trial.number}")
         raise optuna.TrialPruned

@@ -12,7 +12,7 @@ from erlbench.envs.catalogue import module_of
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.planning import plan
+from erlbench.experiment.command import requested_cells
 from erlbench.running.results import CHECKPOINTS, KEPT, REPLAY, ROWS
 from erlbench.running.runner import run_cells
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row, load_files
@@ -39,7 +39,7 @@ def run_again(path: Path, number: int, start: int | None = None, processes: int 
         if (module := module_of(named)) and not trusted:
             return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
-        (cell,) = plan(arguments({"config": str(path / "config.toml"), "out": folder}))
+        (cell,) = requested_cells(arguments({"config": str(path / "config.toml"), "out": folder}))
         if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
             return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
         if start is not None:

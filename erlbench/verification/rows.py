@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from math import isclose
 from statistics import fmean, stdev
 
+from erlbench.algorithms import registry
+from erlbench.errors import UsageError
 from erlbench.running.results import RunDirectory
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, Row
 
 PRECISION = 1e-12  # of means and deviations: other programs add in another order
 UNENDED = "the run is not done: its files go on after its last evaluation"
 EVALUATION = "evaluation"  # a task's kind
-OPEN_EPISODES = ("ppo",)  # collect steps across tasks: the steps of the open episode stand in no row of episodes.csv
 
 
 def check_rows(run: Files) -> Iterator[Check]:
@@ -87,8 +88,16 @@ def _episodes(run: Files) -> Check:
     if not _done(run):
         return Check("episodes", UNKNOWN, UNENDED)
     text = f"{len(run.episodes):,} episodes have {played:,} of {counted:,} steps of training and fitness"
-    open_episode = run.run.get("algo") in OPEN_EPISODES and played <= counted
+    open_episode = played < counted and _leaves_open(str(run.run.get("algo")))
     return _outcome("episodes", [] if played == counted or open_episode else [text], text)
+
+
+def _leaves_open(algo: str) -> bool:
+    """Whether runs of the algorithm may end within an episode; not known of a package that is not installed."""
+    try:
+        return registry.find(algo).open_episodes
+    except UsageError:
+        return False
 
 
 def _tasks(run: Files) -> Check:

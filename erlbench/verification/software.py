@@ -8,7 +8,7 @@ from typing import Any
 from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.envs.catalogue import module_of
 from erlbench.errors import ErlbenchError
-from erlbench.running import machine
+from erlbench.machine import description
 from erlbench.running.identity import identity_of_run
 from erlbench.verification.check import AGREES, UNKNOWN, Check, Files
 from erlbench.words import counted
@@ -21,7 +21,7 @@ def check_software(run: Files) -> Check:
     """`AGREES` when all versions are those of the run; else `UNKNOWN`, for then equal bits are not promised."""
     if not run.meta:
         return Check("software", UNKNOWN, "meta.json is missing")
-    here = machine.describe()
+    here = description.describe()
     kernels = {start["arithmetic"] for start in run.starts if start.get("arithmetic")}
     if len(kernels) > 1:
         return Check("software", UNKNOWN, f"several kernels computed the run: {' | '.join(sorted(kernels))}")
@@ -64,7 +64,7 @@ def check_identity(run: Files, trusted: bool) -> Check:
 def _differences(meta: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
     there = meta.get("versions")
     for name, version in (there if isinstance(there, Mapping) else {}).items():
-        now = here["versions"].get(name) or machine.version(name)
+        now = here["versions"].get(name) or description.version(name)
         if now != version:
             yield f"{name} {version}, here {now}"
     for name in sorted(meta.keys() & here.keys() - APART):  # what an older run does not say is not compared

@@ -20,7 +20,7 @@ from erlbench.errors import CellError
 from erlbench.work.held import discard
 from erlbench.work.seeding import Key, generator
 
-BLOCK = 2**22  # numbers that are drawn at once: 16 MiB
+DRAWN_AT_ONCE = 2**22  # numbers that are drawn at once: 16 MiB
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _make(table: NoiseTable, folder: Path) -> None:
             ) from error
         with mmap.mmap(file.fileno(), 4 * table.size) as data:
             numbers = np.frombuffer(data, np.float32)
-            for start in range(0, table.size, BLOCK):
-                random.standard_normal(out=numbers[start : start + BLOCK], dtype=np.float32)
+            for start in range(0, table.size, DRAWN_AT_ONCE):
+                random.standard_normal(out=numbers[start : start + DRAWN_AT_ONCE], dtype=np.float32)
             del numbers  # or the map could not be closed
     part.rename(folder / "table")

@@ -25,7 +25,7 @@ from erlbench.work.tasks import ReplayView
 
 OBSERVATIONS, TRANSITIONS, ROWS = "observations.f32", "transitions.f32", "rows.i32"
 NAME = "replay"  # of the replay of a run; a driver has one at a time
-BLOCK = 1 << 20  # bytes read at once to check a file
+CHECKED_AT_ONCE = 1 << 20  # bytes read at once to check a file
 
 
 class Replay:
@@ -128,7 +128,7 @@ def _crc(descriptor: int, size: int) -> int | None:
     """The CRC-32 of the first `size` bytes of a file; None when it has fewer."""
     crc, offset = 0, 0
     while offset < size:
-        block = os.pread(descriptor, min(BLOCK, size - offset), offset)
+        block = os.pread(descriptor, min(CHECKED_AT_ONCE, size - offset), offset)
         if not block:
             return None
         crc, offset = zlib.crc32(block, crc), offset + len(block)

@@ -12,10 +12,12 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import local_pool
+from erlbench.records.schema import TaskRow
 from erlbench.running import progress
-from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
-from erlbench.running.driver import Driver
-from erlbench.running.runner import Runner
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import encode, references
+from erlbench.running.jobs import Runner
+from erlbench.running.loop import WHOLE, Loop
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from tests.checkpoints import known, types_in
@@ -24,6 +26,7 @@ from tests.runs import (
     check_counts,
     interrupt,
     interrupt_after,
+    listen,
     make_cell,
     replayed,
     returns,
@@ -169,12 +172,11 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
-    saved, types, step = [], {}, Driver._step
+    saved, types = [], {}
 
-    def stepped(driver):
-        step(driver)
-        if driver.recorder.tasks.state()["length"] // 256 > len(saved):
-            driver.save()
+    def save(training, record):
+        if record is WHOLE and training.files.counted[TaskRow].state()["length"] // 256 > len(saved):
+            training.save()
 
     def checked(folder, payload, arrays, keep, number):
         path = save_checkpoint(folder, payload, arrays, keep, number)
@@ -188,8 +190,8 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         saved.append(path)
         return path
 
-    monkeypatch.setattr("erlbench.running.driver.save_checkpoint", checked)
-    monkeypatch.setattr(Driver, "_step", stepped)
+    monkeypatch.setattr("erlbench.running.listeners.checkpoints.save_checkpoint", checked)
+    listen(monkeypatch, save)
     assert run(make_cell(algo, tmp_path, steps=400)) == 0
     assert len(saved) >= 2
     missing = {name: sorted(fields) for name, fields in types.items() if not fields <= set(known().get(name, ()))}
@@ -199,13 +201,13 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_shared_memory_does_not_grow_with_the_run(algo, tmp_path, monkeypatch):
     counts = []
-    sweep = Driver._sweep
+    sweep = Loop._sweep
 
-    def counted(driver):
-        sweep(driver)
-        counts.append(len(list(driver.pool.store.folder.iterdir())))
+    def counted(loop):
+        sweep(loop)
+        counts.append(len(list(loop.pool.store.folder.iterdir())))
 
-    monkeypatch.setattr(Driver, "_sweep", counted)
+    monkeypatch.setattr(Loop, "_sweep", counted)
     assert run(make_cell(algo, tmp_path, steps=2500)) == 0
     assert max(counts) < 150
 

@@ -15,6 +15,7 @@ from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_ddpg
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.reference.networks import flat_parameters, mlp
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
@@ -25,7 +26,6 @@ from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
 
-from . import oracle
 from .batches import Recorded, TheirBuffer, filled_memory
 from .cores import with_and_without
 from .episodes import check_schedule, run
@@ -53,7 +53,7 @@ def test_updates_of_ddpg_equal_stable_baselines3(decay, clip, context):
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu", 1)
     mine = DDPGLearner(DDPGUpdate(policy, critic, batch, 1e-4, 1e-3, decay, clip, model.gamma, model.tau), "cpu")
-    actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
+    actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
     random = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def test_updates_of_ddpg_equal_stable_baselines3(decay, clip, context):
     expected = [model.actor, model.actor_target, model.critic, model.critic_target]
     actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critics.state
     for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):
-        vector = oracle.vector(module)
+        vector = flat_parameters(module)
         assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
 
 
@@ -95,7 +95,8 @@ def test_episodes_are_pure_and_their_noise_is_the_one_asked_for(noise, context):
             assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
     reader = Workspace(context.store).replay(context.replay.view())
     observations = torch.from_numpy(np.array(reader.observations[reader.rows]))
-    means = oracle.actor(algorithm.policy_spec, policy)(observations).detach().numpy()
+    actor = mlp(algorithm.policy_spec.sizes, "relu", policy, torch.nn.Tanh())
+    means = actor(observations).detach().numpy()
     left = (reader.transitions[:, :1] - means)[:600].reshape(3, 200).astype(float)
     theta = 0.15 if noise == "ou" else 1.0
     shocks = (left[:, 1:] - (1 - theta) * left[:, :-1]).ravel()

@@ -12,7 +12,7 @@ from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
 CYCLE, CLOCKWISE = "erlbench/CyclicMDP-v0", 1
-GRADIENTS = [name for name, listed in ALGORITHMS.items() if listed.critic_updates]
+GRADIENTS = [name for name in ALGORITHMS if find(name).critic_updates]
 
 
 @pytest.mark.parametrize("name", GRADIENTS)

@@ -53,11 +53,3 @@ def test_the_equations_are_where_the_architecture_says():
         named = [set(re.findall(r"\d+", part)) for part in re.findall(r"[Ee]q\. \d+(?: and \d+)*", " ".join(texts))]
         for part in re.findall(r"eq\. \d+(?: and \d+)*", update):
             assert set(re.findall(r"\d+", part)) <= set().union(*named), f"{update}: {places}"
-
-
-def test_the_reader_of_td3_opens_as_many_lines_as_the_architecture_says():
-    root = PAGES.parents[1]
-    page = (root / "docs/architecture.md").read_text()
-    found = re.search(r"TD3's update, open two files, (\d+) lines: `(.+)` and `(.+?)`\.", page)
-    paths = [root / "algorithms/gradients" / path for path in found.groups()[1:]]
-    assert int(found[1]) == sum(len(path.read_text().splitlines()) for path in paths) < 250

@@ -94,7 +94,7 @@ def test_asynchronous_runs_go_on(learner, tmp_path):
 def test_individuals_of_sac_need_continuous_actions():
     from dataclasses import replace
 
-    from erlbench.algorithms.policies import policy_of
+    from erlbench.algorithms.policy_settings import policy_of
 
     settings = resolve(registry.find("cem-rl").settings_type, "Pendulum-v1", {}, {"learner": "sac"})
     discrete = replace(problem("Pendulum-v1"), discrete=True, action_size=3, action_low=(), action_high=())

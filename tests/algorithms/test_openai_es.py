@@ -328,4 +328,4 @@ def test_episodes_of_the_mean_are_waited_for_whoever_is_faster(tmp_path, process
 
 def test_a_generation_has_at_least_its_batch_of_steps():
     settings = resolve(OpenAIESSettings, "Hopper-v5", {}, {"timesteps_per_batch": 1_000_000})
-    assert OpenAIES.generation_steps(settings, problem("Hopper-v5")) == 1_000_000
+    assert OpenAIES.needs(settings, problem("Hopper-v5")).steps == 1_000_000

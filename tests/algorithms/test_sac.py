@@ -1,4 +1,4 @@
-"""SAC: its updates against autograd and Stable-Baselines3's, its episodes, and its schedule."""
+"""SAC: its actor against autograd, its updates against Stable-Baselines3's, its episodes, and its schedule."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.programs import networks, operations
 from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.reference.networks import flat_parameters
+from erlbench.algorithms.gradients.reference.sac import TanhGaussian
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, initial_learner
 from erlbench.algorithms.training.critic import critic_spec
@@ -28,7 +30,6 @@ from erlbench.work.workspace import Workspace
 from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
 from tests.algorithms.cores import with_and_without
 
-from . import oracle, sac_oracle
 from .episodes import check_random_warmup, check_schedule
 
 SMALL = SACSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
@@ -80,12 +81,12 @@ def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monk
         run_all([actor.draw(noise)])
         actions, log_probability = actor.actions.clone(), actor.log_probabilities.clone()
         run_all([actor.backward(torch.tensor([0.3]), weights.clone())])
-    vector = parameters.clone().double().requires_grad_()
-    expected, expected_log = sac_oracle.sample(policy, vector, observations.double(), noise.double())
+    theirs = TanhGaussian(policy, parameters.numpy()).double()
+    expected, expected_log = theirs.sample(observations.double(), noise.double())
     (0.3 * expected_log.sum() + (weights * expected).sum()).backward()
     close(actions, expected.detach())
     close(log_probability, expected_log.detach())
-    close(gradients, vector.grad)
+    close(gradients, torch.cat([parameter.grad.flatten() for parameter in theirs.parameters()]))
     raw = actor._log_std.outputs[0]
     assert (raw > 2).any()
     assert (raw < 2).any()
@@ -109,42 +110,6 @@ def test_log_probability_by_hand():
     assert gradients[5].item() == pytest.approx(2 * (0.2310586 + 1.3577225) - 4, abs=1e-4)  # of 2 a u - 1
 
 
-@variants
-def test_updates_equal_autograd(variant, context):
-    """Ten updates of every network, target and temperature."""
-    changes = dict(VARIANTS[variant])
-    value_network = changes.pop("critic") == "v1"
-    settings = update_of(POLICY, CRITIC, 32, value_network=value_network, **changes)
-    random = np.random.default_rng(0)
-    array = initial_learner(POLICY, CRITIC, value_network, (5,))
-    mine = SACLearner(settings, "cpu")
-    mine.load(array, 0, 0)
-    theirs = sac_oracle.SoftActorCritic(POLICY, CRITIC, value_network, array, settings.learning_rate)
-    drawn = Recorded(random, filled_memory(context, random, 2))
-    rows, expected = torch.zeros(10, 2), []
-    for row in rows:
-        row[:] = make_updates(mine, drawn.memory, drawn, InTurn(), range(1))[0]
-        expected.append(theirs.step(drawn.batch(), *drawn.noise, vars(settings)))
-    close(rows, expected)
-    shapes, start = learner_parts(POLICY, CRITIC, value_network), 0
-    for name, (count, columns) in shapes.items():
-        part = mine.state[start : start + count * columns].view(count, columns)
-        start += count * columns
-        close(part[0], theirs.online[name].detach())
-        if count == 4:
-            close(part[1], theirs.target[name])
-        if theirs.optimisers[name].state:
-            (state,) = theirs.optimisers[name].state.values()
-            close(part[-2], state["exp_avg"], 1e-4)
-            close(part[-1], state["exp_avg_sq"], 1e-4)
-        else:
-            assert name == "temperature", "a fixed temperature is not learnt"
-            assert not part.any()
-    assert mine.alpha.item() == pytest.approx(
-        math.exp(theirs.online["temperature"].item()) if settings.temperature is None else settings.temperature
-    )
-
-
 def test_updates_of_sac_equal_stable_baselines3(context):
     """Twenty updates of critics, actor, temperature and targets from the same weights, batches and noise.
 
@@ -157,7 +122,7 @@ def test_updates_of_sac_equal_stable_baselines3(context):
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
     array = initial_learner(policy, critic, False, (1,))
-    actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
+    actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     array[: len(actor)] = actor
     start = 3 * len(actor) + 3
     array[start : start + 2 * len(q)] = np.concatenate([q, q])
@@ -183,7 +148,7 @@ def test_updates_of_sac_equal_stable_baselines3(context):
             assert alpha == pytest.approx(theirs["train/ent_coef"], rel=1e-6)
             found = [mine._host.tensor, mine.critics.state[0], mine.critics.state[1]]
             for vector, module in zip(found, (model.actor, model.critic, model.critic_target)):
-                expected = oracle.vector(module)
+                expected = flat_parameters(module)
                 assert np.abs(vector.numpy() - expected).max() <= 1e-5 * np.abs(expected).max()
             assert mine.alpha.item() == pytest.approx(model.log_ent_coef.exp().item(), rel=1e-6)
     assert abs(math.log(mine.alpha.item())) == pytest.approx(20 * 3e-4, rel=0.05)

@@ -15,6 +15,7 @@ from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_td3
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.reference.networks import flat_parameters
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
 from erlbench.algorithms.training.critic import critic_spec
@@ -27,7 +28,6 @@ from erlbench.work.workspace import Workspace
 from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
 from tests.algorithms.cores import with_and_without
 
-from . import oracle
 from .episodes import check_random_warmup, check_schedule, run
 
 SMALL = TD3Settings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
@@ -91,7 +91,7 @@ def test_updates_of_td3_equal_stable_baselines3(context):
     critic = critic_spec(policy, (24, 16), "relu")
     numbers = model.learning_rate, model.gamma, model.tau, model.target_policy_noise, model.target_noise_clip
     mine = TD3Learner(TD3Update(policy, critic, batch, *numbers, policy_delay=2), "cpu")
-    actor, q = oracle.vector(model.actor), oracle.vector(model.critic)
+    actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)
     random = np.random.default_rng(0)
@@ -112,7 +112,7 @@ def test_updates_of_td3_equal_stable_baselines3(context):
     expected = [model.actor, model.actor_target, model.critic, model.critic_target]
     actors, critics = mine.state[: 4 * policy.size].view(4, -1), mine.critics.state
     for row, module in zip((actors[0], actors[1], critics[0], critics[1]), expected):
-        vector = oracle.vector(module)
+        vector = flat_parameters(module)
         assert np.abs(row.numpy() - vector).max() <= 1e-5 * np.abs(vector).max()
 
 

@@ -15,7 +15,7 @@ from erlbench.cli.dry_run import show_plan
 from erlbench.envs import catalogue
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
-from erlbench.experiment.planning import plan
+from erlbench.experiment.command import requested_cells
 
 
 def invoke(*words: str):
@@ -79,7 +79,7 @@ def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_dry_run_breaks_no_short_word_on_a_terminal(monkeypatch, capsys, width):
-    cells = plan(arguments({"study": ("aes-rl-table-1",), "profile": "laptop"}))
+    cells = requested_cells(arguments({"study": ("aes-rl-table-1",), "profile": "laptop"}))
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     show_plan(cells, RunOptions(processes=2))

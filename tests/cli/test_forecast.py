@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
+from erlbench.cli.forecast import command
+from erlbench.experiment.cells import Cell
 from erlbench.forecasting import environment
 
 CEM = ["--algo", "cem", "--env", "InvertedPendulum-v5", "--steps", "2000"]
@@ -34,7 +36,7 @@ def test_an_algorithm_without_gradient_steps_has_no_time_after_the_warm_up():
     (row,) = (line.split() for line in forecast.splitlines() if line.startswith("cem "))
     assert row[3:5] == ["–", "0.00"]
     assert "nan" not in result.stdout
-    assert errors.startswith("Errors of such forecasts")
+    assert errors.startswith("Errors of forecasts")
 
 
 def test_each_short_heading_is_explained_below_the_table():
@@ -165,3 +167,8 @@ def test_costs_of_an_unknown_environment_are_taken_as_they_are(tmp_path):
     result = invoke(*CEM, "--processes", "1", "--costs", str(path), "--lengths", "100")
     assert float(row_of(result.stdout, "cem")[2]) == pytest.approx(1e6 * 0.001 / 60, rel=0.01)
     assert "1.000 ms with the policy, as the costs say of an environment that their file does not name" in result.stdout
+
+
+def test_the_critic_is_that_of_a_run_in_simulated_time():
+    (option,) = (parameter for parameter in command.params if parameter.name == "critic")
+    assert option.default == Cell.simulated_critic

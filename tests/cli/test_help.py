@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from erlbench import __version__
 from erlbench.cli import COMMANDS, GROUPS, cli
-from erlbench.experiment.arguments import option_fields
+from erlbench.experiment.options import option_fields
 
 
 def invoke(*words: str):

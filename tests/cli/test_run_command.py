@@ -178,7 +178,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_runs(monkeypatch):
 
 
 def test_an_empty_part_is_done_at_once(tmp_path):
-    for words in ("--dry-run", "", "--launcher local"):
+    for words in ("--dry-run", "", "--launcher slurm"):
         given = ["--algo", "cem", "--env", "function:sphere", "--shard", "2/2", "--out", str(tmp_path), *words.split()]
         result = invoke(*given)
         assert result.exit_code == 0, result.output

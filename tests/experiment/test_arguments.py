@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments, seed_list
-from erlbench.experiment.planning import plan
+from erlbench.experiment.command import requested_cells
 
 
 @pytest.mark.parametrize(
@@ -154,12 +154,12 @@ def test_two_cells_do_not_share_a_folder(tmp_path):
     for name, population in (("one", 10), ("two", 12), ("three", 10)):
         (tmp_path / f"{name}.toml").write_text(STUDY.format(name=name, population=population))
     given = {"studies": tuple(str(tmp_path / f"{name}.toml") for name in ("one", "two", "three"))}
-    assert len(plan(arguments({**given, "study": ("one", "three")}))) == 1  # the same cell
+    assert len(requested_cells(arguments({**given, "study": ("one", "three")}))) == 1  # the same cell
     with pytest.raises(UsageError, match=r"two different cells would share .*settings\.population: 10 there, 12 now"):
-        plan(arguments({**given, "study": ("one", "two")}))
+        requested_cells(arguments({**given, "study": ("one", "two")}))
 
 
 def test_a_setting_of_an_entry_that_is_left_out_means_nothing():
     given = {"study": ("aes-rl-table-3",), "algo": ("cem",), "set": ("start_timesteps=5",)}
     with pytest.raises(UsageError, match="--set start_timesteps is in none of the studies"):
-        plan(arguments(given))
+        requested_cells(arguments(given))

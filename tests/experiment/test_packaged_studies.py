@@ -10,8 +10,8 @@ from erlbench.algorithms import registry
 from erlbench.envs.catalogue import LISTED, Preset, split_preset
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
-from erlbench.experiment.planning import plan
 from erlbench.experiment.studies import load_studies, validate
 from erlbench.reporting.data.published import load_published
 from erlbench.settings import resolve
@@ -60,7 +60,7 @@ def test_the_packaged_studies():
 
 def cells_of(study, profile):
     """Of the first seed."""
-    return plan(arguments({"study": (study,), "profile": profile, "seed": "0"}))
+    return requested_cells(arguments({"study": (study,), "profile": profile, "seed": "0"}))
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
@@ -132,7 +132,11 @@ def test_the_es_of_esac_is_that_of_its_authors_program():
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
 def test_times_of_esac_have_no_validations_in_them(profile):
     """The authors time the members' and SAC's episodes; nothing is validated there."""
-    cells = [cell for cell in plan(arguments({"study": ("esac-figure-5",), "profile": profile})) if cell.algo == "esac"]
+    cells = [
+        cell
+        for cell in requested_cells(arguments({"study": ("esac-figure-5",), "profile": profile}))
+        if cell.algo == "esac"
+    ]
     assert len(cells) >= 16
     assert all(cell.settings.validation_every > (cell.total_generations or math.inf) for cell in cells)
 

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import RunArguments
+from erlbench.experiment.command import requested_cells, study_plan
 from erlbench.experiment.costs import built_in_costs
 from erlbench.experiment.departures import of_run
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan_file import plan_hash, plan_text, read_plan
-from erlbench.experiment.planning import plan, study_plan
 from tests import plans
 
 
@@ -63,7 +63,7 @@ def test_what_changes_the_hash(tmp_path, old, new, same):
 def test_a_resolved_plan_reads_back_with_its_hash_whatever_the_defaults_are_then(tmp_path, monkeypatch):
     found = resolved(plans.write(tmp_path / "a.toml"))
     (tmp_path / "b.toml").write_text(plan_text(found))
-    monkeypatch.setattr("erlbench.experiment.planning.resolve", pytest.fail)
+    monkeypatch.setattr("erlbench.experiment.command.resolve", pytest.fail)
     assert read_plan(tmp_path / "b.toml") == found
     assert read_plan(tmp_path / "b.toml").hash == found.hash
 
@@ -91,7 +91,7 @@ def test_a_plan_is_run_seed_by_seed_with_its_hash_in_every_run(tmp_path):
     assert metas.keys() == {("cem", seed), ("cem-narrow", seed)}
     assert {meta["starts"][0]["study_plan"] for meta in metas.values()} == {found.hash}
     assert read_plan(out / "plan.toml") == found
-    cells = plan(RunArguments(plan=str(out / "plan.toml")))
+    cells = requested_cells(RunArguments(plan=str(out / "plan.toml")))
     assert [(cell.seed, cell.name) for cell in cells] == [
         (seed, name) for seed in found.assigned_seeds() for name in ("cem", "cem-narrow")
     ]
@@ -214,7 +214,7 @@ def test_costs_are_values_of_the_plan_whether_written_out_named_or_built_in(tmp_
     other = plans.write(tmp_path / "d.toml", **{**timed, "seeds = 4": 'seeds = 4\ncosts = "costs.toml"'})
     (tmp_path / "costs.toml").write_text(rows.replace("cores = 4", "cores = 8"))
     assert resolved(other).hash != built_in.hash
-    cell = plan(RunArguments(plan=str(other)))[0]
+    cell = requested_cells(RunArguments(plan=str(other)))[0]
     assert (cell.simulated_time, cell.processors, cell.costs.cores) == (True, 2, 8)
 
 
@@ -223,7 +223,7 @@ def test_the_plan_of_the_documentation_is_one(tmp_path):
     (tmp_path / "a.toml").write_text(page.read_text().split("```toml\n")[1].split("```")[0])
     found = resolved(tmp_path / "a.toml")
     assert (found.seeds, len(found.cells), found.contrasts[0].axis) == (12, 2, "minutes")
-    assert plan(RunArguments(plan=str(tmp_path / "a.toml")))[0].total_minutes == 19.0
+    assert requested_cells(RunArguments(plan=str(tmp_path / "a.toml")))[0].total_minutes == 19.0
 
 
 def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
@@ -233,7 +233,7 @@ def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
     assert (found.resolved, found.seeds, found.test.looks, len(found.cells), len(found.contrasts)) == (
         True, 12, (6, 12), 5, 6,
     )  # fmt: skip
-    cells = plan(RunArguments(plan=str(path)))
+    cells = requested_cells(RunArguments(plan=str(path)))
     assert len(cells) == 60
     for cell in cells:
         assert of_run(found, cell.config(), cell.label) == []

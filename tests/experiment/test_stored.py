@@ -14,8 +14,8 @@ from erlbench.algorithms.cem import CEM
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments, run_options
+from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import built_in_costs, load_costs
-from erlbench.experiment.planning import plan
 from erlbench.running.runner import run_cells
 from tests.runs import interrupt_after, rows
 
@@ -29,7 +29,7 @@ SMALL = {
 def started(out: Path, **more) -> Path:
     """The config.toml of a run that was begun with small settings, and interrupted."""
     asked = arguments({**BASE, **SMALL, "out": str(out), **more})
-    (cell,) = plan(asked)
+    (cell,) = requested_cells(asked)
     with pytest.MonkeyPatch.context() as patch:
         interrupt_after(patch, 10)
         assert run_cells([cell], run_options(asked, ("erlbench", "run"))) == 130
@@ -39,7 +39,7 @@ def started(out: Path, **more) -> Path:
 def again(out: Path, **given) -> int:
     """The exit code of a later command with these options."""
     asked = arguments({**BASE, "processes": 0, "quiet": True, "out": str(out), **given})
-    return run_cells(plan(asked), run_options(asked, ("erlbench", "run")))
+    return run_cells(requested_cells(asked), run_options(asked, ("erlbench", "run")))
 
 
 def config(path: Path) -> dict:
@@ -88,7 +88,7 @@ def test_a_value_of_a_config_file_is_typed(tmp_path):
     path = started(tmp_path)
     copy = tmp_path / "copy.toml"
     copy.write_bytes(path.read_bytes())
-    assert plan(arguments({"config": str(copy), "out": str(tmp_path)}))[0].config() == config(path)
+    assert requested_cells(arguments({"config": str(copy), "out": str(tmp_path)}))[0].config() == config(path)
     change(copy, "settings", population=7)
     with pytest.raises(UsageError, match=r"settings\.population: 6 there, 7 now"):
         again(tmp_path, config=str(copy))
@@ -107,11 +107,11 @@ def test_another_default_of_today_breaks_no_folder(tmp_path, monkeypatch):
 
     monkeypatch.setattr(CEM, "settings_type", Later)
     later = dataclasses.replace(built_in_costs(), timestep=1.0)
-    monkeypatch.setattr("erlbench.experiment.planning.built_in_costs", lambda: later)
-    (fresh,) = plan(arguments({**BASE, "out": str(tmp_path / "fresh"), "simulated_time": True}))
+    monkeypatch.setattr("erlbench.experiment.command.built_in_costs", lambda: later)
+    (fresh,) = requested_cells(arguments({**BASE, "out": str(tmp_path / "fresh"), "simulated_time": True}))
     assert (fresh.settings.tau_cem, fresh.costs.timestep) == (0.5, 1.0)
     for typed in ({}, {"simulated_time": True}):
-        (cell,) = plan(arguments({**BASE, "out": str(tmp_path), **typed}))
+        (cell,) = requested_cells(arguments({**BASE, "out": str(tmp_path), **typed}))
         assert (cell.settings.tau_cem, cell.costs) == (0.95, load_costs(path))
         assert cell.config() == before
         assert any(text.startswith("settings.tau_cem: 0.95 there, 0.5 now") for text in cell.origin.kept)
@@ -135,10 +135,10 @@ def test_a_setting_that_came_or_went_breaks_no_folder(tmp_path):
 @pytest.mark.parametrize("typed", [{}, {"simulated_time": True}])
 def test_a_budget_in_minutes_stays_the_only_one(tmp_path, typed):
     """The default of a million steps would have to pass besides."""
-    (begun,) = plan(arguments({**BASE, "out": str(tmp_path), "simulated_time": True, "total_minutes": 0.02}))
+    (begun,) = requested_cells(arguments({**BASE, "out": str(tmp_path), "simulated_time": True, "total_minutes": 0.02}))
     begun.directory.mkdir(parents=True)
     (begun.directory / "config.toml").write_text(tomli_w.dumps(begun.config()))
-    (cell,) = plan(arguments({**BASE, "out": str(tmp_path), **typed}))
+    (cell,) = requested_cells(arguments({**BASE, "out": str(tmp_path), **typed}))
     assert (cell.total_minutes, cell.total_timesteps) == (0.02, 0)
     assert cell.config() == begun.config()
 
@@ -196,7 +196,7 @@ def test_a_study_states_its_values(tmp_path):
 
     def cell(population: int, steps: int):
         file.write_text(STUDY.format(population=population, steps=steps))
-        (found,) = plan(arguments({"study": ("mine",), "studies": (str(file),), "out": str(out)}))
+        (found,) = requested_cells(arguments({"study": ("mine",), "studies": (str(file),), "out": str(out)}))
         return found
 
     first = cell(6, 400)

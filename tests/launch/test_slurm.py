@@ -16,7 +16,7 @@ from erlbench.launch.job import Job, Running, preempted
 from erlbench.launch.jobs import launch
 from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.launch.slurm import minutes, parameters
-from erlbench.resources import cores
+from erlbench.machine.resources import cores
 from tests.runs import make_cell
 from tests.runs import run as run_cell
 
@@ -72,8 +72,7 @@ def test_no_slurm_here(tmp_path):
     done = run(tmp_path / "out", path=str(tmp_path / "bin"))
     assert (done.returncode, done.stderr) == (
         2,
-        "erlbench: there is no Slurm here (no command sbatch); give this command on a login node, or choose --launcher "
-        "local\n",
+        "erlbench: there is no Slurm here (no command sbatch); give this command on a login node\n",
     )
 
 
@@ -121,9 +120,9 @@ def test_unknown_options_go_to_sbatch_as_they_are():
     assert found["cpus_per_task"] == 1
 
 
-@pytest.mark.parametrize("name", ["slrum", "local://x", "ray://", ""])
+@pytest.mark.parametrize("name", ["slrum", "local", "ray://", ""])
 def test_unknown_launchers_are_refused(name):
-    with pytest.raises(UsageError, match="--launcher must be local, slurm, ray or ray://HOST:PORT"):
+    with pytest.raises(UsageError, match="--launcher must be slurm, ray or ray://HOST:PORT"):
         check_launcher(name)
 
 
@@ -158,7 +157,7 @@ def test_what_is_done_is_not_submitted_again(tmp_path, capsys):
     cell = make_cell("cem", tmp_path, steps=50)
     assert run_cell(cell) == 0
     how = LaunchOptions("slurm", tmp_path / ".jobs")
-    assert launch([cell], RunOptions(0, command_line=("erlbench", "run")), how, lambda cell: 1.0) == 0
+    assert launch([cell], RunOptions(0, command_line=("erlbench", "run")), how) == 0
     assert "all cells are done" in capsys.readouterr().err
 
 

@@ -91,8 +91,9 @@ def test_outputs_of_finished_tasks_stay_known_until_cleared():
     assert q.pop(False).inputs["x1"] == ArrayRef("1.array", (1,))
     q.clear()
     assert len(q) == 0
-    with pytest.raises(TaskError, match=r"task 3 \(test\) needs an output of task 1"):
+    with pytest.raises(TaskError, match=r"task 3 \(test\) needs an output of task 1") as caught:
         q.add([task(3, 1)])
+    assert caught.value.task == 3
 
 
 def test_an_output_of_the_wrong_name_is_an_error():
@@ -100,8 +101,9 @@ def test_an_output_of_the_wrong_name_is_an_error():
     q.add([task(1), task(2, 1)])
     q.pop(False)
     q.finish(result(1, "other"))
-    with pytest.raises(TaskError, match="'array' of task 1"):
+    with pytest.raises(TaskError, match="'array' of task 1") as caught:
         q.pop(False)
+    assert caught.value.task == 2
 
 
 def test_lanes_are_apart_and_counted():

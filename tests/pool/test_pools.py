@@ -101,6 +101,7 @@ def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
     pool.submit([task(1, "wrong", {"error": error}), task(2)])
     with pytest.raises(cls, match=message) as caught:
         results(pool, 2)
+    assert caught.value.task == 1
     if isinstance(caught.value, TaskError):
         assert "functions.py" in caught.value.details
     pool.reset()

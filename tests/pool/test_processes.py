@@ -164,8 +164,9 @@ def test_what_cannot_be_sent_is_an_error_of_the_task():
         with pytest.raises(TaskError, match=r"task 1 \(test\) raised"):
             pool.next_result(30)
         pool.submit([task(2, settings={"function": lambda: None})])
-        with pytest.raises(TaskError, match=r"task 2 \(test\) cannot be sent"):
+        with pytest.raises(TaskError, match=r"task 2 \(test\) cannot be sent") as caught:
             pool.next_result(30)
+        assert caught.value.task == 2
         assert one(pool, task(3)).task == 3
 
 
@@ -206,7 +207,7 @@ def test_a_task_that_kills_three_workers_fails(tmp_path):
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 99, "how": "signal"}), task(2), task(3)])
         with pytest.raises(TaskError, match=r"task 1 \(test\) has ended 3 workers.*SIGKILL") as caught:
             results(pool, 3)
-        assert caught.value.details.count("SIGKILL") == 3
+        assert (caught.value.task, caught.value.details.count("SIGKILL")) == (1, 3)
         pool.reset()
         assert one(pool, task(4)).task == 4
     assert (tmp_path / "log").read_text() == "xxx"

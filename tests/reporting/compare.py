@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from erlbench.reporting.data.comparison import comparisons_of, everything, judged
+from erlbench.reporting.data.comparison import comparisons_of, everything
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_studies import make_study
@@ -20,7 +20,7 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
 
 def page_of(folder, warn=pytest.fail, **options):
     """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
-    return judged(everything(find_runs([folder], warn)), ReportOptions(**options))
+    return ReportOptions(**options).judged(everything(find_runs([folder], warn)))
 
 
 def rows_of(table):

@@ -16,6 +16,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.studies import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.baseline import against_baseline
 from tests.reporting.compare import charts_of, page_of
@@ -115,7 +116,7 @@ def test_a_whole_report(tmp_path):
     assert "erlbench run cem-rl HalfCheetah-v5 --seed 2" in text
     assert "(each run's last start), from meta.json; 1 run has none:" in text
     assert "Python 3.11.9, erlbench 0.1.0, torch 2.4.0, commit 0123456789ab" in text
-    assert [warning.rpartition("/")[2] for warning in warnings] == ["tasks.csv: no task yet"]
+    assert [str(warning).rpartition("/")[2] for warning in warnings] == ["tasks.csv: no task yet"]
     assert r"tasks.csv: no task yet" in text
     cells = list(csv.DictReader((out / "cells.csv").open()))
     assert [cell["status"] for cell in cells] == ["failed", "done", "done", "done", "done"]
@@ -162,13 +163,13 @@ def test_a_study_that_was_not_run_is_not_listed(tmp_path):
 
 def test_a_study_that_was_asked_for_and_has_no_run_is_told(tmp_path):
     make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1])
-    told: list[str] = []
-    build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, told.append, named=True)
-    message = "no run belongs to the study 'study'; it has no page"
-    assert message in told
-    told.clear()
-    build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, told.append)
-    assert message not in told
+    warnings = []
+    build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, warnings.append, named=True)
+    none = remark(RemarkKind.NO_PAGE, study="study", profile="")
+    assert none in warnings
+    warnings.clear()
+    build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, warnings.append)
+    assert none not in warnings
 
 
 def test_the_page_loads_nothing_from_elsewhere(tmp_path):
@@ -211,7 +212,7 @@ def test_broken_runs_never_stop_the_report(tmp_path):
     (results / "Ant-v5" / "cem" / "seed-005").mkdir()
     index = build_report([results], tmp_path / "report", {}, None, warnings.append)
     for path in ("seed-000/eval.csv", "seed-001/eval.csv", "seed-002/status.json", "seed-004/meta.json", "seed-005"):
-        assert [warning for warning in warnings if path in warning], path
+        assert [warning for warning in warnings if path in str(warning)], path
     assert "| Ant-v5, 2k steps | cem | 2/5 | 3.00 |" in read(index.parent / "all-runs" / "index.md")
 
 
@@ -234,7 +235,7 @@ def test_a_profile_and_a_folder_that_do_not_fit_are_refused(tmp_path):
 def test_nothing_of_the_run_side_is_imported():
     code = (
         "import sys, erlbench.reporting; "
-        "print([m for m in ('torch', 'gymnasium', 'mujoco', 'matplotlib', 'pandas', 'erlbench.running.driver', "
+        "print([m for m in ('torch', 'gymnasium', 'mujoco', 'matplotlib', 'pandas', 'erlbench.running.loop', "
         "'erlbench.pool', 'erlbench.running.runner', 'erlbench.running.results', 'erlbench.algorithms') "
         "if m in sys.modules])"
     )
@@ -336,3 +337,9 @@ def test_the_page_has_the_band_that_was_asked_for(tmp_path):
             [tmp_path / "runs"], tmp_path / band, {}, None, warn=lambda text: None, options=ReportOptions(band=band)
         )
         assert charts_of(page)["all-runs-curves-Foo-v5-1000"]["band"] == expected
+
+
+def test_columns_of_train_csv_cannot_be_drawn_over_what_it_does_not_count(tmp_path):
+    options = ReportOptions(x="episodes", panels=(("sigma",),))
+    with pytest.raises(UsageError, match="--columns cannot be drawn over episodes"):
+        build_report([tmp_path], tmp_path / "out", {}, None, options=options)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from erlbench.cli import COMMANDS, cli
 from erlbench.errors import ErlbenchError
 from erlbench.reporting import build_report
+from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import make_run
@@ -77,14 +78,14 @@ def test_a_folder_that_no_run_wrote_is_left_out_by_name(tmp_path, bad):
     make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
     hostile = make_run(tmp_path / "results", "Hopper-v5", "td3", 3, [1.0, 2.0])
     bad(hostile)
-    warnings: list[str] = []
+    warnings = []
     with pytest.raises(ErlbenchError, match="is written; folders left out of it: 1;") as caught:
         build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
     assert caught.value.exit_code == 1
-    (line,) = [warning for warning in warnings if "left out: " in warning]
-    assert line.startswith(f"{hostile}: left out: ")
-    assert len(line) < 600
-    assert line.isprintable()
+    (left_out,) = [warning for warning in warnings if warning.kind is RemarkKind.LEFT_OUT]
+    assert left_out.path == hostile
+    assert len(str(left_out)) < 600
+    assert str(left_out).isprintable()
     with open(tmp_path / "report" / "cells.csv") as file:
         assert [row["seed"] for row in csv.DictReader(file)] == ["0"]
 
@@ -154,11 +155,9 @@ def test_texts_in_figures_are_text(tmp_path):
     tasks = [(kind, 0, float(i), i + 1.0, 0) for i, kind in enumerate(IN_FIGURES)]
     run = make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0], tasks=tasks)
     assert (run / "tasks.csv").is_file()
-    warnings: list[str] = []
     options = ReportOptions(formats=("svg",))
-    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append, options)
+    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, pytest.fail, options)
     assert page.is_file()
-    assert warnings == []
     drawn = sorted((tmp_path / "report").rglob("*.svg"))
     assert [path for path in drawn if "timeline" in path.name or "utilisation" in path.name]
     for path in drawn:

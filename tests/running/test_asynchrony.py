@@ -5,7 +5,9 @@ import pytest
 
 from erlbench.algorithms.base import Counters
 from erlbench.files import read_rows
+from erlbench.records.schema import TaskRow, row_of
 from erlbench.running.asynchrony import Asynchrony
+from erlbench.work.tasks import Result
 from tests.runs import make_cell, run
 
 SPREADS = ("staleness", "critic_lag")
@@ -14,8 +16,9 @@ SPREADS = ("staleness", "critic_lag")
 def test_asynchrony_by_hand_of_five_tasks():
     seen = Asynchrony()
     for number in range(5):
-        seen.worked(2.0, 0.5)
-        seen.played(number, 10 * number, 0.1 * number)
+        result = Result(number, {}, {}, start=0.1 * number, end=0.1 * number + 2.0, process=0, second_core=0.5)
+        row = row_of(TaskRow, {"timesteps": 10, "staleness": number, "critic_lag": 10 * number})
+        seen.took(row, result, ready=0.0)
     row = seen.row(Counters(timesteps=100, critic_updates=50, actor_updates=25), 4.0)
     assert row == pytest.approx({
         "staleness_median": 2, "staleness_90": 3.6, "critic_lag_median": 20, "critic_lag_90": 36,

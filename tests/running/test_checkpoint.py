@@ -9,15 +9,8 @@ import pytest
 
 from erlbench.algorithms import openai_es, ppo
 from erlbench.renamed import type_of_today
-from erlbench.running.checkpoint import (
-    DamagedCheckpoint,
-    checkpoints,
-    dataclass_named,
-    decode,
-    load_checkpoint,
-    references,
-    save_checkpoint,
-)
+from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from erlbench.running.encoding import DamagedCheckpoint, dataclass_named, decode, references
 from erlbench.work.tasks import ArrayRef, Output, Task
 from tests.checkpoints import known
 

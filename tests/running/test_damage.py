@@ -8,23 +8,11 @@ from dataclasses import replace
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.records.schema import EpisodeRow
 from erlbench.running.checkpoint import checkpoints
-from erlbench.running.driver import Driver
 from erlbench.running.results import RunDirectory
-from tests.runs import all_rows, interrupt, make_cell, run
-
-
-def at_result(monkeypatch, number, act):
-    """Have `act(driver)` happen when a driver takes its result `number` in."""
-    step, seen = Driver._step, [0]
-
-    def counted(driver):
-        seen[0] += 1
-        if seen[0] == number:
-            act(driver)
-        step(driver)
-
-    monkeypatch.setattr(Driver, "_step", counted)
+from erlbench.running.training import Training
+from tests.runs import all_rows, at_result, interrupt, make_cell, run
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +47,7 @@ def contents(folder):
 def test_a_folder_that_is_moved_away_fails_the_run_and_is_not_made_again(tmp_path, monkeypatch, capsys):
     cell, aside = make_cell("cem", tmp_path / "results", steps=600), tmp_path / "aside"
     with monkeypatch.context() as patch:
-        at_result(patch, 20, lambda driver: cell.directory.rename(aside))
+        at_result(patch, 20, lambda training: cell.directory.rename(aside))
         assert run(cell, checkpoint_every=0.1) == 1
     assert not cell.directory.exists()
     assert f"{cell.directory} was moved, removed or replaced while this run held it" in capsys.readouterr().err
@@ -74,7 +62,7 @@ def test_a_folder_that_is_moved_away_fails_the_run_and_is_not_made_again(tmp_pat
 def test_a_folder_that_is_removed_fails_the_run_and_the_next_start_begins_anew(tmp_path, monkeypatch, capsys, every):
     cell = make_cell("cem", tmp_path, steps=600)
     with monkeypatch.context() as patch:
-        at_result(patch, 20, lambda driver: shutil.rmtree(cell.directory))
+        at_result(patch, 20, lambda training: shutil.rmtree(cell.directory))
         assert run(cell, checkpoint_every=every) == 1
     assert not cell.directory.exists()
     assert "removed or replaced" in capsys.readouterr().err
@@ -85,7 +73,7 @@ def test_a_folder_that_is_removed_fails_the_run_and_the_next_start_begins_anew(t
 def test_a_folder_that_somebody_else_has_made_meanwhile_is_left_alone(tmp_path, monkeypatch):
     cell = make_cell("cem", tmp_path, steps=600)
 
-    def take_over(driver):
+    def take_over(training):
         shutil.rmtree(cell.directory)
         cell.directory.mkdir()
         (cell.directory / "eval.csv").write_text("somebody else's")
@@ -98,8 +86,8 @@ def test_a_folder_that_somebody_else_has_made_meanwhile_is_left_alone(tmp_path, 
 def test_a_driver_that_lost_its_lease_writes_nothing_more(tmp_path, monkeypatch, capsys):
     cell, seen = make_cell("cem", tmp_path, steps=600), []
 
-    def lose(driver):
-        assert driver.recorder.episodes._lines  # there are rows to be lost
+    def lose(training):
+        assert training.files.counted[EpisodeRow].waiting  # there are rows to be lost
         (cell.directory / "lease-000002").write_text("{}\n")
         seen.append({name: data for name, data in contents(cell.directory).items() if name.endswith(".csv")})
 
@@ -113,7 +101,7 @@ def test_a_driver_that_lost_its_lease_writes_nothing_more(tmp_path, monkeypatch,
 @pytest.mark.parametrize("name", ["lock", "eval.csv", "episodes.csv"])
 def test_a_file_that_is_removed_under_a_run_is_named(tmp_path, monkeypatch, capsys, name):
     cell = make_cell("cem", tmp_path, steps=600)
-    at_result(monkeypatch, 20, lambda driver: (cell.directory / name).unlink())
+    at_result(monkeypatch, 20, lambda training: (cell.directory / name).unlink())
     assert run(cell) == 1
     assert f"{cell.directory / name} was moved, removed or replaced" in capsys.readouterr().err
 
@@ -150,11 +138,11 @@ def test_a_run_has_a_checkpoint_before_it_has_rows(tmp_path, monkeypatch):
     class Killed(BaseException):
         pass
 
-    def kill(driver):
+    def kill(training):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Driver, "_train", kill)
+        patch.setattr(Training, "_train", kill)
         with pytest.raises(Killed):
             run(cell, checkpoint_every=1000.0)
     assert RunDirectory(cell.directory).has_checkpoint()

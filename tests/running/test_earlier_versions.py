@@ -11,9 +11,9 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.planning import plan
+from erlbench.experiment.command import requested_cells
 from erlbench.files import read_rows
-from erlbench.running import machine
+from erlbench.machine import description
 from erlbench.running.checkpoint import FORMAT
 from erlbench.verification import AGREES, DIFFERS, verify
 from tests.runs import all_rows, run
@@ -25,7 +25,9 @@ def begun(kind: str, algo: str, folder: Path):
     """The cell of a run of the archive, whose folder lies where the cell looks for it."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(folder, filter="data")
-    (cell,) = plan(arguments({"config": str(folder / kind / algo / "seed-000" / "config.toml"), "out": str(folder)}))
+    (cell,) = requested_cells(
+        arguments({"config": str(folder / kind / algo / "seed-000" / "config.toml"), "out": str(folder)})
+    )
     cell.directory.parent.parent.mkdir()
     (folder / kind / algo).rename(cell.directory.parent)
     return cell
@@ -46,7 +48,7 @@ def test_a_run_on_the_clock_continues(tmp_path, algo, processes):
 
 def test_a_synchronous_run_has_the_numbers_of_a_whole_one(tmp_path):
     cell = begun("clock", "cem", tmp_path)
-    if json.loads((cell.directory / "meta.json").read_text())["kernel"] != machine.describe()["kernel"]:
+    if json.loads((cell.directory / "meta.json").read_text())["kernel"] != description.describe()["kernel"]:
         pytest.skip("the run was begun on another kernel")
     whole = dataclasses.replace(cell, out=tmp_path / "whole")
     assert run(cell) == run(whole) == 0

@@ -1,8 +1,8 @@
 """Evaluations: their start states, and that the reported score is that of the saved policy."""
 
-from erlbench.running.driver import Driver
 from erlbench.running.evaluation import BUCKET, evaluation_seeds
-from tests.runs import make_cell, replayed, returns, rows, run
+from erlbench.running.training import Training
+from tests.runs import make_cell, replayed, returns, rows, run, stop
 
 
 def test_the_final_score_is_that_of_the_saved_policy_although_it_moved_after_the_last_step(tmp_path):
@@ -38,12 +38,11 @@ def test_a_run_that_is_stopped_in_its_final_evaluation_takes_it_once(tmp_path, m
     cell = make_cell("cem", tmp_path, steps=300)
     with monkeypatch.context() as patch:
 
-        def stop_first(driver):
-            driver._stop.set()
-            while driver.evaluator.state.pending:
-                driver._step()
+        def stop_first(training):
+            stop(training)
+            training._hear(training.evaluations.rest())
 
-        patch.setattr(Driver, "_finish", stop_first)
+        patch.setattr(Training, "_finish", stop_first)
         assert run(cell) == 130
     assert run(cell) == 0
     assert [row["final"] for row in rows(cell.directory, "eval.csv")].count("1") == 1

@@ -6,8 +6,8 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.running.driver import Driver
 from erlbench.running.results import TRAINING_END, RunDirectory
+from erlbench.running.training import Training
 from erlbench.verification import DIFFERS, verify
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
@@ -83,7 +83,7 @@ def test_killed_before_it_begins_and_before_it_ends(tmp_path, monkeypatch, where
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Driver, where, killed)
+        patch.setattr(Training, where, killed)
         with pytest.raises(KeyboardInterrupt):
             run(longer)
     assert run(longer) == 0

@@ -19,10 +19,10 @@ from gymnasium.envs.registration import registry as registered
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
+from erlbench.machine.description import version
 from erlbench.pool.clean import in_clean_process
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.identity import identity_of
-from erlbench.running.machine import version
 from erlbench.work import identity
 from tests.runs import interrupt, interrupt_after, make_cell, run
 

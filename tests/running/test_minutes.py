@@ -13,12 +13,12 @@ from erlbench.cli import cli
 from erlbench.envs.registry import problem
 from erlbench.errors import TaskError
 from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
-from erlbench.experiment.planning import plan
 from erlbench.pool import SimulatedPool
-from erlbench.running.progress import reading_words
+from erlbench.running.readings import reading_words
 from erlbench.running.remaining import Reading
-from erlbench.running.run import _gradient_workers
+from erlbench.running.run import gradient_workers
 from tests.runs import FILES, interrupt, make_cell, run
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}
@@ -145,11 +145,14 @@ def test_a_study_decides_its_budget():
 def test_the_configuration_of_a_run_gives_its_cell_again(steps, tmp_path):
     given = {"algo": ("aes-rl",), "env": ("Pendulum-v1",), "simulated_time": True, "total_minutes": "19.03",
              "total_timesteps": steps, "out": str(tmp_path)}  # fmt: skip
-    cell = plan(arguments(given))[0]
+    cell = requested_cells(arguments(given))[0]
     assert (cell.total_timesteps, cell.total_minutes) == (int(steps or 0), 19.03)
     assert cell.config()["run"].get("total_timesteps") == (int(steps) if steps else None)
     (tmp_path / "config.toml").write_text(tomli_w.dumps(cell.config()))
-    assert plan(arguments({"config": str(tmp_path / "config.toml"), "out": str(tmp_path)}))[0].config() == cell.config()
+    assert (
+        requested_cells(arguments({"config": str(tmp_path / "config.toml"), "out": str(tmp_path)}))[0].config()
+        == cell.config()
+    )
 
 
 def test_what_others_say_of_such_a_run(tmp_path):
@@ -174,7 +177,7 @@ def test_progress_and_estimates_follow_the_minutes(tmp_path):
     both = replace(minutes, total_timesteps=50_000)
     assert both.work / both.whole == pytest.approx(0.1)  # the one that is less far decides
     cell = cell_of("p-cem-rl", tmp_path, settings={"start_timesteps": 300})
-    assert _gradient_workers(cell, 2) == 2
+    assert gradient_workers(cell, 2) == 2
     task = problem(cell.env)
     seconds = [estimate(replace(cell, total_minutes=number), task, 1).core_seconds for number in (1.0, 11.0, 21.0)]
     assert seconds[2] - seconds[1] == pytest.approx(seconds[1] - seconds[0], rel=0.01)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from erlbench.algorithms.base import Counters
-from erlbench.running.outstanding import Outstanding
-from erlbench.running.recorder import Asked
+from erlbench.running.outstanding import Asked, Outstanding
 from erlbench.work.tasks import ArrayRef, Result, Task
 
 BEFORE, LATER = Counters(generation=1, critic_updates=10), Counters(generation=2, critic_updates=30)

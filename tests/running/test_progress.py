@@ -16,7 +16,8 @@ from rich.live import Live
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import progress
-from erlbench.running.progress import Bars, overall, reading_words, short, sparkline
+from erlbench.running.progress import Bars
+from erlbench.running.readings import overall, reading_words, short, sparkline
 from erlbench.running.remaining import Reading, Remaining, Workload
 from erlbench.running.runner import run_cells
 from tests.runs import make_cell, rows

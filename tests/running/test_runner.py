@@ -15,12 +15,12 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool.serial import Abandoned
+from erlbench.records.write import RowFile
 from erlbench.reporting.data.runs import find_runs
-from erlbench.running import runner, signals
-from erlbench.running.csv_file import CsvFile
-from erlbench.running.driver import Driver
+from erlbench.running import signals, starting
 from erlbench.running.results import POLICY, RunDirectory
 from erlbench.running.runner import run_cells
+from erlbench.running.training import Training
 from tests.processes import wait_for
 from tests.runs import make_cell, rows, run
 
@@ -64,8 +64,8 @@ def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, alg
 
 
 def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
-    """Its replay is open when the algorithm, or the driver, is made."""
-    for where in ("running.run.Recorder", "running.run.Driver", "algorithms.td3.TD3.__init__"):
+    """Its replay is open when the algorithm, or the training, is made."""
+    for where in ("running.run.Files", "running.run.Training", "algorithms.td3.TD3.__init__"):
         cell = make_cell("td3", tmp_path / where)
         before = len(os.listdir("/proc/self/fd"))
         with monkeypatch.context() as patch:
@@ -77,11 +77,11 @@ def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
 def test_a_task_that_ends_just_after_its_run_was_abandoned_is_no_traceback(tmp_path, monkeypatch):
     stop = threading.Event()
 
-    def abandoned(driver):
+    def abandoned(training):
         stop.set()
         raise Abandoned
 
-    monkeypatch.setattr(Driver, "run", abandoned)
+    monkeypatch.setattr(Training, "run", abandoned)
     cell = make_cell("cem", tmp_path, steps=50)
     assert run_cells([cell], RunOptions(0, verbosity=-1, command_line=("erlbench",)), stop) == 130
 
@@ -99,14 +99,14 @@ def test_a_start_records_its_command_and_the_studies(tmp_path):
 
 
 def test_a_failed_cell_goes_on_when_the_cause_is_gone(tmp_path, monkeypatch):
-    append, full = CsvFile._append, [True]
+    append, full = RowFile._append, [True]
 
     def no_space(file, data):
         if full[0] and file.path.name == "episodes.csv" and file._length > 300:
             raise OSError(errno.ENOSPC, "No space left on device", str(file.path))
         append(file, data)
 
-    monkeypatch.setattr(CsvFile, "_append", no_space)
+    monkeypatch.setattr(RowFile, "_append", no_space)
     cell = make_cell("cem", tmp_path, steps=600)
     assert run(cell, checkpoint_every=0.0) == 1
     assert "the disk is full" in status(cell)["message"]
@@ -150,9 +150,9 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
 )
 def test_only_what_waits_for_its_workers_gets_no_more_processes(algo, settings, expected, tmp_path):
     cell = make_cell(algo, tmp_path, settings=settings, workers=registry.find(algo).default_workers or 0)
-    assert runner.processes_for(cell, RunOptions(8)) == expected
-    assert runner.processes_for(cell, RunOptions(8, jobs=4)) == 2
-    assert runner.processes_for(cell, RunOptions(0)) == 0
+    assert starting.processes_for(cell, RunOptions(8)) == expected
+    assert starting.processes_for(cell, RunOptions(8, jobs=4)) == 2
+    assert starting.processes_for(cell, RunOptions(0)) == 0
 
 
 def test_cells_run_side_by_side(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import PoolOptions
-from erlbench.running.runner import Runner
+from erlbench.running.jobs import Runner
 from tests.campaign.trials import finish, start, write_config
 from tests.processes import wait_for
 from tests.runs import all_rows, heed_interrupts, make_cell, run

@@ -16,6 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.files import read_rows
+from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.results import RunDirectory
 from erlbench.tuning import Range, parse_space, tuner
 from tests.processes import wait_for
@@ -121,14 +122,9 @@ def test_no_trial_is_pruned_in_the_first_third_of_its_first_run(tmp_path, budget
     for _ in range(tuner.STARTUP):
         study.add_trial(optuna.trial.create_trial(value=1.0, intermediate_values=good))
     stop = tuner.Stop(threading.Event())
-    watch = tuner.Watch(study.ask(), cell, [], 0, stop)
-    cell.directory.mkdir(parents=True)
-    (cell.directory / "eval.csv").write_text("timesteps,return_mean\n")
-    pruned = []
-    for at in steps:
-        with open(cell.directory / "eval.csv", "a") as file:
-            file.write(f"{at},0.0\n")
-        watch.update("", None)
+    pruning, pruned = tuner.Pruning(study.ask(), [], 0, stop), []
+    for number, at in enumerate(steps):
+        pruning(row_of(EvaluationRow, {"evaluation": number, "final": 0, "return_mean": 0.0}))
         pruned += [at] if stop.is_set() else []
     assert pruned[:1] == ([] if first is None else [first])
 

@@ -9,13 +9,13 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.running import machine
-from erlbench.running.recorder import EVAL_COLUMNS
+from erlbench.machine import description
+from erlbench.records.schema import EvaluationRow, header
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
-RETURNS = EVAL_COLUMNS.index("returns")
+RETURNS = header(EvaluationRow).index("returns")
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
 
@@ -152,9 +152,9 @@ def test_a_run_without_a_readable_config_is_named_and_the_others_are_checked(mad
 
 def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     forget_sums(folder)
-    here = machine.describe()
+    here = description.describe()
     versions = here["versions"] | {"mujoco": "0.0.1"}
-    monkeypatch.setattr(machine, "describe", lambda: {**here, "versions": versions})
+    monkeypatch.setattr(description, "describe", lambda: {**here, "versions": versions})
     found = {check.name: check for check in verify(folder)}
     assert found["software"].outcome == UNKNOWN
     assert f"mujoco {here['versions']['mujoco']}, here 0.0.1" in found["software"].text

@@ -12,9 +12,9 @@ from scipy.stats import kstest
 
 from erlbench.errors import CellError
 from erlbench.pool import local_pool
-from erlbench.running.checkpoint import references
+from erlbench.running.encoding import references
 from erlbench.work.held import remove_abandoned
-from erlbench.work.noise import BLOCK, NoiseTable, slice_of
+from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Outcome, Perturbed, Task
@@ -56,12 +56,12 @@ def test_driver_and_worker_reconstruct_the_same_noise(table, processes):
 
 
 def test_a_table_is_the_stream_of_its_seed_in_float32(store):
-    table = NoiseTable(BLOCK + 10, TABLE.seed)
+    table = NoiseTable(DRAWN_AT_ONCE + 10, TABLE.seed)
     store.hold(table)
     numbers = table.open(store.folder.parent)
-    assert (numbers.dtype, numbers.size) == (np.float32, BLOCK + 10)
+    assert (numbers.dtype, numbers.size) == (np.float32, DRAWN_AT_ONCE + 10)
     random = generator(TABLE.seed)
-    expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (BLOCK, 10)])
+    expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (DRAWN_AT_ONCE, 10)])
     np.testing.assert_array_equal(numbers, expected)
     assert kstest(numbers[::100], "norm").pvalue > 0.001
     with pytest.raises(ValueError, match="read-only"):

@@ -1,7 +1,7 @@
 """The separate updates of CEM-RL, P-CEM-RL and AES-RL: critics towards a frozen actor, an actor up frozen critics.
 
 So many actors can be trained beside the chain of critic updates (Pourchot & Sigaud 2019; Lee et al. 2020). Minibatches
-are drawn `BLOCK` at a time, and the target actor's actions computed for all of them at once.
+are drawn `MINIBATCHES` at a time, and the target actor's actions computed for all of them at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
 from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
 
-BLOCK = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
+MINIBATCHES = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
 
 
 class CriticBlock:
@@ -29,7 +29,7 @@ class CriticBlock:
     With one critic and no noise TD3's are DDPG's.
     """
 
-    block = BLOCK
+    block = MINIBATCHES
 
     def __init__(self, settings: CriticUpdate, device: str) -> None:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
@@ -37,13 +37,13 @@ class CriticBlock:
         numbers = self.numbers = in_memory(settings, device)
         state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0  # SAC's 1/2
         self.critics = Critics(critic, batch_size, state, numbers["learning_rate"], numbers["discount"], weight)
-        self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
+        self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
         kind = StochasticTarget if policy.stochastic else DeterministicTarget
         self._target: StochasticTarget | DeterministicTarget
         self._target = kind(settings, self._minibatches.next_observations, device)
         self.report = self.critics.loss[None]
         act = Program.build(lambda cores: self._target.act())
-        self._updates = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
+        self._updates = [Program.build(partial(self._update, index)) for index in range(MINIBATCHES)]
         self.programs = [act, *self._updates]
 
     def _update(self, index: int, cores: int) -> list[Stage]:
@@ -66,32 +66,32 @@ class CriticBlock:
         self.critics.adam.reset(updates)
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`BLOCK` minibatches, and the noise of their next actions, if there is any."""
+        """`MINIBATCHES` minibatches, and the noise of their next actions, if there is any."""
         self._minibatches.draw(source, random)
         self._target.draw(random)
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
-        index = number % BLOCK
+        index = number % MINIBATCHES
         return [self._updates[index]] if index else self.programs[:2]
 
 
 class ActorBlock:
     """The deterministic policy gradient of one actor, with a fresh Adam, up a frozen Q_1."""
 
-    block = BLOCK
+    block = MINIBATCHES
 
     def __init__(self, settings: ActorUpdate, device: str) -> None:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._state = torch.zeros(3, policy.size, device=device)
         self._q1 = torch.zeros(critic.size, device=device)
-        self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
+        self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
         self._observations = torch.zeros(batch_size, policy.sizes[0], device=device)
         self.numbers = in_memory(settings, device)
         rate = self.numbers["learning_rate"]
         self.actor = Actor(policy, critic, self._observations, list(self._state), self._q1, rate)
         self.report = torch.zeros(0, device=device)
-        self.programs = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
+        self.programs = [Program.build(partial(self._update, index)) for index in range(MINIBATCHES)]
 
     def _update(self, index: int, cores: int) -> list[Stage]:
         """A step on -mean Q_1(s, pi(s))."""
@@ -110,33 +110,33 @@ class ActorBlock:
         return saved(self._state[0], "the actor")
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`BLOCK` minibatches of observations."""
+        """`MINIBATCHES` minibatches of observations."""
         self._minibatches.draw(source, random, observations_only=True)
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
-        return [self.programs[number % BLOCK]]
+        return [self.programs[number % MINIBATCHES]]
 
 
 class SoftActorBlock:
     """SAC's steps of one actor, with a fresh Adam and a fixed temperature, up frozen critics."""
 
-    block = BLOCK
+    block = MINIBATCHES
 
     def __init__(self, settings: ActorUpdate, device: str) -> None:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._policy = policy
         self._state = torch.zeros(3, policy.size, device=device)
         self._critics = torch.zeros(critic.count * critic.size, device=device)
-        self._minibatches = Minibatches(policy, batch_size, BLOCK, device)
-        self._noise = Noise((BLOCK, batch_size, policy.sizes[-1]), device)
+        self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
+        self._noise = Noise((MINIBATCHES, batch_size, policy.sizes[-1]), device)
         self._observations = torch.zeros(batch_size, policy.sizes[0], device=device)
         self._weight = torch.zeros(1, device=device).fill_(settings.temperature / batch_size)
         self.numbers = in_memory(settings, device)
         rate, mean = self.numbers["learning_rate"], mean_policy(policy)
         self.actor = SoftActor(mean, critic, list(self._state), self._observations, self._critics, rate)
         self.report = torch.zeros(0, device=device)
-        self.programs = [Program.build(partial(self._update, index)) for index in range(BLOCK)]
+        self.programs = [Program.build(partial(self._update, index)) for index in range(MINIBATCHES)]
 
     def _update(self, index: int, cores: int) -> list[Stage]:
         """A step on mean(temperature * log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s)."""
@@ -156,10 +156,10 @@ class SoftActorBlock:
         return joined(self._policy, saved(self._state[0], "the actor"))
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`BLOCK` minibatches of observations, and the noise of the actions there."""
+        """`MINIBATCHES` minibatches of observations, and the noise of the actions there."""
         self._minibatches.draw(source, random, observations_only=True)
         self._noise.draw(random)
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
-        return [self.programs[number % BLOCK]]
+        return [self.programs[number % MINIBATCHES]]

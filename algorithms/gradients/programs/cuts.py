@@ -23,7 +23,7 @@ from erlbench.algorithms.gradients.programs.parts import Part
 from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.policy import layer_slices, parameter_count
 
-BLOCK = 12  # rows that OpenBLAS's AVX2 kernels take together; those for AVX-512 take fewer
+ROWS_TOGETHER = 12  # rows that OpenBLAS's AVX2 kernels take together; those for AVX-512 take fewer
 VECTOR = 16  # floats, 64 bytes; optimisers treat what is left over at the end of a vector otherwise
 
 
@@ -67,7 +67,7 @@ def second_part(sizes: Sequence[int], parameters: Tensor) -> list[int]:
 
 
 def _rows(batch: int) -> tuple[slice, slice] | None:
-    middle = round(batch / 2 / BLOCK) * BLOCK
+    middle = round(batch / 2 / ROWS_TOGETHER) * ROWS_TOGETHER
     return (slice(0, middle), slice(middle, batch)) if 0 < middle < batch else None
 
 
@@ -76,7 +76,7 @@ def _place(sizes: tuple[int, ...]) -> tuple[int, int] | None:
     work = [inputs * outputs for inputs, outputs in zip(sizes, sizes[1:])]
     layer = max(range(len(work)), key=work.__getitem__)
     start, inputs = layer_slices(sizes)[layer][0].start, sizes[layer]
-    possible = [n for n in range(BLOCK, sizes[layer + 1], BLOCK) if (start + n * inputs) % VECTOR == 0]
+    possible = [n for n in range(ROWS_TOGETHER, sizes[layer + 1], ROWS_TOGETHER) if (start + n * inputs) % VECTOR == 0]
     before, half = sum(work[:layer]), sum(work) / 2
     return (layer, min(possible, key=lambda n: abs(before + n * inputs - half))) if possible else None
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.programs.program import Lane
-from erlbench.work import kernel
+from erlbench.machine import kernel
 
 SLOPE = 0.01  # of leaky-relu below zero
 # A call of PyTorch's BLAS takes longer than one of numpy's; a product with so many multiply-adds is worth it.

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import ErlbenchError
+from erlbench.machine import kernel
 from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
-from erlbench.work import kernel
 from erlbench.work.held import HeldFolder
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replica import ReplayBlock, write_block
@@ -179,7 +179,7 @@ class Agent:
                 self._take_in()
                 self._work()
             except Exception as error:
-                self._tell(failed=failure(error))
+                self._reply(failed=failure(error))
                 self._await_batch()  # the same would happen again
 
     def _work(self) -> None:
@@ -188,14 +188,14 @@ class Agent:
             self._await_batch()
             return
         busy = len(self._unfinished) >= self._pool.processes
-        self._tell(self._answer(IDLE if busy else GATHER))
+        self._reply(self._answer(IDLE if busy else GATHER))
 
     def _await_batch(self) -> None:
         with self._changed:
             if not self._inbox and not self._closed:
                 self._changed.wait(IDLE)
 
-    def _tell(self, answer: Answer | None = None, failed: Failure | None = None, prepared: int = 0) -> None:
+    def _reply(self, answer: Answer | None = None, failed: Failure | None = None, prepared: int = 0) -> None:
         with self._changed:
             news = self._outbox
             news.answers += [answer] if answer is not None else []
@@ -226,7 +226,7 @@ class Agent:
                 self._append(block)
             if batch.prepare is not None:
                 self._pool.prepare(*batch.prepare)
-                self._tell(prepared=1)
+                self._reply(prepared=1)
             tasks = self._reader.read(batch.tasks) if batch.tasks else []
             for task in tasks:
                 self._hold_noise(task)
@@ -268,10 +268,9 @@ class Agent:
         return self._with_arrays(result)
 
     def _failed(self, error: ErlbenchError) -> Answer:
-        """Which task an error is of: its message begins with the task's name (`Pool.next_result`)."""
-        words = str(error).split()
-        task = int(words[1]) if len(words) > 1 and words[0] == "task" and words[1].isdigit() else -1
-        if self._unfinished.pop(task, None) is None:
+        """The answer of the task that an error is about; an error about no task is raised."""
+        task = error.task
+        if task is None or self._unfinished.pop(task, None) is None:
             raise error
         found = failure(error)
         found = replace(found, message=str(error), details=getattr(error, "details", ""))

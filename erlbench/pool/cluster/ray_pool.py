@@ -232,7 +232,7 @@ class RayPool(PoolBase):
             assert answer.failure is not None
             node.forget_forms()
             self._queue.drop(task.id)
-            self._finished.append(as_error("", answer.failure))
+            self._finished.append(as_error("", answer.failure, task.id))
             return
         for array, value in answer.arrays.items():
             self.store.put(array, value)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import slug, steps
@@ -19,7 +19,6 @@ from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
-    from erlbench.reporting.options import ReportOptions
 
 
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
@@ -166,6 +165,11 @@ class Comparison:
         return self.groups[0].at if self.groups else None
 
     @property
+    def notes(self) -> list[str]:
+        """The study's note, for captions; none where it has none."""
+        return [self.note] if self.note else []
+
+    @property
     def by_time(self) -> bool:
         """Whether its runs are cut after some minutes, so that each has other training steps."""
         return self.at is not None and self.at.minutes
@@ -300,10 +304,8 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     if entry.workers is not None and run.workers not in ("", str(entry.workers)):
         differing.append("workers")
     if differing:
-        warn(
-            f"{run.path}: has the name and the budget of study {study.name}, profile {profile}, but other settings "
-            f"({', '.join(differing)}); it is not shown there"
-        )
+        settings = tuple(differing)
+        warn(remark(RemarkKind.OTHER_SETTINGS, run.path, study=study.name, profile=profile, settings=settings))
     return not differing
 
 
@@ -336,20 +338,6 @@ def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None =
             RunSet(env, name, name, "", counts[name], tuple(run for run in here if run.name == name)) for name in counts
         ), at))  # fmt: skip
     return Comparison(ALL_RUNS, "", title, "all", "", "", "", "", tuple(groups))
-
-
-def judged(comparison: Comparison, options: ReportOptions) -> Comparison:
-    """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
-    baseline, metric = options.baseline, options.metric
-    groups = tuple(
-        replace(group, run_sets=tuple(replace(run_set, metric=metric) for run_set in group.run_sets))
-        for group in comparison.groups
-    )
-    has = any(run_set.exists and run_set.judged and run_set.name == baseline for run_set in comparison.run_sets)
-    return replace(
-        comparison, groups=groups, metric=metric, baseline=baseline if has else comparison.baseline,
-        family=options.holm, failed=options.failed,
-    )  # fmt: skip
 
 
 def without_judgement(comparison: Comparison) -> Comparison:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Evaluations, Key, Run, disagreement
 
 NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it
@@ -58,7 +58,7 @@ def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
     found: dict[Key, Run] = {}
     for run in _cut(runs, moment, warn):
         if (first := found.setdefault(run.key, run)) is not run:
-            warn(f"{run.path}: has the environment, name and seed of {first.path}; left out")
+            warn(remark(RemarkKind.SAME_CELL, run.path, other=first.path))
     if not found:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
     return list(found.values())
@@ -68,11 +68,11 @@ def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
     for run in runs:
         last = nearest_index(moment.of(run.evaluations), moment.value)
         if last is None:
-            warn(f"{run.path}: no evaluation within {NEAR:.0%} of {moment}; left out")
+            warn(remark(RemarkKind.NO_EVALUATION, run.path, near=f"{NEAR:.0%}", moment=moment))
             continue
         known = run.evaluations.head(last + 1)
         if len(known) == len(run.evaluations) and (problem := disagreement(known)):
-            warn(f"{run.path}: the last row of eval.csv is damaged: {problem}; left out")
+            warn(remark(RemarkKind.DAMAGED_END, run.path, problem=problem))
             continue
         yield replace(
             run, total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0,

@@ -19,18 +19,16 @@ from erlbench.reporting.data.runs import Run, env_label
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
 
-COUNTED = frozenset({"td3", "sac", "ddpg", "ppo"})  # one episode after the other: the paper counts all their steps
 COLUMN = "nominal_timesteps"  # of train.csv, where the algorithm counts them
 HEAD = 2**16  # bytes of a train.csv that hold its header
 
 
 def with_nominal_steps(run: Run, studies: Iterable[Study], warn: Warn) -> Run:
-    """The run with its nominal steps: of its train.csv, else of its study, else all steps of the algorithms `COUNTED`.
+    """The run with its nominal steps: of its train.csv, else of its study, else all steps of `single_episodes`.
 
     Any other run has none: nobody knows how many episodes a generation of it plays.
     """
-    algorithm = run.algo or run.name.partition("@")[0]
-    steps = _of_train(run, warn) or _of_study(run, studies) or (0.0 if algorithm in COUNTED else math.nan)
+    steps = _of_train(run, warn) or _of_study(run, studies) or (0.0 if _counts_all(run) else math.nan)
     return replace(run, evaluations=replace(run.evaluations, generation_steps=steps))
 
 
@@ -53,6 +51,14 @@ def nominal_note(names: Iterable[str]) -> str:
         f"Not drawn over nominal steps: {', '.join(dict.fromkeys(names))}. No nominal steps are known for these runs. "
         "Choose another axis to see them, such as --x timesteps."
     )
+
+
+def _counts_all(run: Run) -> bool:
+    """Whether the run's algorithm plays one episode after the other; not asked of plug-ins, whose code is not run."""
+    from erlbench.algorithms.registry import ALGORITHMS, find
+
+    name = run.algo or run.name.partition("@")[0]
+    return name in ALGORITHMS and find(name).single_episodes
 
 
 def _of_study(run: Run, studies: Iterable[Study]) -> float:

@@ -16,19 +16,14 @@ from numpy.typing import NDArray
 from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.renamed import read_config
-from erlbench.reporting.data.csvfile import Warn, read_columns
+from erlbench.reporting.data.csvfile import read_columns
 from erlbench.reporting.data.machine import Machine, parse_machine
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.work.repeats import repeats_of
 
 Array = NDArray[np.float64]
 Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv")
-
-
-class LeftOut(str):
-    """The warning that a folder is left out, so that a report is not whole."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -147,15 +142,13 @@ def find_runs(folders: Sequence[Path], warn: Warn) -> list[Run]:
                 OverflowError,
                 RecursionError,
             ) as error:  # nothing that a run wrote
-                warn(LeftOut(f"{path}: left out: {files.printable(str(error))[:300]}"))
+                warn(remark(RemarkKind.LEFT_OUT, path, reason=str(error)[:300]))
                 continue
             if run is None:
                 continue
             if run.key in runs:
                 if run.path.resolve() != runs[run.key].path.resolve():
-                    first = runs[run.key].path
-                    same = f"has the environment, name, seed and budget of {first}"
-                    warn(f"{path}: {same}; left out here, 'erlbench compare' sets folders side by side")
+                    warn(remark(RemarkKind.SAME_RUN, path, other=runs[run.key].path))
                 continue
             runs[run.key] = run
     if not runs:

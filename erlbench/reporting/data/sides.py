@@ -8,7 +8,7 @@ from pathlib import Path
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.comparison import RunSet
-from erlbench.reporting.data.csvfile import Warn
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run, find_runs
 
 

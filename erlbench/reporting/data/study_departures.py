@@ -9,8 +9,9 @@ from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, Kind, planned_cell
+from erlbench.machine import kernel
 from erlbench.reporting.data.study import PlannedStudy, Record
-from erlbench.work import identity, kernel
+from erlbench.work import identity
 
 
 def all_departures(study: PlannedStudy) -> list[Departure]:

@@ -53,7 +53,8 @@ def _axes(figure: Figure, kind: str, panels: Sequence[Panel]) -> Any:
 def _draw_series(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
     """Curves side by side. Their names stand at the ends of the first panel's, or in a legend below."""
     first = [series for series in panels[0].series if not series.beside]
-    groups, legend = {series.group for series in first}, {}
+    groups = {series.group for series in first}
+    legend: dict[str, Any] = {}
     for own, panel in zip(axes, panels, strict=True):
         for series in (series for series in panel.series if series.beside or series.group in groups):
             handle = draw_series(own, series, plot.band)

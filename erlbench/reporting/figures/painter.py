@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from erlbench.machine.resources import cores
 from erlbench.reporting.figures.draw import draw_plot
 from erlbench.reporting.figures.model import Plot
-from erlbench.resources import cores
 
 FEW = 6  # figures that are drawn at once here, because processes would cost more than they save
 MOST_PROCESSES = 4
@@ -26,7 +26,7 @@ def painter() -> Iterator[Paint]:
     After an error inside, figures that no process has begun are left out.
     """
     waiting: list[tuple[Plot, Path, Sequence[str]]] = []
-    drawn = []
+    drawn: list[Future[None]] = []
     pool: ProcessPoolExecutor | None = None
 
     def paint(plot: Plot, path: Path, formats: Sequence[str]) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 7.0  # inches: two columns of a paper
-FORMATS = ("png", "svg", "pdf")
 MARKERS = {"": "", "o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}  # and as text
 INK = "#595959"
 DASHES = {"solid": "-", "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}

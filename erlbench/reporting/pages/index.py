@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from erlbench.reporting.data.comparison import run_status
+from erlbench.reporting.data.remarks import Remark, folded
 from erlbench.reporting.data.runs import Key, Run
 from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
-from erlbench.reporting.folding import folded
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
@@ -29,7 +29,7 @@ CELL_COLUMNS = (
 
 
 def write_index(
-    out: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[str], charts: ChartData
+    out: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark], charts: ChartData
 ) -> Path:
     """Write `index.md`, `index.html` and `cells.csv`, and return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
@@ -40,7 +40,7 @@ def write_index(
     return path
 
 
-def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[str]) -> Document:
+def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark]) -> Document:
     """The page that leads to all others."""
     blocks: list[Block] = [Heading("Report", 1)]
     for comparison in (page.comparison for page in pages if page.known and page.comparison.kind == "all"):

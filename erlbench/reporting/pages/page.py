@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Published
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.model import Block, Document, Figure, Heading, Link, Table, Text
@@ -72,7 +72,8 @@ class Maker:
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         tables = [*first, *self._tables(comparison)]
-        plots = [*self._curves(comparison), *self._others(comparison)]
+        curves = [self._figure(folder, *plot) for plot in self._curves(comparison)]
+        plots = [*self._others(comparison)]
         for group in comparison.groups:
             name = comparison.slug(group)
             timelines, labels = self._timelines(comparison, group)
@@ -82,9 +83,9 @@ class Maker:
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 plots.append((f"timeline-{name}", title, timelines_plot(timelines, labels, group.env)))
         figures = [self._figure(folder, *plot) for plot in plots]
-        content = _in_order(tables, figures)
-        missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, figures)]
-        document = Document([*_head(comparison), *missing, *(_noted(block, comparison.note) for block in content)])
+        missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
+        content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
+        document = Document([*_head(comparison), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
@@ -111,9 +112,9 @@ class Maker:
         for group in comparison.groups if comparison.kind in CURVES else ():
             left_out = axis.drawable(group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
-                sentence = f"{group.env}: no learning curves. {left_out}"
-                self.warn(sentence)
-                yield sentence
+                missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
+                self.warn(missing)
+                yield str(missing)
 
     def _others(self, comparison: Comparison) -> Iterator[Named]:
         for group in comparison.groups if self.options.panels else ():
@@ -171,16 +172,6 @@ def _head(comparison: Comparison) -> Iterator[Block]:
         yield Text((f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}.",))
 
 
-def _in_order(tables: Sequence[Table[Any]], figures: Sequence[Figure]) -> list[Table[Any] | Figure]:
-    """The first table (the scores, if there are any), the learning curves, and then all others."""
-    curves = [figure for figure in figures if figure.name.startswith("curves-")]
-    return [*tables[:1], *curves, *tables[1:], *(figure for figure in figures if figure not in curves)]
-
-
-def _noted(block: Table[Any] | Figure, note: str) -> Table[Any] | Figure:
-    """Scores, times and figures with the study's note in the caption."""
-    if not note:
-        return block
-    if isinstance(block, Figure):
-        return replace(block, notes=(*block.notes, note))
-    return replace(block, remarks=(*block.remarks, note)) if block.name in ("scores", "times") else block
+def _noted(figures: Sequence[Figure], comparison: Comparison) -> list[Figure]:
+    """The figures with the study's note in their captions, as scores and times have it."""
+    return [replace(figure, notes=(*figure.notes, *comparison.notes)) for figure in figures]

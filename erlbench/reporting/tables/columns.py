@@ -23,16 +23,22 @@ class RunSetRow(Protocol):
 
 
 def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
-    """Environment, algorithm and the number of runs."""
+    """Environment and algorithm."""
     names = {group.budget: comparison.group_name(group) for group in comparison.groups}
     return [
         Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
                name=("env", "total_timesteps", "total_generations", "total_minutes"), words=True),
         Column("Name", lambda row: row.run_set.name if row.run_set.exists else "", shown=False),
         Column("Algorithm", lambda row: row.run_set.label),
-        Column("n", lambda row: (len(row.run_set.done), row.run_set.planned), lambda n, planned: _used(n, planned),
-               name=("n", "planned"), note="finished runs of planned ones; only finished runs count."),
     ]  # fmt: skip
+
+
+def runs_used() -> Column[RunSetRow]:
+    """The number of runs that count, and of planned ones."""
+    return Column(
+        "n", lambda row: (len(row.run_set.done), row.run_set.planned), _used, name=("n", "planned"),
+        note="finished runs of planned ones; only finished runs count.",
+    )  # fmt: skip
 
 
 def status() -> Column[RunSetRow]:

@@ -29,6 +29,11 @@ class Look:
     last: bool  # no further look is planned
 
     @property
+    def stops(self) -> bool:
+        """Whether the comparison ends here, by its result."""
+        return self.difference is not None and self.difference.p <= self.boundary
+
+    @property
     def decision(self) -> str:
         """What the plan says at this look."""
         if self.stopped:
@@ -37,7 +42,7 @@ class Look:
             return "runs are missing"
         if math.isnan(self.difference.p):
             return "cannot be tested"
-        if self.difference.p <= self.boundary:
+        if self.stops:
             return "stop: better" if self.difference.difference > 0 else "stop: worse"
         return "end: no difference found" if self.last else "go on"
 
@@ -75,7 +80,7 @@ def _looks(plan: StudyPlan, runs: Sequence[Run], env: str, name: str) -> Iterato
         found = compare(ours, base) if ours is not None and base is not None else None
         look = Look(env, name, seeds, boundary, found, stopped, last=seeds == plan.looks[-1])
         yield look
-        stopped = stopped or look.decision.startswith("stop")
+        stopped = stopped or look.stops
 
 
 def _scores(plan: StudyPlan, runs: Sequence[Run], env: str, name: str, seeds: int) -> list[float] | None:

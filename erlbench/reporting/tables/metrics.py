@@ -15,7 +15,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import mean_interval, share_between_extremes, tolerance_interval
 from erlbench.reporting.statistics.metrics import max_of_average
-from erlbench.reporting.tables.columns import all_steps, identity
+from erlbench.reporting.tables.columns import all_steps, identity, runs_used
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
     rows = [Metrics(group, run_set) for group in comparison.groups for run_set in group.run_sets if run_set.exists]
     columns: list[Column[Metrics]] = [
         *identity(comparison),
+        runs_used(),
         Column("Final", lambda row: estimates.mean_std(_of_runs(row, final)), plus_minus,
                name=("final_mean", "final_std"), note="the last evaluation."),
         Column("Mean's interval", lambda row: mean_interval(_of_runs(row, final)), between,

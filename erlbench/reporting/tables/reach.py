@@ -9,16 +9,17 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.reporting.data.comparability import base_name, environment_note
+from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.csvfile import Warn
 from erlbench.reporting.data.published import Number, Published, Threshold
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.documents.formats import NONE, count, exact, number
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.metrics import average_reached, reached
 from erlbench.reporting.tables.columns import identity, status, updates
+from erlbench.reporting.tables.published_notes import environment_note
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def reach_table(
     ]  # fmt: skip
     references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
     columns: list[Column[Reached]] = [
-        *(column for column in identity(comparison) if column.title != "n"),
+        *identity(comparison),
         Column("Score", lambda row: row.target.score, exact),
         Column("Share", lambda row: row.target.share, shown=bool(used)),
         Column("Reached", lambda row: (len(row.finite), len(row.run_set.done), row.run_set.planned), _of_done,
@@ -158,7 +159,7 @@ def _of_done(reached: int, done: int, planned: int) -> str:
 def _targets(group: Group, scores: Sequence[float], published: Published, warn: Warn) -> list[Target]:
     known = published.thresholds(base_name(group.env))
     if not scores and not known:
-        warn(f"no scores to reach are published for {group.env}; name them by --reach=SCORE[,SCORE...]")
+        warn(remark(RemarkKind.NO_SCORES, env=group.env))
     if not scores:
         return [Target(threshold.score.value, threshold) for threshold in known]
     return [Target(score, next((t for t in known if math.isclose(t.score.value, score)), None)) for score in scores]
@@ -206,5 +207,4 @@ def _published_notes(comparison: Comparison, used: Sequence[Threshold], numbers:
         yield f"Published {algorithm}: {note}."
     envs = {threshold.score.env for threshold in used}
     for env in dict.fromkeys(group.env for group in comparison.groups if base_name(group.env) in envs):
-        if note := environment_note(env, base_name(env)):
-            yield note + "."
+        yield environment_note(env, base_name(env))

@@ -15,7 +15,7 @@ from erlbench.reporting.documents.formats import NONE, interval, number, plus_mi
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.significance import Difference, compare
-from erlbench.reporting.tables.columns import identity
+from erlbench.reporting.tables.columns import identity, runs_used
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,10 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
     ]  # fmt: skip
     if not rows:
         return None
-    *named, runs = identity(comparison)
     columns: list[Column[Beside]] = [
-        *named,
+        *identity(comparison),
         Column("Source", lambda row: row.pair.theirs.source.name),  # with the run set it names the row
-        runs,
+        runs_used(),
         Column("Ours", lambda row: estimates.mean_std(row.pair.our_scores), plus_minus, name=("mean", "std")),
         Column("Their environment", lambda row: row.pair.theirs.env),
         Column("Their runs", lambda row: len(row.pair.their_scores), str),

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from erlbench.reporting.data.comparability import budget_note, environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
@@ -19,7 +18,8 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.significance import LEVEL
-from erlbench.reporting.tables.columns import identity, learning_steps, status, updates
+from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
+from erlbench.reporting.tables.published_notes import budget_note, environment_notes
 from erlbench.reporting.tables.references import Beside, beside, reference_columns
 from erlbench.reporting.tables.times import machine_notes
 
@@ -58,8 +58,9 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     remarks = [*_score_notes(comparison), *_test_notes(comparison, rows)]
     if comparison.published:
         remarks += _published_notes(comparison, rows)
+    remarks += comparison.notes
     columns: list[Column[Score]] = [
-        *identity(comparison), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
+        *identity(comparison), runs_used(), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
         *reference_columns(rows), updates(rows), status(),
     ]  # fmt: skip
     title = "return" if _on_the_way(comparison) else METRICS[comparison.metric].title

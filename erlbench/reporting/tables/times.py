@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.reporting.data.comparability import environment_notes
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.csvfile import Warn, read_columns
 from erlbench.reporting.data.departures import departure_notes
@@ -22,7 +21,8 @@ from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import label
 from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_per_million_after
 from erlbench.reporting.tables.asynchrony import asynchrony, second_cores
-from erlbench.reporting.tables.columns import identity, status, updates
+from erlbench.reporting.tables.columns import identity, runs_used, status, updates
+from erlbench.reporting.tables.published_notes import environment_notes
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates")
@@ -68,6 +68,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     versus = [f"vs {base}, whole", f"vs {base}, after"]
     columns: list[Column[Time]] = [
         *identity(comparison),
+        runs_used(),
         *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
         Column("Whole run", lambda row: estimates.mean_std(row.own.whole), plus_minus, unit="min",
                name=("whole_min_per_million", "whole_std")),
@@ -94,7 +95,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
         status(),
     ]  # fmt: skip
     after_steps = [steps for row in rows for steps in row.own.after_steps if steps]
-    remarks = (*_notes(comparison, after_steps), *_second_core_notes(rows))
+    remarks = (*_notes(comparison, after_steps), *_second_core_notes(rows), *comparison.notes)
     return Table("times", f"{comparison.title}: training minutes per million steps", columns, rows, remarks)
 
 

@@ -37,7 +37,7 @@ def utilisation_table(
     kinds = sorted({kind for timeline in timelines for kind in timeline.shares()})
     processes = sorted({process for timeline in timelines for process in timeline.utilisation()})
     columns: list[Column[Use]] = [
-        *(column for column in identity(comparison) if column.title != "n"),
+        *identity(comparison),
         Column("Seed", lambda row: row.timeline.run.seed if row.timeline else None, text),
         Column("Workers", lambda row: row.timeline.run.workers if row.timeline else None, text),
         Column("Processes", lambda row: len(row.timeline.processes) if row.timeline else math.nan, count),

@@ -11,13 +11,15 @@ import pytest
 import torch
 
 from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
+from erlbench.algorithms.gradients.reference.networks import flat_parameters, follow
+from erlbench.algorithms.gradients.reference.sac import SACReference
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
-from tests.algorithms import sac_oracle
 from tests.algorithms.cores import with_and_without
 
 from .test_updates import ACTION, KEY, OBSERVATION, check_not_a_number, close, minibatches, settings_of
@@ -82,48 +84,40 @@ def test_a_stochastic_policys_vector_and_the_gaussian_actors():
     assert np.abs(expected - mode).max() > 0.1
 
 
-def oracle_of(policy, critic, row, actor):
-    """`SoftActorCritic` with the critics of a `(4, n)` array and an actor's vector."""
+def sac_reference(policy, critic, row, actor):
+    """SAC with the critics of a `(4, n)` array and an actor's vector."""
     sizes = 3 * policy.size, 3
     learner = np.zeros(sum(sizes) + row.size, np.float32)
     learner[: policy.size], learner[sum(sizes) :] = separated(policy, actor), row.ravel()
-    return sac_oracle.SoftActorCritic(replace(policy, stochastic=False), critic, False, learner, 1e-3)
+    plain = replace(policy, stochastic=False)
+    update = SACUpdate(plain, critic, 32, 1e-3, 0.99, 0.005, 1.0, TEMPERATURE, -1.0, value_network=False)
+    return SACReference(update, learner)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_critic_updates_of_sac_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
-    theirs, losses = oracle_of(policy, critic, given["critic"], given["target_actor"]), []
-    for (observation, transition, following), noise in minibatches(workspace, given["replay"], 30, 32, True):
-        with torch.no_grad():
-            action, log_probability = sac_oracle.sample(theirs.policy, theirs.online["actor"], following, noise)
-            values = theirs.q(theirs.target["critic"], following, action).amin(0) - TEMPERATURE * log_probability
-            y = transition[:, -2:-1] + 0.99 * transition[:, -1:] * values
-        error = theirs.q(theirs.online["critic"], observation, transition[:, :-2]) - y
-        loss = 0.5 * (error**2).mean((1, 2)).sum()
-        theirs.descend("critic", loss)
-        losses.append(loss.item())
-        with torch.no_grad():
-            theirs.target["critic"] += 0.005 * (theirs.online["critic"] - theirs.target["critic"])
+    theirs, losses = sac_reference(policy, critic, given["critic"], given["target_actor"]), []
+    for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
+        losses.append(theirs.critic_step(batch, noise))
+        follow(theirs.target_critics, theirs.critics, 0.005)
     outcome = update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
-    close(outcome.arrays["critic"][0], theirs.online["critic"].detach().numpy())
-    close(outcome.arrays["critic"][1], theirs.target["critic"].numpy())
+    close(outcome.arrays["critic"][0], flat_parameters(theirs.critics))
+    close(outcome.arrays["critic"][1], flat_parameters(theirs.target_critics))
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_actor_updates_of_sac_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
-    theirs = oracle_of(policy, critic, given["critic"], given["parameters"])
-    for (observation, _, _), noise in minibatches(workspace, given["replay"], 30, 32, True):
-        action, log_probability = sac_oracle.sample(theirs.policy, theirs.online["actor"], observation, noise)
-        smaller = torch.min(theirs.q(theirs.online["critic"], observation, action), 0)[0]
-        theirs.descend("actor", (TEMPERATURE * log_probability - smaller).mean())
+    theirs = sac_reference(policy, critic, given["critic"], given["parameters"])
+    for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
+        theirs.actor_step(batch.observations, noise)
     outcome = train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
-    close(separated(policy, outcome.arrays["parameters"]), theirs.online["actor"].detach().numpy())
+    close(separated(policy, outcome.arrays["parameters"]), flat_parameters(theirs.actor))
     biases = slice(-2 * ACTION, None)  # the mean's, then those of log std
     assert np.abs(outcome.arrays["parameters"][biases] - given["parameters"][biases]).min() > 0
 

@@ -10,17 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.learners.blocks import BLOCK
+from erlbench.algorithms.gradients.learners.blocks import MINIBATCHES
+from erlbench.algorithms.gradients.reference.ddpg import DDPGReference
+from erlbench.algorithms.gradients.reference.networks import Experience, flat_parameters, follow, mlp
+from erlbench.algorithms.gradients.reference.td3 import TD3Reference
 from erlbench.algorithms.gradients.updates import KEPT, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, TD3Update, Updates
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
-from tests.algorithms import oracle
 from tests.algorithms.cores import IdleCore, with_and_without
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
@@ -79,35 +81,41 @@ def close(actual, expected, relative=1e-5):
 def minibatches(workspace, view, updates, batch, noise):
     """The minibatches that a task with `KEY` draws, with the noise of the target actions."""
     random, reader = generator(*KEY, int(Purpose.MINIBATCH)), workspace.replay(view)
-    for first in range(0, updates, BLOCK):
-        indices = random.integers(view.start, view.stop, BLOCK * batch).reshape(BLOCK, batch)
-        drawn = random.standard_normal((BLOCK * batch, ACTION), dtype=np.float32) if noise else np.zeros(BLOCK)
-        drawn = drawn.reshape(BLOCK, -1, ACTION if noise else 1)
-        for index in range(min(BLOCK, updates - first)):
+    for first in range(0, updates, MINIBATCHES):
+        indices = random.integers(view.start, view.stop, MINIBATCHES * batch).reshape(MINIBATCHES, batch)
+        drawn = (
+            random.standard_normal((MINIBATCHES * batch, ACTION), dtype=np.float32) if noise else np.zeros(MINIBATCHES)
+        )
+        drawn = drawn.reshape(MINIBATCHES, -1, ACTION if noise else 1)
+        for index in range(min(MINIBATCHES, updates - first)):
             arrays = [np.empty((batch, n), np.float32) for n in (OBSERVATION, ACTION + 2, OBSERVATION)]
             reader.gather(indices[index], *arrays)
-            yield [torch.from_numpy(array) for array in arrays], torch.from_numpy(drawn[index])
+            observations, transitions, following = map(torch.from_numpy, arrays)
+            actions, rewards, continues = transitions.split([ACTION, 1, 1], 1)
+            yield Experience(observations, actions, rewards, continues, following), torch.from_numpy(drawn[index])
+
+
+def td3_reference(policy, critic, row, actor):
+    """TD3 with the critics of a `(4, n)` array and an actor that is its own target."""
+    update = TD3Update(policy, critic, 32, 1e-3, 0.99, 0.005, 0.2, 0.5, policy_delay=2)
+    return TD3Reference(update, np.concatenate([actor, actor, actor, actor, row.ravel()]))
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_critic_updates_of_td3_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
-    online, target = oracle.critics(critic, given["critic"][0]), oracle.critics(critic, given["critic"][1])
-    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
-    losses = []
+    theirs, losses = td3_reference(policy, critic, given["critic"], given["target_actor"]), []
     for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
-        with torch.no_grad():
-            action = (actor(batch[2]) + (0.2 * noise).clamp(-0.5, 0.5)).clamp(-1, 1)
-        losses.append(oracle.critic_step(online, target, optimiser, batch, action, 0.99))
-        oracle.soft_update(target, online, 0.005)
+        losses.append(theirs.critic_step(batch, noise))
+        follow(theirs.target_critics, theirs.critics, 0.005)
     outcome = update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
     rows = outcome.arrays["critic"]
-    close(rows[0], oracle.vector(online))
-    close(rows[1], oracle.vector(target))
+    close(rows[0], flat_parameters(theirs.critics))
+    close(rows[1], flat_parameters(theirs.target_critics))
     for row, name in ((2, "exp_avg"), (3, "exp_avg_sq")):
-        close(rows[row], np.concatenate([s[name].flatten().numpy() for s in optimiser.state.values()]))
+        close(rows[row], np.concatenate([s[name].flatten().numpy() for s in theirs.critic_adam.state.values()]))
 
 
 def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
@@ -115,56 +123,44 @@ def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
     policy, _ = specs()
     critic = critic_spec(policy, (16, 12), "relu", 1)
     given = inputs(policy, critic, replay)
-    online, target = (oracle.network(critic.sizes, "relu", row) for row in given["critic"][:2])
-    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
-    losses = []
-    for (observation, transition, following), _ in minibatches(workspace, given["replay"], 30, 32, False):
-        action, reward, goes_on = transition[:, :-2], transition[:, -2:-1], transition[:, -1:]
-        with torch.no_grad():
-            y = reward + 0.99 * goes_on * target(torch.cat([following, actor(following)], 1))
-        loss = torch.nn.functional.mse_loss(online(torch.cat([observation, action], 1)), y)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-        oracle.soft_update(target, online, 0.005)
+    update = DDPGUpdate(policy, critic, 32, 1e-3, 1e-3, 0.0, None, 0.99, 0.005)
+    theirs, losses = DDPGReference(update, np.concatenate([*[given["target_actor"]] * 4, given["critic"].ravel()])), []
+    for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
+        losses.append(theirs.critic_step(batch))
+        follow(theirs.target_critic, theirs.critic, 0.005)
     outcome = update_critic(settings_of(update_critic, policy, critic, target_noise=0.0), given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
     assert outcome.arrays["critic"].shape == (4, critic.size)
-    close(outcome.arrays["critic"][0], oracle.vector(online))
-    close(outcome.arrays["critic"][1], oracle.vector(target))
+    close(outcome.arrays["critic"][0], flat_parameters(theirs.critic))
+    close(outcome.arrays["critic"][1], flat_parameters(theirs.target_critic))
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_actor_updates_of_td3_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
     given = inputs(policy, critic, replay)
-    actor, q1 = oracle.actor(policy, given["parameters"]), oracle.critics(critic, given["critic"][0])[0]
-    optimiser = torch.optim.Adam(actor.parameters(), lr=1e-3)
+    theirs = td3_reference(policy, critic, given["critic"], given["parameters"])
     for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
-        oracle.actor_step(actor, q1, optimiser, batch[0])
+        theirs.actor_step(batch.observations)
     outcome = train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
-    close(outcome.arrays["parameters"], oracle.vector(actor))
+    close(outcome.arrays["parameters"], flat_parameters(theirs.actor))
 
 
 def test_updates_in_two_tasks_continue_adam(replay, workspace):
     """One update and then another with its `step` equals autograd's two, on the batches of both keys."""
     policy, critic = specs()
     given = inputs(policy, critic, replay)
-    online, target = oracle.critics(critic, given["critic"][0]), oracle.critics(critic, given["critic"][1])
-    optimiser, actor = torch.optim.Adam(online.parameters(), lr=1e-3), oracle.actor(policy, given["target_actor"])
+    theirs = td3_reference(policy, critic, given["critic"], given["target_actor"])
     batch, noise = next(minibatches(workspace, given["replay"], 1, 32, True))
-    with torch.no_grad():
-        action = (actor(batch[2]) + (0.2 * noise).clamp(-0.5, 0.5)).clamp(-1, 1)
     for step in range(2):
-        oracle.critic_step(online, target, optimiser, batch, action, 0.99)
-        oracle.soft_update(target, online, 0.005)
+        theirs.critic_step(batch, noise)
+        follow(theirs.target_critics, theirs.critics, 0.005)
         outcome = update_critic(
             settings_of(update_critic, policy, critic, updates=1, critic_updates=step), given, KEY, workspace
         )
         given["critic"] = outcome.arrays["critic"]
-    close(given["critic"][0], oracle.vector(online))
+    close(given["critic"][0], flat_parameters(theirs.critics))
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
@@ -223,7 +219,8 @@ def test_numpy_policy_equals_torch(activation):
     parameters = initial_parameters(policy.sizes, (5,))
     observations = np.random.default_rng(1).standard_normal((50, OBSERVATION)).astype(np.float32)
     numpy_policy = NumpyPolicy(policy, parameters)
-    expected = oracle.actor(policy, parameters)(torch.from_numpy(observations)).detach().numpy()
+    actor = mlp(policy.sizes, activation, parameters, torch.nn.Tanh())
+    expected = actor(torch.from_numpy(observations)).detach().numpy()
     actual = np.array([numpy_policy.normalised(observation).copy() for observation in observations])
     assert np.abs(actual - expected).max() < 1e-6
 

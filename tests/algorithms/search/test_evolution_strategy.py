@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.search.evolution_strategy import (
-    BLOCK,
+    PERTURBATIONS,
     centred_ranks,
     gradient,
     gradient_tasks,
@@ -105,7 +105,7 @@ def test_the_estimate_of_a_linear_function_is_its_slope(algorithm):
 def test_blocks_add_up_in_their_order_whatever_the_order_of_results(algorithm, table):
     if table:
         algorithm.context.store.hold(table)
-    random, keys = generator(3), [(7, 2, index) for index in range(BLOCK * 2 + 5)]
+    random, keys = generator(3), [(7, 2, index) for index in range(PERTURBATIONS * 2 + 5)]
     weights = random.standard_normal(len(keys))
     weights[4] = 0.0
     found = estimate(algorithm, keys, weights, 11, table)
@@ -119,7 +119,7 @@ def test_no_perturbation_is_a_gradient_of_zeros(algorithm):
 
 
 def test_a_gradient_task_and_its_result_are_as_large_for_a_million_parameters(algorithm):
-    keys, weights = [(7, 2, 0, index) for index in range(BLOCK)], np.ones(BLOCK)
+    keys, weights = [(7, 2, 0, index) for index in range(PERTURBATIONS)], np.ones(PERTURBATIONS)
     small, large = (gradient_tasks(algorithm, keys, weights, size)[0] for size in (10, 1_000_000))
     assert abs(len(pickle.dumps(small)) - len(pickle.dumps(large))) < 8
     assert len(pickle.dumps(large)) < 3000

@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import progress
-from erlbench.running.runner import Runner
+from erlbench.running.jobs import Runner
 from tests.runs import all_rows, make_cell, run, synchronous
 
 pytestmark = pytest.mark.slow

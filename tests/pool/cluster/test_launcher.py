@@ -19,6 +19,6 @@ def test_cells_on_a_cluster_give_the_rows_of_one_process(nodes, tmp_path):
     assert run(*expected) == 0
     cells = [make_cell("cem", tmp_path / "ray", seed=seed) for seed in (0, 1, 2)]
     options = RunOptions(1, device="cpu", command_line=("erlbench", "run"))
-    assert launch(cells, options, LaunchOptions(nodes.kind, Path(tmp_path / "logs")), lambda cell: 1.0) == 0
+    assert launch(cells, options, LaunchOptions(nodes.kind, Path(tmp_path / "logs"))) == 0
     for one, other in zip(expected, cells):
         assert all_rows(one.directory) == all_rows(other.directory)

@@ -6,6 +6,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from tests.reporting.make_runs import make_run
 
@@ -15,7 +16,7 @@ def test_runs_of_different_budgets_are_compared_after_the_same_steps(tmp_path):
     make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2])
     make_run(tmp_path, "Ant-v5", "td3", 0, [0, 10, 20, 30, 40], generations=7, seconds_per_step=0.5)
     make_run(tmp_path, "Ant-v5", "erl", 0, [0, 3, 4, 5], steps=[0, 1900, 2080, 9000], status="failed", message="gone")
-    warnings: list[str] = []
+    warnings = []
     cem, erl, td3 = cut_runs(find_runs([tmp_path], warnings.append), Moment(2000), warnings.append)
     assert [list(run.evaluations.return_mean) for run in (cem, erl, td3)] == [[0, 1, 2], [0, 3, 4], [0, 10, 20]]
     assert [(run.total_timesteps, run.total_generations, run.status, run.message) for run in (cem, erl, td3)] == [
@@ -32,7 +33,9 @@ def test_a_run_without_an_evaluation_near_the_steps_is_left_out(tmp_path):
     empty = make_run(tmp_path, "Ant-v5", "cem", 2, [], status="running")
     runs, warnings = find_runs([tmp_path], lambda _: None), []
     assert [run.seed for run in cut_runs(runs, Moment(2000), warnings.append)] == [0]
-    assert warnings == [f"{path}: no evaluation within 10% of 2,000 training steps; left out" for path in (far, empty)]
+    assert warnings == [
+        remark(RemarkKind.NO_EVALUATION, path, near="10%", moment=Moment(2000)) for path in (far, empty)
+    ]
     with pytest.raises(UsageError, match=r"--at: no run has an evaluation within 10% of 5,000 training steps"):
         cut_runs(runs, Moment(5000), warnings.append)
 
@@ -49,13 +52,13 @@ def test_runs_are_compared_after_the_same_minutes(tmp_path):
     make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2, 3], seconds_per_step=0.03)
     make_run(tmp_path, "Ant-v5", "td3", 0, [0, 10, 20, 30], seconds_per_step=0.06)
     slow = make_run(tmp_path, "Ant-v5", "td3", 1, [0, 10, 20, 30], seconds_per_step=0.08)
-    warnings: list[str] = []
+    warnings = []
     runs = cut_runs(find_runs([tmp_path], warnings.append), Moment(1, minutes=True), warnings.append)
     assert [(run.name, run.timesteps, run.total_timesteps, run.evaluations.return_mean[-1]) for run in runs] == [
         ("cem", 2000, 0, 2),
         ("td3", 1000, 0, 10),
     ]
-    assert warnings == [f"{slow}: no evaluation within 10% of 1 training minute; left out"]
+    assert warnings == [remark(RemarkKind.NO_EVALUATION, slow, near="10%", moment=Moment(1, minutes=True))]
     assert Moment(1, minutes=True).span(runs) == "1 to 1"
 
 
@@ -67,19 +70,18 @@ def test_a_damaged_last_evaluation_does_not_count(tmp_path):
     make_run(tmp_path, "Ant-v5", "cem", 1, [0, 1, 2])
     runs, warnings = find_runs([tmp_path], lambda _: None), []
     assert [run.seed for run in cut_runs(runs, Moment(2000), warnings.append)] == [1]
-    assert warnings == [
-        f"{folder}: the last row of eval.csv is damaged: return_mean is 2, but its returns have the mean 5; left out"
-    ]
+    problem = "return_mean is 2, but its returns have the mean 5"
+    assert warnings == [remark(RemarkKind.DAMAGED_END, folder, problem=problem)]
     assert [run.seed for run in cut_runs(runs, Moment(1000), warnings.append)] == [0, 1]
 
 
 def test_one_seed_with_two_budgets_counts_once(tmp_path):
     first = make_run(tmp_path / "a", "Ant-v5", "cem", 0, [0, 1, 2])
     second = make_run(tmp_path / "b", "Ant-v5", "cem", 0, [0, 1, 2, 3])
-    warnings: list[str] = []
+    warnings = []
     runs = cut_runs(find_runs([tmp_path / "a", tmp_path / "b"], warnings.append), Moment(2000), warnings.append)
     assert [run.path for run in runs] == [first]
-    assert warnings == [f"{second}: has the environment, name and seed of {first}; left out"]
+    assert warnings == [remark(RemarkKind.SAME_CELL, second, other=first)]
 
 
 def test_the_episodes_of_a_score_are_those_of_the_evaluation_that_gives_it(tmp_path):

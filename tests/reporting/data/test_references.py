@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
@@ -81,27 +80,6 @@ def test_final_values_are_those_of_the_sources(references, source, env, algorith
     values = of(references, source, env, algorithm).at(1_000_000)
     assert len(values) == runs
     assert (round(values.mean()), round(values.std(ddof=1))) == expected
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "same"),
-    [
-        ("HalfCheetah-v5", "HalfCheetah-v1", True),
-        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", False),
-        ("Hopper-v5", "Hopper-v2", False),
-        ("Hopper-v5", "Hopper-v5", True),
-        ("Hopper-v5@paper", "Hopper-v2", True),
-        ("Walker2d-v4", "Walker2d-v2", True),
-        ("Walker2d-v5", "Walker2d-v4", False),
-        ("Ant-v5@paper", "Ant-v2", False),
-        ("Ant-v5 (include_cfrc_ext_in_observation=False)", "Ant-v5 (include_cfrc_ext_in_observation=False)", True),
-        ("Humanoid-v5@paper", "Humanoid-v4", False),
-        ("dm_control/walker-run-v0", "dm_control/walker-run", True),
-        ("dm_control/walker-run-v0", "dm_control/walker-walk", False),
-    ],
-)
-def test_same_task(ours, theirs, same):
-    assert same_task(ours, theirs) is same
 
 
 @pytest.fixture
@@ -217,7 +195,7 @@ def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
 
 def test_no_reference_runs_beside_scores_after_minutes(td3, tmp_path):
     runs = cut_runs(find_runs([tmp_path], pytest.fail), Moment(500 / 60, minutes=True), pytest.fail)
-    page = judged(everything(runs, at=Moment(500 / 60, minutes=True)), ReportOptions())
+    page = ReportOptions().judged(everything(runs, at=Moment(500 / 60, minutes=True)))
     assert page.by_time
     assert not [name for name in scores_table(page, load_published()).header if "Reference" in name]
 

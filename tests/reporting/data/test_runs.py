@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.csvfile import read_columns
+from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs, load_run
 from tests.reporting.make_runs import make_run
 
@@ -61,8 +62,8 @@ def test_the_same_cell_twice_counts_once(tmp_path, warnings):
         make_run(tmp_path / folder, "Ant-v5", "cem", 0, [1, 2 if folder == "a" else 9])
     (run,) = find_runs([tmp_path / "a", tmp_path / "b", tmp_path / "a"], warnings.append)
     assert run.evaluations.return_mean[-1] == 2
-    assert len(warnings) == 1
-    assert "left out" in warnings[0]
+    first, second = (tmp_path / folder / "Ant-v5/cem/seed-000" for folder in ("a", "b"))
+    assert warnings == [remark(RemarkKind.SAME_RUN, second, other=first)]
 
 
 def test_a_non_numeric_cell_drops_its_row_and_names_the_line(tmp_path, warnings):

@@ -17,12 +17,12 @@ from erlbench.experiment import journal
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.departures import Kind
 from erlbench.experiment.plan import FILE
+from erlbench.machine import kernel
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study import read_study
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.tables.study_plan import plan_tables
 from erlbench.running.runner import run_cells
-from erlbench.work import kernel
 from tests import plans
 
 PAGE = Path(__file__).parents[3] / "docs" / "planning.md"
@@ -223,7 +223,7 @@ DEEDS = [
     (report("--metric", "area", "--early"), {Kind.SCORE, Kind.EARLY}),
     (report("--at", "500"), {Kind.SCORE}),
     (report("--baseline", "cem"), {Kind.FAMILY}),
-    (report("--holm", "environment"), {Kind.FAMILY}),
+    (report("--family", "environment"), {Kind.FAMILY}),
     (a_report_of_a_part, {Kind.FAMILY}),
     (report("--early"), {Kind.EARLY}),
 ]  # fmt: skip

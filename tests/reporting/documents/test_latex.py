@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.reporting.data.comparison import comparisons_of, everything, judged
+from erlbench.reporting.data.comparison import comparisons_of, everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.timeline import load_timeline
@@ -40,7 +40,7 @@ def tables(tmp_path: Path) -> list[Table]:
     runs, published = find_runs([tmp_path], pytest.fail), load_published()
     (scores,) = comparisons_of(make_study(), runs, None, pytest.fail)
     (times,) = comparisons_of(make_study("time", "Table 1"), runs, None, pytest.fail)
-    page = judged(everything(runs), ReportOptions(baseline="cem-rl"))
+    page = ReportOptions(baseline="cem-rl").judged(everything(runs))
     timelines = [load_timeline(run_set.runs[0], pytest.fail) for run_set in page.groups[0].run_sets]
     assert all(timelines)
     return [

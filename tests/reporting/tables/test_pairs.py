@@ -54,7 +54,7 @@ def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
 
 
 def test_a_baseline_and_a_family_by_environment(tmp_path):
-    table = pairs_table(page(tmp_path, baseline="a", holm="environment"))
+    table = pairs_table(page(tmp_path, baseline="a", family="environment"))
     found = records(table)
     assert {(one, two) for _, one, two in found} == {("b", "a"), ("c", "a")}
     hopper = [found["Hopper-v5", name, "a"] for name in ("b", "c")]

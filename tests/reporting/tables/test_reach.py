@@ -10,9 +10,9 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting import build_report
-from erlbench.reporting.data.comparability import base_name, environment_note
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.figures.curves import Curves
@@ -97,7 +97,7 @@ def test_an_environment_without_published_scores_is_named(tmp_path):
     make_run(tmp_path, "Pendulum-v1", "cem", 0, [-5, -4])
     warnings = []
     assert table_of(tmp_path, (), warnings.append) is None
-    assert warnings == ["no scores to reach are published for Pendulum-v1; name them by --reach=SCORE[,SCORE...]"]
+    assert warnings == [remark(RemarkKind.NO_SCORES, env="Pendulum-v1")]
     assert rows_of(table_of(tmp_path, (-4.5,)))["cem", "−4.5"]["Reached"] == "1/1"
 
 
@@ -129,13 +129,6 @@ def test_scores_to_reach_are_read(text, scores):
 def test_what_is_no_score_to_reach_is_refused(text):
     with pytest.raises(UsageError, match="--reach"):
         parse_scores(text)
-
-
-def test_names_of_environments():
-    assert base_name("erlbench:Swimmer-v5@paper (frame_skip=2)") == "Swimmer"
-    assert "v5 gives no reward" in environment_note("InvertedPendulum-v5", "InvertedPendulum")
-    assert environment_note("Swimmer-v5@paper", "Swimmer").endswith("2 and 3 have its dynamics and reward")
-    assert "settings of its own" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer")
 
 
 def test_the_page_has_the_table(swimmers, monkeypatch):

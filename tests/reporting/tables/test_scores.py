@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparison import everything, judged, without_judgement
+from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
@@ -21,6 +21,7 @@ from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.baseline import against_baseline
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.published_notes import environment_note
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
@@ -75,7 +76,7 @@ def test_captions_state_everything(three_seeds):
     assert "after 2,000 training steps" in notes
     assert "mean of 2 episodes" in notes
     assert "published after 1,000,000 training steps, ours after 2,000. Do not compare them." in notes
-    assert "HalfCheetah-v5 has the dynamics and the reward of HalfCheetah-v2." in notes
+    assert environment_note("HalfCheetah-v5", "HalfCheetah-v2") in notes
     assert "Walker2d-v5 is not Walker2d-v2: v5 gives the right foot" in notes
     assert "no difference can be tested" in notes
 
@@ -195,7 +196,7 @@ def test_another_baseline_and_metric(tmp_path):
     rows = rows_of(scores_table(page, load_published()))
     assert rows["HalfCheetah-v5, 2k steps", "b"]["Mean"] == "7.00"  # (2 + 12) / 2
     assert rows["HalfCheetah-v5, 2k steps", "b"]["vs a"] == "+55.6 %"  # against (2 + 7) / 2
-    assert judged(page, ReportOptions(baseline="nobody")).baseline == "a"
+    assert ReportOptions(baseline="nobody").judged(page).baseline == "a"
 
 
 def test_runs_that_mean_nothing_are_not_judged(three_seeds):
@@ -237,7 +238,7 @@ def test_a_note_names_failed_runs_that_have_no_score_of_their_own(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 1, [], status="failed", total=2000)
     make_run(tmp_path, "Foo-v5", "cem", 2, [0, 10, 101.0])
     make_run(tmp_path, "Foo-v5", "td3", 0, [], status="failed", total=2000)  # no run has a score, so none is borrowed
-    page = judged(everything(find_runs([tmp_path], lambda _: None)), ReportOptions())
+    page = ReportOptions().judged(everything(find_runs([tmp_path], lambda _: None)))
     notes = [note for note in scores_table(page, load_published()).notes if "before an evaluation" in note]
     assert notes == [
         "Failed before an evaluation, so counted in the row of failed runs by the score of another run before "
@@ -248,7 +249,7 @@ def test_a_note_names_failed_runs_that_have_no_score_of_their_own(tmp_path):
 def test_scores_at_a_moment_are_not_called_final(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10, 20, 30])
     runs, at = find_runs([tmp_path], pytest.fail), Moment(2000)
-    page = judged(everything(cut_runs(runs, at, pytest.fail), "All runs", at), ReportOptions())
+    page = ReportOptions().judged(everything(cut_runs(runs, at, pytest.fail), "All runs", at))
     table = scores_table(page, load_published())
     assert table.title == "All runs – return"
     assert not any("final" in note.split(";")[0] for note in table.notes[:1])
@@ -259,7 +260,7 @@ def test_the_note_on_p_names_holms_family(tmp_path):
     for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(5)):
         make_run(tmp_path, env, name, seed, [0, 100.0 * len(name) + 30 * seed])
     for family, words in (("study", "for the tests of the table (2 in all)"), ("environment", "of each environment")):
-        page = page_of(tmp_path, baseline="td3", holm=family)
+        page = page_of(tmp_path, baseline="td3", family=family)
         assert words in " ".join(scores_table(page, load_published()).notes)
 
 

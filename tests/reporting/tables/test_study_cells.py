@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparability import budget_note, comparable, environment_note, similar_budget
-from erlbench.reporting.data.comparison import comparisons_of, everything, judged
+from erlbench.reporting.data.comparison import comparisons_of, everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.model import Figure, Text
 from erlbench.reporting.figures.curves import Curves
@@ -46,14 +46,16 @@ def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
 
 
 def test_runs_with_other_settings_are_not_the_studys(tmp_path):
-    warnings: list[str] = []
+    warnings = []
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
     plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"initial_variance": 0.5})
     runs = find_runs([tmp_path], pytest.fail)
     assert comparisons_of(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
-    assert "other settings (initial_variance, workers)" in warnings[0]
-    assert "other settings (initial_variance)" in warnings[1]
+    assert [(one.kind, dict(one.values)["settings"]) for one in warnings] == [
+        (RemarkKind.OTHER_SETTINGS, ("initial_variance", "workers")),
+        (RemarkKind.OTHER_SETTINGS, ("initial_variance",)),
+    ]
 
 
 @pytest.fixture
@@ -160,43 +162,6 @@ def test_unplanned_seeds_stay_out_of_the_study(tmp_path):
     assert [run.seed for run in found.runs] == [0]
 
 
-def test_environment_notes():
-    assert environment_note("Ant-v5", "Ant-v5") == ""
-    assert "not comparable" in environment_note("Ant-v5", "Ant-v2")
-    assert "not comparable" in environment_note("Humanoid-v5", "Humanoid-v2")
-    assert environment_note("Swimmer-v5", "Swimmer-v2") == "Swimmer-v5 has the dynamics and the reward of Swimmer-v2"
-    assert "another version" in environment_note("Hopper-v4", "Hopper-v2")
-    assert environment_note("dm_control/walker-walk-v0", "WalkerWalk") == (
-        "dm_control/walker-walk-v0 is compared with WalkerWalk of a version that is not named"
-    )
-    assert environment_note("Hopper-v5", "") == ""
-    assert (
-        environment_note("Hopper-v5@paper", "Hopper-v2") == "Hopper-v5@paper has the model and the reward of Hopper-v2"
-    )
-    assert environment_note("Ant-v5@paper", "Ant-v2").startswith("Ant-v5@paper is not Ant-v2: it has contact forces of")
-    assert "by a newer MuJoCo" in environment_note("Ant-v5@paper-mujoco-1.50", "Ant-v2")
-    assert comparable("Ant-v5@paper-mujoco-1.50", "Ant-v2")
-    assert environment_note("Reacher-v5@paper", "Reacher-v2").endswith("the model and the reward of Reacher-v2")
-    assert not comparable("Pusher-v5@paper", "Pusher-v2")
-    assert "not comparable" in environment_note("Humanoid-v5@paper", "Humanoid-v2")
-    assert "frame_skip=2" in environment_note("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
-    assert not comparable("Swimmer-v5 (frame_skip=2)", "Swimmer-v2")
-    assert comparable("Ant-v5@paper", "Ant-v2")
-    assert comparable("Hopper-v5", "Hopper-v2")
-    assert not comparable("Ant-v5", "Ant-v2")
-
-
-def test_budget_notes():
-    assert budget_note(1_000_000, [("SAC", 1_000_000)]) == ""
-    assert budget_note(1_000_000, [("SAC", 1_000_000), ("ERL", 2_000_000), ("ERL", 4_000_000)]) == (
-        "Different budgets: published after 2,000,000 or 4,000,000 training steps (ERL), ours after 1,000,000. "
-        "Do not compare them."
-    )
-    assert similar_budget(1_000_000, 1_000_000)
-    assert not similar_budget(20_000, 1_000_000)
-    assert not similar_budget(1_000_000, None)
-
-
 def test_budgets_are_never_pooled(tmp_path):
     """Over all environments, one table for each budget; an environment with settings counts once."""
     for total, env, name, seed in product((1000, 9000), ("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(2)):
@@ -204,7 +169,7 @@ def test_budgets_are_never_pooled(tmp_path):
         with (run / "config.toml").open("a") as file:
             file.write("\n[env_settings]\nframe_skip = 2\nreset_noise_scale = 0.1\n")
     runs = find_runs([tmp_path / "1000", tmp_path / "9000"], pytest.fail)
-    tables = list(aggregate_tables(judged(everything(runs), ReportOptions(baseline="td3"))))
+    tables = list(aggregate_tables(ReportOptions(baseline="td3").judged(everything(runs))))
     assert [table.name for table in tables] == ["aggregate-1", "aggregate-2"]
     assert [table.cells[0][0].text for table in tables] == ["2 environments"] * 2
     assert ["after 1,000 training" in tables[0].notes[0], "after 9,000 training" in tables[1].notes[0]] == [True] * 2
@@ -236,7 +201,7 @@ def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_p
     runs = find_runs([tmp_path], pytest.fail)
 
     def notes(step: int) -> str:
-        page = judged(everything(cut_runs(runs, Moment(step), pytest.fail)), ReportOptions())
+        page = ReportOptions().judged(everything(cut_runs(runs, Moment(step), pytest.fail)))
         return " ".join(scores_table(page, load_published()).notes)
 
     assert (

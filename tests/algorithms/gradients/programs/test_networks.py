@@ -12,8 +12,8 @@ from erlbench.algorithms.gradients.programs import operations
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.parts import Part
+from erlbench.algorithms.gradients.reference.networks import mlp
 from erlbench.policy import ACTIVATIONS, parameter_count
-from tests.algorithms import oracle
 
 SIZES, BATCH = (7, 20, 12, 3), 9
 
@@ -43,9 +43,7 @@ def test_passes_equal_autograd(activation, output, networks, numpy_operations, m
         outputs = network.outputs.clone()
         network.output_gradient.copy_(weights)
         run(network.backward(), network.backward_to_inputs(), network.gradients())
-    modules = [
-        oracle.network(SIZES, activation, row.numpy(), nn.Tanh() if output == "tanh" else None) for row in parameters
-    ]
+    modules = [mlp(SIZES, activation, row.numpy(), *([nn.Tanh()] if output == "tanh" else [])) for row in parameters]
     for index, module in enumerate(modules):
         x = inputs.clone().requires_grad_()
         expected = module(x)

@@ -1,0 +1,266 @@
+"""From what the user asked for to the cells to run."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from erlbench.algorithms import registry
+from erlbench.envs.catalogue import canonical, extra_of, installed
+from erlbench.envs.options import plain_values
+from erlbench.envs.registry import Problem, problem
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment import planned, studies
+from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
+from erlbench.experiment.costs import built_in_costs, load_costs
+from erlbench.experiment.options import RunArguments, option_fields
+from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.plan import Plan
+from erlbench.experiment.plan_file import read_plan
+from erlbench.experiment.stored import FOLDER, as_stored
+from erlbench.settings import resolve
+
+RESULTS = Path("results")
+PROFILE = "smoke"
+
+
+def requested_cells(arguments: RunArguments) -> list[Cell]:
+    """The cells to run, each directory once; everything about them is checked, nothing is written."""
+    made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
+    cells = list(made(arguments))
+    for algo in dict.fromkeys(cell.algo for cell in cells):
+        registry.require(algo)
+    distinct: dict[Path, Cell] = {}
+    for cell in cells:
+        first = distinct.setdefault(cell.directory, cell)
+        if different := differences(first.config(), cell.config()):
+            raise UsageError(
+                f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them by "
+                "two commands, with another --out each"
+            )
+    found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
+    _check_problems(found)
+    return found
+
+
+def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
+    """The plan of `--plan` with all values, and one cell with seed 0 for each of its cells, not checked."""
+    path = Path(arguments.plan or "")
+    written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
+    made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
+    whole = planned.with_values(written, made)
+    planned.check_folder(written, whole, made, folder)
+    return whole, made
+
+
+def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
+    """The cells of a plan, all of a seed before those of the next."""
+    whole, made = study_plan(arguments)
+    # What a plan states wins over what a folder holds; a setting of a later version is none of these.
+    origins = [Origin(planned.decided(whole, cell)) for cell in whole.cells]
+    for seed in whole.assigned_seeds()[: arguments.only_seeds]:
+        for cell, origin in zip(made, origins, strict=True):
+            yield dataclasses.replace(cell, seed=seed, origin=origin)
+
+
+def _check_problems(cells: Iterable[Cell]) -> None:
+    """Make each environment once, and refuse algorithms and settings that do not go with it."""
+    problems: dict[tuple[Any, ...], Problem] = {}
+    checked: set[tuple[Any, ...]] = set()
+    for cell in cells:
+        where = (cell.env, repr(sorted(cell.env_settings.items())))
+        if where not in problems:
+            problems[where] = problem(cell.env, cell.env_settings)
+        if (what := (*where, cell.algo, cell.settings)) not in checked:
+            checked.add(what)
+            registry.check_observations(cell.algo, problems[where].observation_size, cell.env)
+            registry.find(cell.algo).check(cell.settings, problems[where])
+
+
+def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
+    if not arguments.algo or not arguments.env:
+        raise UsageError("nothing to run: give --algo and --env, or --study; see `erlbench run --help`")
+    if arguments.profile is not None:
+        raise UsageError("--profile belongs to --study; without a study give --total-timesteps and the like")
+    if arguments.name is not None and len(arguments.algo) > 1:
+        raise UsageError("--name needs one algorithm: runs of several would share a folder")
+    parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
+    _check_workers(arguments, [algo for algo, _ in parts])
+    typed = _typed(arguments)
+    for env in dict.fromkeys(map(canonical, arguments.env)):
+        for algo, own_preset in parts:
+            preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
+            settings_type = registry.find(algo).settings_type
+            settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
+            _check_minutes(arguments, algo, settings)
+            for seed in arguments.all_seeds or (0,):
+                yield Cell(
+                    algo=algo,
+                    preset=preset,
+                    env=env,
+                    seed=seed,
+                    settings=settings,
+                    name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
+                    total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
+                    workers=_workers(algo, arguments.workers),
+                    eval_freq=arguments.eval_freq or 5000,
+                    eval_episodes=arguments.eval_episodes or 10,
+                    final_episodes=arguments.final_episodes or FINAL_EPISODES,
+                    evaluate=arguments.evaluate or "after",
+                    out=Path(arguments.out or RESULTS),
+                    env_settings=plain_values(arguments.env_set),
+                    total_generations=arguments.total_generations,
+                    total_minutes=arguments.total_minutes,
+                    origin=Origin(typed | ({"run.preset"} if own_preset else set())),
+                    **_simulated(arguments),
+                )
+
+
+def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
+    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
+        if getattr(arguments, option) is not None:
+            given = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
+    known = known_studies(arguments.studies)
+    chosen = {name: studies.find_study(known, name) for name in arguments.study}
+    profile_name = arguments.profile or PROFILE
+    chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
+    _check_filters(arguments, chosen, profile_name)
+    chosen = {name: _with_envs(study, profile_name, arguments.env) for name, study in chosen.items()}
+    wanted = [
+        (study.profiles[profile_name], [entry for entry in study.entries if _wanted(entry.name, arguments.algo)])
+        for study in chosen.values()
+    ]
+    _require_extras(wanted)
+    studies.validate(chosen)
+    # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
+    timed = {entry.name for study in known.values() if study.kind == studies.TIME for entry in study.entries}
+    for profile, entries in wanted:
+        for env in profile.envs:
+            for entry in entries:
+                for cell in _entry_cells(arguments, entry, profile, env, profile_name):
+                    yield dataclasses.replace(cell, one_core=entry.name in timed)
+
+
+def _entry_cells(
+    arguments: RunArguments, entry: studies.Entry, profile: studies.Profile, env: str, profile_name: str
+) -> Iterator[Cell]:
+    known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
+    own = {name: value for name, value in arguments.set.items() if name in known}
+    settings = studies.entry_settings(profile, entry, env, own)
+    env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
+    if arguments.total_timesteps:
+        profile = dataclasses.replace(
+            profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
+        )
+    stated = (f"settings.{name}" for name in studies.profile_settings(profile, entry))
+    typed = _typed(arguments) | {"run.*", "env_settings.*", *stated}
+    longest = problem(env, env_settings).env.max_episode_steps if entry.nominal else 1
+    for seed in arguments.all_seeds or profile.seeds:
+        yield Cell(
+            algo=entry.algo,
+            preset=entry.preset,
+            name=entry.name,
+            env=env,
+            seed=seed,
+            settings=settings,
+            total_timesteps=profile.most_timesteps(env, entry),
+            total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
+            workers=_workers(entry.algo, entry.workers),
+            eval_freq=arguments.eval_freq or profile.eval_freq,
+            eval_episodes=arguments.eval_episodes or profile.eval_episodes,
+            final_episodes=arguments.final_episodes or profile.final_episodes,
+            evaluate=arguments.evaluate or profile.evaluate,
+            out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
+            processes=entry.processes,
+            env_settings=env_settings,
+            origin=Origin(typed),
+            **_simulated(arguments),
+        )
+
+
+def _only(study: studies.Study, profile: str) -> studies.Study:
+    return dataclasses.replace(study, profiles={profile: studies.find_profile(study, profile)})
+
+
+def _with_envs(study: studies.Study, profile: str, only: tuple[str, ...]) -> studies.Study:
+    """The study on those of its environments that were asked for, so that the others' extras are not needed."""
+    old = study.profiles[profile]
+    envs = tuple(env for env in old.envs if _wanted(env, only))
+    return dataclasses.replace(study, profiles={profile: dataclasses.replace(old, envs=envs)})
+
+
+def _require_extras(wanted: Iterable[tuple[studies.Profile, list[studies.Entry]]]) -> None:
+    """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
+    needed: dict[str, str] = {}  # extra -> who needs it first
+    for profile, entries in wanted:
+        for env, entry in itertools.product(profile.envs, entries):
+            if (extra := extra_of(env)) and not installed(extra):
+                needed.setdefault(extra, env)
+            if extra := registry.missing_extra(entry.algo):
+                needed.setdefault(extra, entry.algo)
+    if needed:
+        raise UsageError(
+            f"packages are missing for {', '.join(needed.values())}; install them by: "
+            f"pip install 'erlbench[{','.join(needed)}]'"
+        )
+
+
+def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study], profile: str) -> None:
+    """Refuse an --algo, --env or --set that means nothing to any of the studies."""
+    entries = {entry.name for study in chosen.values() for entry in study.entries}
+    envs = {env for study in chosen.values() for env in study.profiles[profile].envs}
+    algos = {entry.algo for study in chosen.values() for entry in study.entries if _wanted(entry.name, arguments.algo)}
+    settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
+    filters = (("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings))
+    for option, given, known in filters:
+        for word in given:
+            if word not in known:
+                hint = nearest(word, known) or f"; there are {', '.join(sorted(known))}"
+                raise UsageError(f"{option} {word} is in none of the studies (profile {profile}){hint}")
+
+
+def _wanted(name: str, only: tuple[str, ...]) -> bool:
+    return not only or name in only
+
+
+def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
+    if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
+        raise UsageError(
+            f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
+            "--processes sets how many processes share the work"
+        )
+
+
+def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
+    if arguments.total_minutes is not None and (reason := registry.find(algo).depends_on_budget(settings)):
+        raise UsageError(f"--total-minutes cannot be given with {algo}, which needs its number of steps: {reason}")
+
+
+def _workers(algo: str, wanted: int | None) -> int:
+    """Individuals in flight; 0 for an algorithm that has no such number."""
+    default = registry.find(algo).default_workers
+    return 0 if default is None else wanted or default
+
+
+def _typed(arguments: RunArguments) -> frozenset[str]:
+    """What the command line or a --config file gives, as `Origin.typed`, and what says which folder it is."""
+    given = {name for name in option_fields() if getattr(arguments, name) not in (None, False, (), {})}
+    tables = {"settings": arguments.set, "env_settings": arguments.env_set}
+    keys = {f"{table}.{key}" for table, values in tables.items() for key in values}
+    return frozenset(keys | {f"run.{name}" for name in given | FOLDER} | ({"costs.*"} if arguments.costs else set()))
+
+
+def _simulated(arguments: RunArguments) -> dict[str, Any]:
+    """The fields of a cell about simulated time."""
+    if not arguments.simulated_time:
+        return {}
+    return {
+        "simulated_time": True,
+        "simulated_processes": arguments.simulated_processes or 0,
+        "simulated_critic": arguments.simulated_critic or OWN,
+        "costs": load_costs(Path(arguments.costs)) if arguments.costs else built_in_costs(),
+    }

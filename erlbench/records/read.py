@@ -1,0 +1,234 @@
+"""Reads a run's CSV file: one set of rules for damage, repeated rows and older names, whoever asks.
+
+The contract of `read`:
+
+- A row counts if it has as many cells as the header, a number in each numeric column, and a finite one in each column
+  that the schema requires. An empty cell has the column's default. All other rows are left out, with a warning that
+  names file and line; of each file the first `NAMED` are named and the rest counted.
+- A last line without its line end is being written, or was cut off: left out, with a warning.
+- Of rows that repeat (`Row.grows`, `Row.unique`) the later ones count, with a warning.
+- The columns are those of the schema in its order, under the names of today, then others of the file. A column that an
+  older file lacks has its default.
+- A file that is missing, has no header or lacks a required column gives None, with a warning. What no run writes, such
+  as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
+- Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from erlbench.files import Unusable, printable, read_bytes, reason
+from erlbench.records.schema import Column, Kind, Row, columns_of, declared
+
+Warn = Callable[[str], None]
+NAMED = 3  # damaged rows of a file that are named one by one
+EMPTY = ("", "nan", "NaN")
+# Before 3.1 the default of pandas is not the nearest number.
+EXACT: dict[str, Any] = {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {
+    "float_precision": "round_trip"
+}  # fmt: skip
+_PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan|NaN|", re.ASCII)
+
+
+def ignore(message: str) -> None:
+    """A reader that wants no warnings."""
+
+
+def read(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
+    """The rows of a run's file, a column each; see this module for the rules."""
+    path = folder / row.file
+    try:
+        data = read_bytes(path)
+    except OSError as error:
+        warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
+        return None
+    return parse(data, row, path, warn)
+
+
+def parse(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.DataFrame | None:
+    """As `read`, of a file's content; `path` names it in warnings."""
+    if not _PLAIN.fullmatch(data):
+        data = printable(data.decode("utf-8", errors="replace").replace("\r\n", "\n")).encode()
+    end = data.rfind(b"\n") + 1
+    if data[end:].strip():
+        last = data.count(b"\n") + 1
+        warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
+    begin, line = _header(data, end)
+    if begin is None:
+        warn(f"{path}: empty, not even a header line; what it should hold is missing")
+        return None
+    names = _names(data[begin[0] : begin[1]].decode(), row)
+    if missing := [column.name for column in columns_of(row) if column.required and column.name not in names]:
+        warn(f"{path}:{line}: no column {', '.join(missing)}; the file is left out")
+        return None
+    if len(set(names)) < len(names):
+        warn(f"{path}:{line}: two columns have one name; the file is left out")
+        return None
+    known = _known(row, names)
+    body = data[begin[1] + 1 : end]
+    frame = _frame(body, known) if _is_whole(body, len(names)) else None
+    if frame is None:
+        frame = _frame(_whole_rows(body, known, path, line + 1, warn), known)
+        assert frame is not None, path
+    return _without_repeats(_in_order(frame, row), row, path, warn)
+
+
+def _header(data: bytes, end: int) -> tuple[tuple[int, int] | None, int]:
+    """Where the first line is that is neither empty nor a comment, and its number; None without one."""
+    begin, number = 0, 1
+    while begin < end:
+        stop = data.index(b"\n", begin)
+        if (line := data[begin:stop]).strip() and not line.startswith(b"#"):
+            return (begin, stop), number
+        begin, number = stop + 1, number + 1
+    return None, number
+
+
+def _names(line: str, row: type[Row]) -> list[str]:
+    """The names of the columns, those of today."""
+    known = declared(row)
+    return [known[name].name if name in known else name for name in _cells(line)]
+
+
+def _known(row: type[Row], names: Sequence[str]) -> dict[str, Column | None]:
+    """The file's columns in its order; None for one that the schema does not have. The algorithm's own are numbers."""
+    own = next((column for column in columns_of(row) if column.own), None)
+    return {name: declared(row).get(name, own) for name in names}
+
+
+def _is_whole(body: bytes, columns: int) -> bool:
+    """Whether all rows can have as many cells as the header, with neither quotes nor comments between them."""
+    if b'"' in body or body.startswith(b"#") or b"\n#" in body:
+        return False
+    return body.count(b",") == body.count(b"\n") * (columns - 1)
+
+
+def _frame(body: bytes, known: dict[str, Column | None]) -> pd.DataFrame | None:
+    """The rows as they stand there; None where one of them may not count."""
+    kinds: dict[str, Kind | None] = {name: column.kind if column else None for name, column in known.items()}
+    if not body.strip():
+        body = b""
+    try:
+        frame = pd.read_csv(
+            BytesIO(body),
+            header=None,
+            names=list(known),
+            index_col=False,
+            dtype={name: str for name, kind in kinds.items() if kind not in ("number", None)},
+            na_values={name: EMPTY for name, kind in kinds.items() if kind in ("number", None)},
+            keep_default_na=False,
+            skip_blank_lines=False,
+            low_memory=False,
+            **EXACT,
+        )
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame({name: np.empty(0, str if kind == "text" else float) for name, kind in kinds.items()})
+    except (ValueError, OverflowError):
+        return None
+    try:
+        for name, column in known.items():
+            if column is not None:
+                frame[name] = _typed(frame[name], column)
+    except (ValueError, OverflowError):
+        return None
+    return frame
+
+
+def _typed(cells: pd.Series[Any], column: Column) -> Any:
+    """The cells of a declared column; ValueError where a row must not count."""
+    if column.kind == "text":
+        return cells
+    if column.kind != "number":
+        number = int if column.kind == "integers" else float
+        return pd.Series([tuple(map(number, text.split())) for text in cells], dtype=object)
+    if cells.dtype.kind not in "iuf":
+        if cells.dtype != object:
+            raise ValueError(f"{column.name} is no number")
+        cells = cells.astype(float)  # integers beyond 64 bits
+    if column.required and not np.isfinite(cells.to_numpy(float)).all():
+        raise ValueError(f"{column.name} is not finite")
+    return cells
+
+
+def _whole_rows(body: bytes, known: dict[str, Column | None], path: Path, first: int, warn: Warn) -> bytes:
+    """The lines of the rows that count; the damaged ones are named."""
+    whole, damaged = [], 0
+    for number, line in enumerate(body.decode().split("\n"), first):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not (problem := _problem(_cells(line), known)):
+            whole.append(line)
+            continue
+        damaged += 1
+        if damaged <= NAMED:
+            warn(f"{path}:{number}: row left out: {problem}")
+    if damaged > NAMED:
+        warn(f"{path}: {damaged - NAMED} more rows left out")
+    return "".join(f"{line}\n" for line in whole).encode()
+
+
+def _problem(cells: Sequence[str], known: dict[str, Column | None]) -> str:
+    """Why a row does not count; empty where it does."""
+    if len(cells) != len(known):
+        return f"{len(cells)} cells instead of {len(known)}"
+    for cell, (name, column) in zip(cells, known.items(), strict=True):
+        if column is None or column.kind == "text":
+            continue
+        whole = column.kind == "integers"
+        for word in [cell] if column.kind == "number" else cell.split():
+            if not _NUMBER.fullmatch(word) or (whole and not word.lstrip("+-").isdigit()):
+                return f"{name} is {word[:40]!r}, not a number"
+        if column.required and not (cell and math.isfinite(float(cell))):
+            return f"{name} is {cell[:40]!r}, not a finite number"
+    return ""
+
+
+def _in_order(frame: pd.DataFrame, row: type[Row]) -> pd.DataFrame:
+    """The columns of the schema, with defaults for those that are not there, and the others in their place."""
+    others = [name for name in frame if name not in declared(row)]
+    order: list[str] = []
+    for column in columns_of(row):
+        if column.own:
+            order += others
+            others = []
+            continue
+        order.append(column.name)
+        if column.name not in frame:
+            frame[column.name] = pd.Series([column.default] * len(frame), dtype=_dtype(column))
+    return frame[order + others]
+
+
+def _dtype(column: Column) -> Any:
+    return float if column.kind == "number" else str if column.kind == "text" else object
+
+
+def _without_repeats(frame: pd.DataFrame, row: type[Row], path: Path, warn: Warn) -> pd.DataFrame:
+    """Of rows that repeat, the later ones."""
+    keep = np.ones(len(frame), bool)
+    if row.grows and len(frame):
+        values = frame[row.grows].to_numpy()
+        keep[:-1] = values[:-1] < np.minimum.accumulate(values[::-1])[::-1][1:]
+    elif row.unique:
+        keep = (~frame.duplicated(row.unique, keep="last") | frame[row.unique].isna()).to_numpy()
+    if keep.all():
+        return frame
+    warn(f"{path}: {int((~keep).sum())} rows are repeated by later rows with the same {row.grows or row.unique}")
+    return frame[keep].reset_index(drop=True)
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line])) if '"' in line else line.split(",")
+    except csv.Error as error:
+        raise Unusable(str(error)) from error

@@ -1,0 +1,221 @@
+"""The rows of a run's CSV files: one dataclass is the header, the writer, the reader and the documentation.
+
+A field made by `column` carries its unit, its help, the names that it had in files of older versions, and what a reader
+finds where a file does not have it. To add a column, add its line here; `docs/results.md` has the same lines.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeVar
+
+Kind = Literal["number", "text", "numbers", "integers"]
+R = TypeVar("R", bound="Row")
+REQUIRED = object()  # in place of a default: without this cell a row does not count
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a file. `kind` of its cells: a number, a text, or several numbers or integers with
+    spaces between them.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    help: str
+    was: tuple[str, ...]  # its names in files of older versions
+    default: Any  # of an empty cell, and where a file lacks the column; `REQUIRED` for none
+    own: bool  # in its place stand the algorithm's own columns
+
+    @property
+    def required(self) -> bool:
+        """Whether each row must have it: a finite number."""
+        return self.default is REQUIRED
+
+
+def column(help: str, unit: str = "", *, was: tuple[str, ...] = (), default: Any = math.nan, own: bool = False) -> Any:
+    """A field of a row with its documentation; see `Column`."""
+    return dataclasses.field(metadata={"help": help, "unit": unit, "was": was, "default": default, "own": own})
+
+
+class Row:
+    """A row of the file `file`; its fields are the columns in their order."""
+
+    __slots__ = ()
+    file: ClassVar[str]
+    grows: ClassVar[str] = ""  # the column that grows from row to row
+    unique: ClassVar[str] = ""  # the column that no two rows share
+
+
+@dataclass(slots=True)
+class EvaluationRow(Row):
+    """An evaluation of the reported policy."""
+
+    file: ClassVar[str] = "eval.csv"
+    grows: ClassVar[str] = "timesteps"
+
+    evaluation: int = column("index, from 0 (the initial policy)")
+    final: int = column("1 for the final evaluation, which is the last row of a finished run; else 0")
+    timesteps: int = column("training steps when the policy was taken", "steps", default=REQUIRED)
+    fitness_timesteps: int = column("fitness steps by then", "steps")
+    evaluation_timesteps: int = column("evaluation steps, this evaluation included", "steps")
+    replayed_timesteps: int = column("replayed steps by then", "steps")
+    episodes: int = column("training episodes by then", "episodes")
+    generation: int = column(
+        "updates of the search distribution by then; of algorithms without one: TD3's, DDPG's and SAC's episodes, "
+        "PPO's iterations, multi-actor TD3's rounds"
+    )
+    critic_updates: int = column("by then", "gradient steps")
+    actor_updates: int = column("by then", "gradient steps")
+    train_time_s: float = column("training time when the policy was taken", "s", default=REQUIRED)
+    total_time_s: float = column("total time when the policy was taken", "s")
+    return_mean: float = column("the score: mean over the episodes", "reward", default=REQUIRED)
+    return_std: float = column("their sample standard deviation (n - 1); 0 for one episode", "reward")
+    returns: tuple[float, ...] = column("return of each episode, separated by spaces", "reward", default=())
+    lengths: tuple[int, ...] = column("length of each episode, separated by spaces", "steps", default=())
+    paused_s: float = column("pauses in the training time by then", "s")
+    digest: str = column(
+        "of all that determines the rest of the run: [reproducibility.md](reproducibility.md#digests)", default=""
+    )
+    policy_sha256: str = column("SHA-256 of the policy's file, whether it is kept or not", default="")
+
+
+@dataclass(slots=True)
+class EpisodeRow(Row):
+    """An episode of training, or one that measures the mean."""
+
+    file: ClassVar[str] = "episodes.csv"
+
+    r: float = column("undiscounted return", "reward", default=REQUIRED)
+    l: int = column("length", "steps", default=REQUIRED)  # noqa: E741  Stable-Baselines3's name
+    t: float = column("training time when the episode was taken in", "s")
+    kind: str = column(
+        "`es`: an individual as sampled; `rl`: one trained by gradients; `random`: random actions of the warm-up of "
+        "AES-RL, CEM-RL and P-CEM-RL (those of TD3, DDPG and SAC are `rl`); `mean`: the mean measured (fitness "
+        "steps); `validation`: ESAC's choice of the reported policy (fitness steps); `unperturbed`: OpenAI-ES's "
+        "episodes of the mean (`mean_share`)",
+        default="",
+    )
+    individual: int = column("the individual's number among those in flight", was=("worker",))
+    task: int = column("the task that played it")
+    timesteps: int = column("training steps, those of its task included", "steps")
+
+
+@dataclass(slots=True)
+class TaskRow(Row):
+    """A task that a process ran."""
+
+    file: ClassVar[str] = "tasks.csv"
+    unique: ClassVar[str] = "task"
+
+    task: int = column("number; those of evaluations start at 10^12")
+    kind: str = column(
+        "as in episodes.csv, or `critic` (a block of critic updates), `actor` (one individual's training), `gradient` "
+        "(a sum of noise of OpenAI-ES), `evaluation`",
+        default="",
+    )
+    process: int = column("slot of the worker process that ran it", default=REQUIRED)
+    individual: int = column("the individual's number among those in flight", was=("worker",))
+    start_s: float = column("when it began, on the clock of total time", "s", default=REQUIRED)
+    end_s: float = column("when it ended; evaluations done after training start after its end", "s", default=REQUIRED)
+    timesteps: int = column("environment steps played", "steps")
+    critic_updates: int = column("done", "gradient steps")
+    actor_updates: int = column("done", "gradient steps")
+    second_core_s: float = column("how long the task had a second core; 0 with `--one-core`", "s")
+    ready_s: float | None = column(
+        "when it could have begun: it was asked for, and the tasks that it waits for were finished. "
+        "`start_s` - `ready_s` is the time that it queued",
+        "s",
+    )
+    staleness: int | None = column(
+        "updates of the search distribution from the request of the task until its result is used, the update by "
+        "this result not counted",
+        "generations",
+    )
+    critic_lag: int | None = column("critic updates in the same span", "gradient steps")
+    cpu_s: float = column(
+        "processor time of the process that ran it, without a second core's; with `--processes 0`, of the thread", "s"
+    )
+
+
+@dataclass(slots=True)
+class GenerationRow(Row):
+    """An update of the search distribution; its columns from `staleness_median` on: `docs/time.md`."""
+
+    file: ClassVar[str] = "train.csv"
+    grows: ClassVar[str] = "generation"
+
+    generation: int = column("as in eval.csv", default=REQUIRED)
+    timesteps: int = column("training steps", "steps", default=REQUIRED)
+    train_time_s: float = column("training time", "s", default=REQUIRED)
+    paused_s: float = column("pauses in it", "s")
+    critic_updates: int = column("so far", "gradient steps")
+    actor_updates: int = column("so far", "gradient steps")
+    own: Mapping[str, float] = column("the algorithm's own: see its page in `docs/algorithms/`", own=True)
+    staleness_median: float | None = column("median of the tasks' `staleness` since the last row", "generations")
+    staleness_90: float | None = column("their 0.9 quantile", "generations")
+    critic_lag_median: float | None = column("median of their `critic_lag`", "gradient steps")
+    critic_lag_90: float | None = column("their 0.9 quantile", "gradient steps")
+    queueing_median_s: float | None = column("median of the time that they queued", "s")
+    queueing_90_s: float | None = column("their 0.9 quantile", "s")
+    critic_per_step: float = column("critic updates for each training step, so far", "gradient steps")
+    actor_per_step: float = column("actor updates for each training step, so far", "gradient steps")
+    busy_processes: float = column("processes at work, mean so far", "processes")
+    second_cores: float = column("second cores at work, mean so far", "cores")
+
+
+@dataclass(slots=True)
+class EventRow(Row):
+    """Something out of the ordinary."""
+
+    file: ClassVar[str] = "events.csv"
+
+    time_s: float = column("on the clock of total time", "s", default=REQUIRED)
+    event: str = column(
+        "`worker died`, `task hung` (its task is run again on a new worker), `fork server died`, `node joined`, "
+        "`node lost`, `node refused` (of a Ray cluster), `paused`, `resumed`, `discarded` (a damaged checkpoint)",
+        default="",
+    )
+    message: str = column("which task, process, checkpoint, and why", default="")
+
+
+COUNTED = (EvaluationRow, EpisodeRow, TaskRow, GenerationRow)  # whose files go back to a checkpoint; events only grow
+ROWS = (*COUNTED, EventRow)
+
+
+@cache
+def columns_of(row: type[Row]) -> tuple[Column, ...]:
+    """The columns of a row's file, in their order."""
+    hints = typing.get_type_hints(row)
+    return tuple(
+        Column(field.name, _kind(hints[field.name]), **field.metadata)
+        for field in dataclasses.fields(row)  # type: ignore[arg-type]
+    )
+
+
+@cache
+def declared(row: type[Row]) -> Mapping[str, Column]:
+    """The columns by all names that they have or had, without the place of the algorithm's own."""
+    return {name: one for one in columns_of(row) if not one.own for name in (one.name, *one.was)}
+
+
+def header(row: type[Row], own: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The names in a new file's first line; `own` are those of the algorithm."""
+    return tuple(name for one in columns_of(row) for name in (own if one.own else (one.name,)))
+
+
+def row_of(row: type[R], values: Mapping[str, Any]) -> R:
+    """A row with these values; the cells of all other columns stay empty."""
+    return row(*(values.get(column.name, "") for column in columns_of(row)))
+
+
+def _kind(hint: Any) -> Kind:
+    if typing.get_origin(hint) is tuple:
+        return "integers" if typing.get_args(hint)[0] is int else "numbers"
+    return "text" if hint is str else "number"

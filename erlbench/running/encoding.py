@@ -1,0 +1,102 @@
+"""Checkpoints as plain values: nested containers and dataclasses to JSON and back, arrays beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from erlbench.renamed import type_of_today
+from erlbench.work.tasks import ArrayRef
+
+
+class DamagedCheckpoint(Exception):
+    """A checkpoint that cannot be read."""
+
+
+def references(value: Any) -> Iterator[ArrayRef]:
+    """All array references in nested containers and dataclasses."""
+    if isinstance(value, ArrayRef):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, list | tuple | deque):
+        for item in value:
+            yield from references(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from references(getattr(value, field.name))
+
+
+def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """`value` as JSON; arrays go to `arrays` under numbered names.
+
+    Knows None, bool, int, float, str, numpy scalars and arrays, list, tuple, deque, dict and dataclasses.
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        name = f"array:{len(arrays)}"
+        arrays[name] = value
+        return {"$array": name}
+    if isinstance(value, list):
+        return [encode(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"$tuple": [encode(item, arrays) for item in value]}
+    if isinstance(value, deque):
+        return {"$deque": [encode(item, arrays) for item in value], "maxlen": value.maxlen}
+    if isinstance(value, Mapping):
+        return {"$dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
+    if is_dataclass(value) and not isinstance(value, type):
+        items = {field.name: encode(getattr(value, field.name), arrays) for field in fields(value) if field.init}
+        return {"$type": _type_name(type(value)), "fields": items}
+    raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}: {value!r}")
+
+
+def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The inverse of `encode`."""
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$array" in value:
+        return arrays[value["$array"]]
+    if "$tuple" in value:
+        return tuple(decode(item, arrays) for item in value["$tuple"])
+    if "$deque" in value:
+        return deque((decode(item, arrays) for item in value["$deque"]), value["maxlen"])
+    if "$dict" in value:
+        return {_hashable(decode(key, arrays)): decode(item, arrays) for key, item in value["$dict"]}
+    found = dataclass_named(value["$type"])
+    if found is None:
+        raise DamagedCheckpoint(f"there is no dataclass {value['$type']} here")
+    items = {name: decode(item, arrays) for name, item in value["fields"].items()}
+    return found(**items)
+
+
+def _type_name(kind: type) -> str:
+    """The name by which `dataclass_named` finds a dataclass again."""
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    if dataclass_named(name) is not kind:
+        raise TypeError(f"a checkpoint cannot hold a {name}, which is not at the top level of its module")
+    return name
+
+
+def dataclass_named(name: str) -> type | None:
+    """The dataclass `module:name`, perhaps its old name, of a loaded module: no checkpoint has a module imported."""
+    module, own = type_of_today(name)
+    found = getattr(sys.modules.get(module), own, None)
+    return found if isinstance(found, type) and is_dataclass(found) else None
+
+
+def _hashable(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

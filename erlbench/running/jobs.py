@@ -1,0 +1,180 @@
+"""Running cells at once: one thread per job, each with its own pool of workers."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+from erlbench.errors import CellError, Interrupted, UsageError
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
+from erlbench.pool.serial import Abandoned
+from erlbench.running import extension
+from erlbench.running.failures import explained
+from erlbench.running.lease import LostLease
+from erlbench.running.listeners import Listener
+from erlbench.running.loop import BEGINS, WAITS
+from erlbench.running.progress import Display
+from erlbench.running.results import RunDirectory
+from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
+from erlbench.running.starting import processes_for
+
+JOB = "erlbench-job"  # how the threads of cells are called
+GRACE = 0.4  # seconds that a run that begins has to come to its end
+
+
+class Runner:
+    """Runs cells, several at once from different threads; each thread keeps one pool of workers."""
+
+    def __init__(
+        self, options: RunOptions, display: Display, stop: threading.Event, listeners: Sequence[Listener] = ()
+    ) -> None:
+        self.command = Command(options, display, stop, listeners)
+        self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
+        self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
+        self._abandoned: set[int] = set()  # threads
+        self._interrupted: float | None = None
+
+    def run_all(self, cells: Sequence[Cell]) -> list[str]:
+        """Run the cells, `jobs` at once, each in a thread, so that this one hears `stop`; how each of them ended."""
+        executor = ThreadPoolExecutor(self.command.options.jobs, thread_name_prefix=JOB)
+        futures = [executor.submit(self.run, cell) for cell in cells]
+        while (waiting := wait(futures, timeout=0.2).not_done) and not self.abandoned():  # wakes up for signals
+            if self.command.stop.is_set():
+                self.interrupt()
+        executor.shutdown(wait=not waiting, cancel_futures=True)
+        return [INTERRUPTED if future in waiting else future.result() for future in futures]
+
+    def run(self, cell: Cell) -> str:
+        """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
+        if self.command.stop.is_set():
+            return INTERRUPTED
+        directory = RunDirectory(cell.directory)
+        try:
+            directory.hold()
+        except UsageError as error:
+            self.command.display.failed(cell.label, str(error))
+            return FAILED
+        thread = threading.get_ident()
+        self._runs[thread] = None
+        try:
+            return self._run_held(cell, directory)
+        finally:
+            del self._runs[thread]
+            directory.release()
+
+    def interrupt(self) -> None:
+        """Have tasks that run in this very process give way; the drivers then see that they are to stop.
+
+        A run that cannot see it is saved here, and its thread is abandoned: one whose task is C code, such as a long
+        step of an environment. So is one that only begins, as it has nothing to save.
+        """
+        self._interrupted = self._interrupted or time.monotonic()
+        for _, pool in [*self._pools.values()]:
+            pool.interrupt()
+        for thread, run in [*self._runs.items()]:
+            if run is not None and run.training.loop.phase == WAITS:
+                pool = self._pools[thread][1]
+                if isinstance(pool, SerialPool) and pool.abandon(run.save_for):
+                    self._abandoned.add(thread)
+            elif (run is None or run.training.loop.phase == BEGINS) and time.monotonic() - self._interrupted > GRACE:
+                self._abandoned.add(thread)
+
+    def abandoned(self) -> bool:
+        """Whether no thread is left but abandoned ones."""
+        return bool(self._abandoned) and self._abandoned >= self._runs.keys()
+
+    def close(self) -> None:
+        """End all workers but those of abandoned threads, which still use their pool: they end with this process."""
+        for thread, (_, pool) in self._pools.items():
+            if thread not in self._abandoned:
+                pool.close()
+        self.command.pauses.close()
+
+    def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
+        status = directory.status()
+        if status.get("status") == DONE:
+            if self._damaged(cell, directory, status):
+                return FAILED
+            directory.discard_checkpoints()  # its last start may have been killed before that
+            if not extension.pending(status, cell):
+                self.command.display.finished(cell.label, f"already done in {directory.path}")
+                return DONE
+            if self.command.options.verbosity >= 0:
+                self.command.display.message(f"{cell.label}: goes on from {status.get('timesteps', 0):,} steps")
+        begun = directory.has_checkpoint() or (status and directory.has_training_end())
+        if directory.has_rows() and not begun:
+            self.command.display.failed(
+                cell.label,
+                f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
+                "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)",
+            )
+            return FAILED
+        finished = directory.take_down() if status.get("status") == DONE else {}
+        run: RunningCell | None = None
+        try:
+            run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self.command)
+            run.training.run()
+            run.finish()
+        except Interrupted:
+            return run.end(INTERRUPTED, "") if run else INTERRUPTED
+        except Abandoned:
+            return INTERRUPTED  # `interrupt` has saved it
+        except LostLease as error:
+            self.command.display.failed(cell.label, str(error))
+            return FAILED
+        except Exception as error:
+            message = explained(error, directory)
+            if finished and (run is None or not run.training.begun):  # it could not be extended
+                directory.put_back(finished)
+            elif run is not None:
+                run.end(FAILED, message)
+            else:
+                with contextlib.suppress(OSError, CellError):
+                    directory.write_status(status=FAILED, message=message)
+            self.command.display.failed(cell.label, message)
+            return FAILED
+        else:
+            directory.discard_checkpoints()
+            score = run.training.evaluations.last_return
+            self.command.display.finished(
+                cell.label, f"done, final score {score:,.1f}" if score is not None else "done"
+            )
+            return DONE
+        finally:
+            if run is not None:
+                run.close()
+
+    def _damaged(self, cell: Cell, directory: RunDirectory, status: dict[str, Any]) -> bool:
+        """Whether the files of a finished run are no longer those that it wrote, which is then told."""
+        sums = status.get("files")
+        damaged = directory.damaged(sums if isinstance(sums, dict) else {})
+        if damaged:
+            self.command.display.failed(
+                cell.label,
+                f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
+                "--force (the old run is moved aside)",
+            )
+        return bool(damaged)
+
+    def pool(self, cell: Cell) -> Pool:
+        """This thread's pool, made anew when the cell needs another one."""
+        options = self.command.options
+        processes, one_core = processes_for(cell, options), options.one_core or cell.one_core
+        wanted = PoolOptions(
+            processes, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory
+        )
+        thread = threading.get_ident()
+        known, pool = self._pools.get(thread, (None, None))
+        if pool is None or known != wanted:
+            if pool is not None:
+                pool.close()
+            pool = make_pool(options.pool, wanted)
+            self._pools[thread] = wanted, pool
+        pool.reset()  # ids of tasks and arrays begin anew with each cell
+        pool.store.clear()
+        return pool

@@ -1,0 +1,165 @@
+"""The loop of a run: ask, submit, wait, tell. What happens in it is a stream of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from erlbench.algorithms.base import Algorithm
+from erlbench.errors import CellError
+from erlbench.pool import Pool
+from erlbench.records.schema import EventRow, Row
+from erlbench.running.asynchrony import Asynchrony
+from erlbench.running.clock import Clock
+from erlbench.running.live_arrays import LiveArrays
+from erlbench.running.outstanding import Outstanding
+from erlbench.running.rows import episode_rows, generation_row, task_row
+from erlbench.work.preparation import Preparation
+from erlbench.work.tasks import Result, Task, arrays_of
+
+PATIENCE = 0.2  # seconds that a step waits for a result
+# What a run does. Another thread may save it while it waits, and leave it alone while it begins.
+BEGINS, WAITS, WORKS = "begins", "waits", "works"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All results that have arrived are taken in, so the run can be saved here; `failing`: a task has failed."""
+
+    failing: bool = False
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An evaluation was taken: the policy, and what was counted, are kept for its row."""
+
+    number: int  # from 0
+    final: bool
+
+
+Record = Row | Result | Whole | Taken  # a result in the stream is of a task that the algorithm did not ask for
+WHOLE, FAILING = Whole(), Whole(failing=True)
+
+
+class Loop:
+    """The loop between one algorithm and one pool, and what it has to know of the tasks that are out.
+
+    Results of a synchronous algorithm are delivered in the order of their tasks, whatever the order in which they
+    arrive. Each step ends with `WHOLE`. Before the error of a task is raised there is `FAILING`.
+    """
+
+    def __init__(
+        self, algorithm: Algorithm, pool: Pool, pauses: Callable[[], Sequence[tuple[float, float]]] = tuple
+    ) -> None:
+        self.algorithm = algorithm
+        self.pool = pool
+        self.clock = Clock(pool.now)
+        self.outstanding = Outstanding(in_order=algorithm.is_synchronous(algorithm.settings))
+        self.asynchrony = Asynchrony()
+        self.arrays = LiveArrays(pool.store)
+        self.holders: Callable[[], Any] = tuple  # what else refers to arrays that are in use
+        self.phase = BEGINS
+        self._pauses = pauses
+        self._known_pauses = len(pauses())
+
+    def prepare(self, tasks: Sequence[Task], gradient_workers: int = 0, modules: tuple[str, ...] = ()) -> None:
+        """Have the workers there that these first tasks need, and those that will compute gradients.
+
+        The latter import `modules` besides torch.
+        """
+        settings = Preparation(self.algorithm.context.problem.env, modules)
+        task = Task(-1, "preparation", "erlbench.work.preparation:prepare", (), settings)
+        for gradient, workers in ((True, gradient_workers), (False, sum(not task.gradient for task in tasks))):
+            if workers:
+                self.pool.prepare(replace(task, gradient=gradient), workers)
+
+    def begin(self, gradient_workers: int = 0, modules: tuple[str, ...] = ()) -> None:
+        """Ask for the first tasks, start the workers, then the clock, and hand out the tasks."""
+        tasks = self.algorithm.ask()
+        self.prepare(tasks, gradient_workers, modules)
+        self.clock.start()
+        self.submit(tasks)
+
+    def train(self) -> Iterator[Record]:
+        """Ask for tasks and tell their results until there are none; the loop may be left and entered again."""
+        while True:
+            self.submit(self.algorithm.ask())
+            if not self.outstanding.tasks:
+                return
+            yield from self.step()
+
+    def step(self, next_result: Callable[[float], Result | None] | None = None) -> Iterator[Record]:
+        """Wait for one result, by default of the pool, and take it in."""
+        try:
+            self.phase = WAITS
+            result = (next_result or self.pool.next_result)(PATIENCE)
+        except CellError:
+            self.phase = WORKS
+            yield from self.events(self.pool)  # they tell how it came to this
+            yield FAILING
+            raise
+        self.phase = WORKS
+        self.clock.tick()
+        yield from self.events(self.pool)
+        yield from self._new_pauses()
+        if result is not None and result.task not in self.outstanding.tasks:
+            yield result
+        elif result is not None:
+            for arrived in self.outstanding.in_turn(result):
+                yield from self._deliver(arrived)
+        yield WHOLE
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Hand tasks to the pool."""
+        tasks = list(tasks)
+        if not tasks:
+            return
+        self.arrays.add(ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
+        self.outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
+        self.pool.submit(tasks)
+        self.clock.tick()  # simulated time has passed if a generation begins
+
+    def events(self, pool: Pool) -> Iterator[EventRow]:
+        """What happened in a pool since the last call."""
+        for event in pool.events():
+            yield EventRow(self.clock.since_start(event.time), event.event, event.message)
+
+    def pool_state(self) -> dict[str, Any]:
+        """The pool's state with the results that wait for their turn, for checkpoints and digests."""
+        return self.pool.state(self.outstanding.arrived.values())
+
+    def _new_pauses(self) -> Iterator[EventRow]:
+        """The pauses that have ended since the last call; simulated time does not pass in them."""
+        pauses = self._pauses()
+        if len(pauses) == self._known_pauses:
+            return
+        real = not self.pool.state()
+        for begin, end in pauses[self._known_pauses :]:
+            if real:
+                self.clock.pause(begin, end)
+            moment = self.clock.since_start(begin) if real else self.clock.total
+            yield EventRow(moment, "paused", f"nothing ran for {end - begin:.1f} s")
+        self._known_pauses = len(pauses)
+
+    def _deliver(self, result: Result) -> Iterator[Record]:
+        """Tell the algorithm one result."""
+        task, asked, held_back = self.outstanding.remove(result)
+        self.arrays.add(result.arrays.values())
+        counters, generation = self.algorithm.counters, self.algorithm.counters.generation
+        row = task_row(task, result, self.clock, asked, counters)
+        self.asynchrony.took(row, result, asked.ready)
+        self.algorithm.tell(task, result)
+        self.outstanding.ask_again(held_back, counters)
+        yield row
+        yield from episode_rows(task, result, counters.timesteps, self.clock)
+        if counters.generation > generation:
+            self.algorithm.end_generation(self.clock.train)
+            yield generation_row(counters, self.algorithm.metrics(), self.asynchrony, self.clock)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Free the arrays that neither the algorithm nor a task refers to any more."""
+        if self.arrays.many:
+            tasks, arrived = self.outstanding.tasks, self.outstanding.arrived
+            self.arrays.free_but((self.algorithm.snapshot(), tasks, self.holders(), arrived))

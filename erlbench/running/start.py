@@ -1,0 +1,47 @@
+"""What meta.json records of a start, and the journal of a study's plan with it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from erlbench.algorithms import registry
+from erlbench.experiment import journal
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.plan_file import plan_hash
+from erlbench.machine import kernel
+from erlbench.pool import Pool
+from erlbench.running.checkpoint import FORMAT
+
+
+def start_of(
+    cell: Cell, asked: RunOptions, machine: Mapping[str, Any], pool: Pool, identity: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The start of a cell on `machine`; under a plan it is appended to the plan's journal."""
+    start = {
+        "format": FORMAT,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "pool": asked.pool,
+        "processes": pool.processes,
+        "jobs": asked.jobs,
+        "one_core": asked.one_core or cell.one_core,
+        "device": asked.device,
+        "threads_per_process": 1,
+        "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
+        **({"identity": identity} if identity else {}),
+        **({"force_identity": True} if asked.force_identity else {}),
+        **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
+        **({"studies": list(asked.studies)} if asked.studies else {}),
+        "command_line": shlex.join(asked.command_line),
+    }
+    if digest := plan_hash(cell.out):
+        entry = journal.append(
+            cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
+            folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(machine),
+            identity=journal.fingerprint(identity), commit=machine.get("commit", ""),
+            command=start["command_line"], forced=asked.force,
+        )  # fmt: skip
+        start |= {"study_plan": digest, "journal": entry}
+    return start

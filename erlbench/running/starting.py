@@ -1,0 +1,81 @@
+"""What is checked before any cell of a command starts, and how many processes each gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from erlbench.algorithms import registry
+from erlbench.errors import UsageError
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.plan_file import lay
+from erlbench.experiment.pool_kind import LOCAL
+from erlbench.machine import kernel
+from erlbench.running import continuing, extension, identity
+from erlbench.running.results import RunDirectory
+from erlbench.running.run import DONE
+
+
+def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
+    for number, cell in enumerate(cells):
+        directory = RunDirectory(cell.directory)
+        if not cell.directory.exists():
+            directory.check_parent()
+            if number < options.jobs:
+                identity.begin(cell)  # beside what follows
+            continue
+        directory.hold()
+        try:
+            saved = None if options.force else directory.config()
+            if not options.force:
+                continuing.check(directory, cell, options)
+        finally:
+            directory.release()
+        if saved and extension.asked(saved, cell):
+            extension.check(cell, directory)
+        elif saved and (different := cell.departures(saved)):
+            raise UsageError(
+                f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
+                "choose another --out or --name, or start anew by --force (the old run is moved aside)"
+            )
+    if options.study_plan and not options.force_kernel:
+        _check_blocks(cells)
+    if options.force:  # now that none of them is held
+        for cell in cells:
+            RunDirectory(cell.directory).move_aside()
+    if options.study_plan:
+        lay(options.study_plan, cells[0].out)
+
+
+def _check_blocks(cells: Sequence[Cell]) -> None:
+    """Refuse to begin or to go on with a planned run where other cells of its seed ran on another kernel."""
+    now = kernel.in_words(kernel.describe())
+    for cell in cells:
+        if RunDirectory(cell.directory).status().get("status") == DONE:
+            continue
+        for path in sorted(cell.out.glob(f"*/*/{cell.directory.name}")):
+            before = kernel.in_words(RunDirectory(path).meta())
+            if before and before != now:
+                raise UsageError(
+                    f"{path} was begun with other arithmetic ({before}) than is here ({now}), and a plan has all cells "
+                    f"of seed {cell.seed} on one kernel; run this seed where it was begun, or depart from the plan by "
+                    "--force-kernel (the report says so)"
+                )
+
+
+def processes_for(cell: Cell, options: RunOptions) -> int | None:
+    """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
+
+    On a cluster, the most on each node; None for all that are free there.
+    """
+    if options.pool != LOCAL:
+        return options.per_node
+    wanted = options.processes if cell.processes is None else cell.processes
+    if not wanted:
+        return 0
+    if cell.processes is None:
+        wanted = max(1, wanted // options.jobs)
+    algorithm = registry.find(cell.algo)
+    if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
+        wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
+    return wanted

@@ -1,0 +1,46 @@
+"""Policies on continuous and discrete problems."""
+
+import pytest
+
+from erlbench.algorithms import individuals, policy_settings
+from erlbench.algorithms.cem import CEMSettings
+from erlbench.algorithms.cma_es import CMAESSettings
+from erlbench.algorithms.policy_settings import policy_of
+from erlbench.algorithms.td3 import TD3Settings
+from erlbench.envs.registry import EnvSpec, Problem
+from erlbench.errors import UsageError
+from erlbench.policy import PolicySpec
+from erlbench.settings import resolve
+
+CONTINUOUS = Problem(EnvSpec("Pendulum-v1", 200), 3, 1, (-2.0,), (2.0,))
+DISCRETE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), discrete=True)
+
+
+@pytest.mark.parametrize("settings", [CEMSettings(), CMAESSettings(), TD3Settings()])
+def test_by_default_a_policy_is_a_tanh_mlp(settings):
+    sizes = (3, *settings.hidden, 1)
+    assert policy_of(CONTINUOUS, settings) == PolicySpec(sizes, settings.activation, (-2.0,), (2.0,))
+
+
+def test_a_searched_policy_is_what_its_settings_say():
+    overrides = {"network": "lstm", "hidden": "16", "squashing": "linear"}
+    policy = policy_of(CONTINUOUS, resolve(CMAESSettings, "Pendulum-v1", overrides=overrides))
+    assert (policy.size, policy.bounded) == (1361, False)
+    policy = policy_of(
+        CONTINUOUS, resolve(CEMSettings, "Pendulum-v1", overrides={"hidden": (), "bins": 5, "bias": False})
+    )
+    assert (policy.size, policy.actions) == (15, "bins")
+
+
+def test_discrete_actions_are_the_argmax_of_outputs_squashed_for_gradients_only():
+    assert policy_of(DISCRETE, CMAESSettings(stochastic=True)) == PolicySpec(
+        (4, 64, 64, 2), "tanh", (), (), squashing="linear", actions="discrete", stochastic=True
+    )
+    assert policy_of(DISCRETE, TD3Settings()).squashing == "tanh"
+    with pytest.raises(UsageError, match="bins=5 is for continuous actions; CartPole-v1 has discrete ones"):
+        policy_of(DISCRETE, CMAESSettings(bins=5))
+
+
+@pytest.mark.parametrize("name", ["PolicySettings", "initial_mean", "policy_of"])
+def test_packages_with_an_algorithm_find_it_among_individuals(name):
+    assert getattr(individuals, name) is getattr(policy_settings, name)

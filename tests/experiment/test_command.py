@@ -1,0 +1,125 @@
+"""From arguments to cells: presets, studies and their filters, settings of environments, simulated time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.command import requested_cells
+from erlbench.experiment.costs import Costs
+from erlbench.forecasting.calibration import save_costs
+from erlbench.running import starting
+
+
+def cells_of(**given) -> list[Cell]:
+    return requested_cells(arguments(given))
+
+
+def test_a_preset_holds_for_the_algorithms_without_their_own():
+    names = [cell.name for cell in cells_of(algo=("cem", "cem@paper"), env=("Hopper-v5",), preset="no-extra-division")]
+    assert names == ["cem@no-extra-division", "cem"]
+
+
+def test_overrides_win_over_the_preset_even_when_equal_to_the_default():
+    [cell] = cells_of(algo=("p-cem-rl@code",), env=("Hopper-v5",), set=("tau_cem=0.95",))
+    assert (cell.settings.tau_cem, cell.settings.batch_size) == (0.95, 256)
+
+
+def test_the_same_cell_asked_for_twice_is_one():
+    assert len(cells_of(algo=("td3", "td3@paper"), env=("Hopper-v5",))) == 1
+
+
+def test_a_study_with_filters():
+    cells = cells_of(study=("aes-rl-table-1,aes-rl-figure-3",), profile="paper", env=("Hopper-v5@paper",))
+    names = {cell.name for cell in cells}
+    assert names == {"cem-rl", "p-cem-rl-b256@barriers", "p-cem-rl-b256", "aes-rl", "aes-rl@fixed-ratio", "aes-rl@w9"}
+    assert len(cells) == 60  # ten seeds; figure 3 has three of them
+    assert {cell.out for cell in cells} == {Path("results/paper")}
+    assert {cell.workers for cell in cells if cell.name == "aes-rl@w9"} == {9}
+    assert {cell.processes for cell in cells if cell.name == "cem-rl"} == {1}
+    assert {cell.evaluate for cell in cells} == {"after"}
+    [cell] = cells_of(
+        study=("aes-rl-table-1",), env=("Hopper-v5@paper",), algo=("aes-rl",), out="here", set=("tau=0.1",)
+    )
+    assert cell.directory == Path("here/Hopper-v5@paper/aes-rl/seed-000")
+    assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
+
+
+def test_cells_of_studies_that_compare_times_use_no_second_core():
+    """Also where another study has the same cells; those of no such study may."""
+    assert {cell.one_core for cell in cells_of(study=("aes-rl-table-1",), profile="smoke")} == {True}
+    found = {cell.name: cell.one_core for cell in cells_of(study=("aes-rl-table-3",), profile="smoke")}
+    assert (found["cem-rl"], found["aes-rl"], found["td3"]) == (True, True, False)
+    assert not any(cell.one_core for cell in cells_of(algo=("td3",), env=("Hopper-v5",)))
+
+
+def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
+    envs = ("HalfCheetah-v5", "Reacher-v5@paper", "dm_control/humanoid-run-v0")
+    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seed="0")
+    budgets = {(cell.env, cell.name): (cell.total_generations, cell.total_timesteps) for cell in cells}
+    assert len(budgets) == 15
+    assert budgets["HalfCheetah-v5", "esac"] == (1000, 60_000_000)
+    assert budgets["HalfCheetah-v5", "openai-es@esac"] == (1000, 50_000_000)
+    assert budgets["HalfCheetah-v5", "sac@esac"] == (None, 1_000_000)
+    assert budgets["Reacher-v5@paper", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
+    assert budgets["dm_control/humanoid-run-v0", "esac"] == (10_000, 600_000_000)
+    assert budgets["dm_control/humanoid-run-v0", "ppo@esac"] == (None, 10_000_000)
+    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seed="0", total_timesteps="5000")
+    assert {cell.name: (cell.total_generations, cell.total_timesteps) for cell in cells}["esac"] == (5, 300_000)
+
+
+def test_the_most_steps_of_a_generation_are_within_the_budget():
+    """So it is the generations that end the run: all members, and SAC's turn, for episodes of full length."""
+    cells = cells_of(study=("esac-table-1",), profile="paper", seed="0")
+    for cell in (cell for cell in cells if cell.total_generations is not None):
+        episodes = cell.settings.population + getattr(cell.settings, "sac_episodes", 0)
+        longest = problem(cell.env).env.max_episode_steps
+        assert episodes * longest * cell.total_generations <= cell.total_timesteps
+
+
+def test_a_study_that_ends_by_generations():
+    cells = cells_of(study=("goodai-lander",), profile="paper", seed="1")
+    assert {cell.total_generations for cell in cells} == {300}
+    assert {cell.settings.population for cell in cells} == {20, 200}
+    assert {cell.settings.episodes for cell in cells if cell.name.endswith("5ep")} == {5}
+
+
+def test_a_written_configuration_asks_for_the_same_cell(tmp_path):
+    [cell] = cells_of(algo=("cem",), env=("Hopper-v5",), seed="3", total_timesteps="500", set=("hidden=8-8",))
+    path = tmp_path / "config.toml"
+    path.write_text(tomli_w.dumps(cell.config()))
+    assert cells_of(config=str(path)) == [cell]
+    assert cells_of(config=str(path), seed="4")[0].directory.name == "seed-004"
+
+
+def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
+    given = {"algo": ("cem",), "env": ("Hopper-v5@v5,Hopper-v5,Hopper-v5@paper",), "out": str(tmp_path)}
+    plain, paper = cells_of(**given, env_set=("frame_skip=2", "healthy_z_range=[0.6, 2]"))
+    assert (plain.env, paper.env) == ("Hopper-v5", "Hopper-v5@paper")
+    assert paper.directory == tmp_path / "Hopper-v5@paper" / "cem" / "seed-000"
+    assert paper.config()["env_settings"] == {"frame_skip": 2, "healthy_z_range": [0.6, 2]}
+    assert paper.config()["run"]["env"] == "Hopper-v5@paper"
+
+
+def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):
+    given = {"study": ("esac-figure-2-center",), "profile": "smoke", "jobs": "2", "processes": "2"}
+    pinned = {cell.processes: starting.processes_for(cell, RunOptions(2, jobs=2)) for cell in cells_of(**given)}
+    assert pinned == {1: 1, 4: 4, 8: 8}
+
+
+def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the_configuration(tmp_path):
+    costs = Costs(1e-3, 2e-3, 3e-3, 4e-3, "this test")
+    save_costs(tmp_path / "costs.toml", costs, {"algo": "cem"}, {"cores": 4})
+    modelled = {"costs": str(tmp_path / "costs.toml"), "simulated_processes": "64", "simulated_critic": "shared"}
+    [cell] = cells_of(algo=("aes-rl",), env=("Hopper-v5",), simulated_time=True, **modelled)
+    assert (cell.costs, cell.simulated_processes, cell.simulated_critic) == (costs, 64, "shared")
+    assert cell.config()["costs"]["source"] == "this test"
+    for name, value in (*modelled.items(), ("simulated_critic", "own")):
+        with pytest.raises(UsageError, match="need --simulated-time"):
+            cells_of(algo=("aes-rl",), env=("Hopper-v5",), **{name: value})

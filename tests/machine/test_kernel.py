@@ -1,0 +1,106 @@
+"""Kernels: what is recorded, and that a run goes on under another one only when asked to."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.machine import kernel
+from erlbench.reporting.data.machine import mixed_kernels, parse_machine
+from tests.runs import interrupt, make_cell, run
+
+
+def test_the_kernel_is_that_of_the_library():
+    """In another process, where OpenBLAS is told to take another processor's kernel than here."""
+    here = kernel.describe()
+    other = "Sandybridge" if here["kernel"] == "Haswell" else "Haswell"
+    code = "from erlbench.machine import kernel; print(kernel.in_words(kernel.describe()))"
+    env = {**os.environ, "OPENBLAS_CORETYPE": other}
+    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
+    assert told.strip() != kernel.in_words(here)
+    assert f"OPENBLAS_CORETYPE={other}" in told
+    assert other in told.split(", ")[1]
+    assert here["kernel"] != "unknown"
+
+
+@pytest.mark.parametrize("first", ["numpy", "scipy"])
+def test_another_librarys_blas_changes_nothing(first, monkeypatch):
+    """SciPy brings a BLAS of its own; in which order the two are listed is chance."""
+    found = [
+        {"user_api": "blas", "internal_api": "openblas", "version": version, "architecture": "SkylakeX",
+         "filepath": f"/site-packages/{name}.libs/libscipy_openblas.so"}
+        for name, version in (("numpy", "0.3.31"), ("scipy", "0.3.30"))
+    ]  # fmt: skip
+    found.sort(key=lambda library: f"{first}.libs" not in library["filepath"])
+    monkeypatch.setattr(kernel.threadpoolctl, "threadpool_info", lambda: found)
+    assert kernel.describe()["blas"] == "openblas 0.3.31"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "expected"),
+    [
+        ("GenuineIntel", "fma avx2 avx512f", kernel.TORCH),
+        ("GenuineIntel", "sse4_2 avx", kernel.NUMPY),
+        ("AuthenticAMD", "fma avx2 avx512f", kernel.NUMPY),
+        ("", "", kernel.NUMPY),  # not Linux, or not x86
+    ],
+)
+def test_whose_products_is_a_rule_that_a_variable_overrides(vendor, flags, expected, monkeypatch):
+    monkeypatch.delenv(kernel.CHOICE, raising=False)
+    monkeypatch.setattr(kernel, "_processor", lambda: {"vendor_id": vendor, "flags": flags})
+    assert kernel.products() == expected
+    for library in (kernel.NUMPY, kernel.TORCH):
+        monkeypatch.setenv(kernel.CHOICE, library)
+        assert kernel.products() == library
+    monkeypatch.setenv(kernel.CHOICE, "mkl")
+    with pytest.raises(UsageError, match="set it to numpy or torch"):
+        kernel.products()
+
+
+def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatch):
+    """Where numpy computes them the line is that of runs from before there was a choice."""
+    monkeypatch.setenv(kernel.CHOICE, kernel.NUMPY)
+    before = {key: value for key, value in kernel.describe().items() if key != "products"}
+    assert kernel.in_words(kernel.describe()) == kernel.in_words(before)
+    monkeypatch.setenv(kernel.CHOICE, kernel.TORCH)
+    assert kernel.in_words(kernel.describe()).startswith(
+        f"{kernel.in_words(before).split(', OPENBLAS')[0]}, products by torch"
+    )
+    assert kernel.in_words(kernel.describe(), learns=False) == kernel.in_words(before)
+    found = {}
+    for algo in ("cem", "td3"):
+        cell = make_cell(algo, tmp_path, steps=320)
+        assert run(cell) == 0
+        found[algo] = json.loads((cell.directory / "meta.json").read_text())
+    assert found["cem"]["products"] == found["td3"]["products"] == kernel.TORCH
+    assert "products by torch" in found["td3"]["arithmetic"]
+    assert "products by torch" not in found["cem"]["arithmetic"]
+
+
+def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path):
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
+    (cell.directory / "meta.json").write_bytes(b"\xff{")
+    with pytest.raises(UsageError, match=r"meta\.json cannot be read, so nobody knows with which arithmetic"):
+        run(cell)
+    assert run(cell, force_kernel=True) == 0
+
+
+def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
+    begun = json.loads((cell.directory / "meta.json").read_text())["arithmetic"]
+    assert begun == kernel.in_words(kernel.describe(), learns=False)
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    other = kernel.in_words(kernel.describe(), learns=False)
+    assert "OPENBLAS_CORETYPE=Prescott" in other
+    with pytest.raises(UsageError, match="--force-kernel"):
+        run(cell)
+    assert run(cell, force_kernel=True) == 0
+    machine = parse_machine(json.loads((cell.directory / "meta.json").read_text()))
+    assert machine.kernels == tuple(sorted([begun, other]))
+    assert run(cell) == 0  # it is done, so nothing is computed any more
+    (remark,) = mixed_kernels([("CEM", [machine]), ("TD3", [])])
+    assert "CEM (" in remark
+    assert "TD3" not in remark

@@ -1,0 +1,139 @@
+"""Whether scores of two environments compare, and why."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+
+from erlbench.envs import catalogue
+from erlbench.reporting.data.comparability import (
+    Comparability,
+    Environment,
+    Reason,
+    Relation,
+    base_name,
+    comparable,
+    compare_environments,
+    same_task,
+    similar_budget,
+)
+from erlbench.reporting.data.references import load_references
+from erlbench.reporting.tables.published_notes import budget_note, environment_note
+
+NAMES = sorted({base_name(name) for name in catalogue.LISTED})
+LABELS = [
+    *NAMES,
+    *(f"{name}-v{version}" for name in NAMES for version in range(6)),
+    *(f"{name}@{preset}" for name, row in catalogue.LISTED.items() for preset in row.presets or ()),
+    "Swimmer-v5 (frame_skip=2)",
+    "WalkerWalk",
+    "PartiallyObservablePendulum",
+    *{found.env for found in load_references().sets},
+]
+TASKS = {
+    task: [one for one in LABELS if Environment.of(one).task == task]
+    for task in dict.fromkeys(Environment.of(one).task for one in LABELS)
+}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "relation", "reason"),
+    [
+        ("HalfCheetah-v5", "HalfCheetah-v1", "SAME", "KEPT"),
+        ("HalfCheetah-v5", "HalfCheetah", "SAME", "UNNAMED"),
+        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", "INCOMPARABLE", "SETTINGS"),
+        ("Hopper-v5", "Hopper-v5", "SAME", "IDENTICAL"),
+        ("Hopper-v5", "Hopper-v5@v5", "SAME", "IDENTICAL"),
+        ("Hopper-v5", "Hopper-v2", "SIMILAR", "DIFFERENCE"),
+        ("Hopper-v5", "Hopper", "UNKNOWN", "UNNAMED"),
+        ("Hopper-v5", "Walker2d-v2", "INCOMPARABLE", "NAME"),
+        ("Hopper-v5@paper", "Hopper-v2", "SAME", "KEPT"),
+        ("Hopper-v4", "Hopper-v2", "SAME", "KEPT"),
+        ("Hopper-v6", "Hopper-v5", "UNKNOWN", "VERSION"),
+        ("Walker2d-v5", "Walker2d-v4", "SIMILAR", "DIFFERENCE"),
+        ("Reacher-v5@paper", "Reacher-v2", "SAME", "KEPT"),
+        ("Ant-v5", "Ant-v2", "INCOMPARABLE", "DIFFERENCE"),
+        ("Ant-v5", "Ant-v4", "INCOMPARABLE", "DIFFERENCE"),
+        ("Ant-v5@paper", "Ant-v2", "SIMILAR", "DIFFERENCE"),
+        ("Ant-v5@paper-mujoco-1.50", "Ant-v2", "SIMILAR", "DIFFERENCE"),
+        ("Ant-v5 (a=1)", "Ant-v5 (a=1)", "SAME", "IDENTICAL"),
+        ("Humanoid-v5", "Humanoid", "INCOMPARABLE", "DIFFERENCE"),
+        ("Humanoid-v5", "Humanoid-v4", "INCOMPARABLE", "DIFFERENCE"),
+        ("Humanoid-v4", "Humanoid-v2", "INCOMPARABLE", "DIFFERENCE"),
+        ("Humanoid-v5@paper", "Humanoid-v4", "SIMILAR", "DIFFERENCE"),
+        ("HumanoidStandup-v5", "HumanoidStandup-v2", "INCOMPARABLE", "DIFFERENCE"),
+        ("Pusher-v5", "Pusher-v4", "INCOMPARABLE", "DIFFERENCE"),
+        ("Pusher-v5@paper", "Pusher-v2", "INCOMPARABLE", "DIFFERENCE"),
+        ("LunarLanderContinuous-v3", "LunarLanderContinuous-v2", "UNKNOWN", "VERSION"),
+        ("dm_control/walker-run-v0", "dm_control/walker-run", "SAME", "KEPT"),
+        ("dm_control/walker-run-v0", "WalkerRun", "UNKNOWN", "UNNAMED"),
+        ("dm_control/walker-run-v0", "dm_control/walker-walk", "INCOMPARABLE", "NAME"),
+        ("erlbench/PartiallyObservablePendulum-v0", "PartiallyObservablePendulum", "UNKNOWN", "UNNAMED"),
+    ],
+)
+def test_facts(ours, theirs, relation, reason):
+    found = compare_environments(ours, theirs)
+    assert (found.relation, found.reason) == (Relation[relation], Reason[reason])
+
+
+def test_the_facts_contradict_nothing():
+    for labels in TASKS.values():
+        for one, other in product(labels, labels):
+            found = compare_environments(one, other)
+            assert found == compare_environments(other, one)
+            assert comparable(one, other) or not same_task(one, other)
+            assert same_task(one, other) or one != other
+            assert bool(found.difference) == (found.reason is Reason.DIFFERENCE) or found.reason is Reason.UNNAMED
+            assert environment_note(one, other).endswith("not comparable.") != comparable(one, other)
+
+
+def test_two_tasks_never_compare():
+    for (one, *_), (other, *_) in combinations(TASKS.values(), 2):
+        assert compare_environments(one, other) == Comparability(Relation.INCOMPARABLE, Reason.NAME)
+
+
+def test_same_task_is_an_equivalence():
+    for labels in TASKS.values():
+        named = [one for one in labels if Environment.of(one).version is not None]
+        same = {one: {other for other in named if same_task(one, other)} for one in named}
+        assert all(same[one] == same[other] for one in named for other in same[one])
+
+
+def test_parts_of_a_label():
+    assert Environment.of("erlbench:Swimmer-v5@paper (frame_skip=2)") == Environment(
+        name="Swimmer", version=5, preset="paper", settings="frame_skip=2"
+    )
+    assert Environment.of("dm_control/walker-walk") == Environment("dm_control/walker-walk", None, "", "")
+    assert base_name("erlbench:Swimmer-v5@paper (frame_skip=2)") == "Swimmer"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "note"),
+    [
+        ("Hopper-v5", "Hopper-v5", "Hopper-v5 is Hopper-v5."),
+        ("Hopper-v5@paper", "Hopper-v2", "Hopper-v5@paper has the model and the reward of Hopper-v2."),
+        ("Humanoid-v5@paper", "Humanoid-v2", "Humanoid-v5@paper is not Humanoid-v2: Gym before 0.21 had another "
+         "humanoid: the scores are not comparable."),
+        ("Foo-v5", "Bar-v5", "Foo-v5 is compared with numbers for Bar-v5, another environment: the scores are not "
+         "comparable."),
+        ("Foo-v5 (a=2)", "Foo-v2", "Foo-v5 is compared with Foo-v2, and one of them has settings of its own (a=2): the "
+         "scores are not comparable."),
+        ("InvertedPendulum-v5", "InvertedPendulum", "InvertedPendulum-v5 is compared with InvertedPendulum of a "
+         "version that is not named; v5 gives no reward on the step that ends an episode."),
+        ("Foo-v5", "Foo-v2", "Foo-v5 is compared with numbers for Foo-v2, another version of the environment."),
+    ],
+)  # fmt: skip
+def test_the_sentence_of_each_reason(ours, theirs, note):
+    assert environment_note(ours, theirs) == note
+
+
+def test_budgets():
+    assert budget_note(1_000_000, [("SAC", 1_000_000)]) == ""
+    assert budget_note(1_000_000, [("SAC", 1_000_000), ("ERL", 2_000_000), ("ERL", 4_000_000)]) == (
+        "Different budgets: published after 2,000,000 or 4,000,000 training steps (ERL), ours after 1,000,000. "
+        "Do not compare them."
+    )
+    assert similar_budget(1_000_000, 1_000_000)
+    assert not similar_budget(20_000, 1_000_000)
+    assert not similar_budget(1_000_000, None)

@@ -1,0 +1,56 @@
+"""The files of a run: one that was edited is noticed."""
+
+import pytest
+
+from erlbench.errors import CellError
+from erlbench.records.schema import EpisodeRow, EventRow
+from erlbench.running.listeners.files import Files
+
+ROW = EpisodeRow(12.5, 20, 0.1, "es", 0, 1, 20)
+
+
+@pytest.mark.parametrize("damage", ["truncate", "edit"])
+def test_an_edited_file_is_refused_by_name(tmp_path, damage):
+    files = Files(tmp_path, "Hopper-v5")
+    files.start()
+    files(ROW)
+    saved = files.state()
+    files.check(saved)
+    path = tmp_path / "episodes.csv"
+    data = path.read_bytes()
+    path.write_bytes(data[:-4] if damage == "truncate" else data.replace(b"12.5", b"99.5"))
+    with pytest.raises(CellError, match=r"episodes\.csv was edited or truncated"):
+        files.check(saved)
+    files.close()
+
+
+def test_events_that_were_removed_begin_anew_with_their_header(tmp_path):
+    files = Files(tmp_path, "Hopper-v5")
+    files.start()
+    saved = files.state()
+    files.close()
+    (tmp_path / "events.csv").unlink()
+    files = Files(tmp_path, "Hopper-v5")
+    files.restore(saved)
+    files(EventRow(1.0, "resumed", ""))
+    files.restore(saved)
+    assert (tmp_path / "events.csv").read_text() == "time_s,event,message\n1.0,resumed,\n"
+    files.close()
+
+
+def test_rows_wait_for_a_flush_and_events_do_not(tmp_path):
+    files = Files(tmp_path, "Hopper-v5")
+    files.start()
+    files(ROW)
+    files(EventRow(0.5, "worker died", "task 1"))
+    lines = [(tmp_path / name).read_text().splitlines() for name in ("episodes.csv", "events.csv")]
+    assert [len(found) for found in lines] == [2, 2]  # a comment and a header; a header and the event
+    files.flush()
+    assert (tmp_path / "episodes.csv").read_text().splitlines()[2] == "12.5,20,0.1,es,0,1,20"
+    files(ROW)
+    saved = files.state()
+    assert saved["episodes"]["length"] == (tmp_path / "episodes.csv").stat().st_size
+    files(ROW)
+    files.restore(saved)  # forgets what was not written
+    files.close()
+    assert len((tmp_path / "episodes.csv").read_text().splitlines()) == 4

@@ -1,0 +1,111 @@
+"""The stream of a run's records: what is in it, in which order it is heard, and a listener that raises."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+
+import pytest
+
+from erlbench.experiment.cells import RunOptions
+from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
+from erlbench.running import progress
+from erlbench.running.jobs import Runner
+from erlbench.running.listeners.checkpoints import Checkpoints
+from erlbench.running.listeners.files import Files
+from erlbench.running.listeners.stopping import Stopping
+from erlbench.running.loop import WHOLE, Taken
+from erlbench.running.results import RunDirectory
+from tests.runs import all_rows, listen, make_cell, run
+
+
+def heard(cell, *listeners):
+    """Run a cell with listeners; how it ended."""
+    options = RunOptions(0, verbosity=-1, device="cpu")
+    with closing(Runner(options, progress.create(-1), threading.Event(), listeners)) as runner:
+        return runner.run(cell)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """All records of a CEM cell, as a listener gets them."""
+    seen = []
+    assert heard(make_cell("cem", tmp_path_factory.mktemp("results"), steps=400), seen.append) == "done"
+    return seen
+
+
+def test_each_step_ends_where_the_run_can_be_saved(records):
+    """A step has a task, then its episodes, then the generation that they complete, then what is taken at its end."""
+    order = {TaskRow: 0, EpisodeRow: 1, GenerationRow: 2, Taken: 3}
+    places, end = [], max(n for n, record in enumerate(records) if isinstance(record, GenerationRow))
+    for record in records[1:end]:  # the first policy is taken before the first step
+        if record is WHOLE:
+            assert places == sorted(places)
+            assert places[:1] in ([0], [])
+            places = []
+        elif not isinstance(record, EvaluationRow):
+            places.append(order[type(record)])
+
+
+def test_every_row_of_the_files_is_a_record(tmp_path):
+    cell, seen = make_cell("cem", tmp_path, steps=400), []
+    assert heard(cell, seen.append) == "done"
+    for row in COUNTED:
+        lines = (cell.directory / row.file).read_text().splitlines()
+        assert sum(isinstance(record, row) for record in seen) == sum(not line.startswith("#") for line in lines) - 1
+
+
+def test_each_evaluation_is_taken_before_its_row(records):
+    taken = [record.number for record in records if isinstance(record, Taken)]
+    assert taken == list(range(len(taken)))
+    assert [row.evaluation for row in records if isinstance(row, EvaluationRow)] == taken
+    assert [record.final for record in records if isinstance(record, Taken)] == [False] * (len(taken) - 1) + [True]
+
+
+def test_files_and_checkpoints_hear_before_the_caller_and_stopping_last(tmp_path, monkeypatch):
+    def mine(record):
+        pass
+
+    found = []
+    listen(monkeypatch, lambda training, record: found.append(training.listeners[1:]))  # the first is that of `listen`
+    assert heard(make_cell("cem", tmp_path, steps=50), mine) == "done"
+    files, checkpoints, *others, stopping = found[0]
+    assert isinstance(files, Files)
+    assert isinstance(checkpoints, Checkpoints)
+    assert others[-1] is mine
+    assert isinstance(stopping, Stopping)
+
+
+def test_the_rows_that_a_checkpoint_counts_on_are_in_their_files(tmp_path, monkeypatch):
+    saved = []
+
+    def look(training, record):
+        if record is WHOLE:
+            training.save()
+            state = training.files.state()
+            saved.append([state[name]["length"] for name in ("eval", "episodes", "tasks", "train")])
+            sizes = [(training.directory.path / row.file).stat().st_size for row in COUNTED]
+            assert sorted(sizes) == sorted(saved[-1])
+
+    listen(monkeypatch, look)
+    assert run(make_cell("cem", tmp_path, steps=100)) == 0
+    assert saved[-1] > saved[0]
+
+
+@pytest.mark.parametrize("kind", [TaskRow, GenerationRow, EvaluationRow, type(WHOLE)])
+def test_a_listener_that_raises_ends_the_run_and_loses_nothing(tmp_path, kind):
+    whole, cell = (make_cell("cem", tmp_path / name, steps=400) for name in ("whole", "broken"))
+    assert run(whole) == 0
+    seen = []
+
+    def raises(record):
+        seen.append(record)
+        if isinstance(record, kind) and len(seen) > 60:
+            raise ZeroDivisionError("a listener's own mistake")
+
+    assert heard(cell, raises) == "failed"
+    assert "a listener's own mistake" in RunDirectory(cell.directory).status()["message"]
+    lines = (cell.directory / "episodes.csv").read_text().splitlines()[2:]
+    assert len(lines) == sum(isinstance(record, EpisodeRow) for record in seen)
+    assert run(cell) == 0
+    assert all_rows(cell.directory) == all_rows(whole.directory)
