@@ -78,7 +78,7 @@ def read_object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def read_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
+def csv_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
     """The complete rows of a CSV file by column; comments, and a last line that is cut off, are left out.
 
     Rows with more or fewer cells than the header are left out, too; `warn` is called with their number.

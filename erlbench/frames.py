@@ -11,8 +11,8 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError, warn
-from erlbench.records.read import read
-from erlbench.records.run import CONFIG, RunFiles, find_runs
+from erlbench.records.read import read_rows
+from erlbench.records.run import CONFIG, RunFiles, run_folders
 from erlbench.records.schema import Row, header
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
@@ -34,7 +34,7 @@ def find_run_folders(folders: Sequence[Path]) -> list[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; name one that `erlbench run` wrote")
-        found |= dict.fromkeys(find_runs(folder))
+        found |= dict.fromkeys(run_folders(folder))
     return list(found)
 
 
@@ -53,7 +53,7 @@ def rows_frame(runs: Sequence[Path], row: type[Row]) -> pd.DataFrame:
         if not (path / row.file).exists():
             continue
         with files.readable(path / row.file):
-            rows = read(path, row, warn)
+            rows = read_rows(path, row, warn)
         if rows is None or rows.empty:
             continue
         config = _config(path)

@@ -12,7 +12,7 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow
 from erlbench.running import progress
 from erlbench.running.jobs import Runner
@@ -44,7 +44,7 @@ def check_algorithm(
     _check_counts(whole.directory, timesteps)
     other = _cell(name, folder / "seed", env, timesteps, settings or {}, seed=1)
     assert _run(other, 0) == "done", "a run with another seed fails"
-    first, second = (read(cell.directory, EpisodeRow) for cell in (whole, other))
+    first, second = (read_rows(cell.directory, EpisodeRow) for cell in (whole, other))
     assert first is not None
     assert second is not None
     assert not first["r"].equals(second["r"]), "seeds 0 and 1 give the same episodes"

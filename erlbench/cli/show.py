@@ -17,8 +17,8 @@ from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
-from erlbench.records.read import read
-from erlbench.records.run import CONFIG, RunFiles, find_runs, without_runs
+from erlbench.records.read import read_rows
+from erlbench.records.run import CONFIG, RunFiles, run_folders, without_runs
 from erlbench.records.schema import EvaluationRow
 from erlbench.running.results import RunDirectory
 from erlbench.work.identity import last_recorded
@@ -77,7 +77,7 @@ def _show_all(folders: Sequence[Path]) -> bool:
 def _rows(folder: Path) -> list[tuple[Any, ...]]:
     """Place below `folder`, status, steps, last score and message of each run."""
     found = []
-    for path in find_runs(folder):
+    for path in run_folders(folder):
         status = _status(path)
         state, score = _word(status), _number(status.get("return_mean"))
         found.append((path.relative_to(folder), state, _steps(status), score, status.get("message", "")))
@@ -139,7 +139,7 @@ def _evaluations(run: Path) -> pd.DataFrame:
     path, rows = run / EvaluationRow.file, None
     if path.exists():
         with files.readable(path):
-            rows = read(run, EvaluationRow, warn)
+            rows = read_rows(run, EvaluationRow, warn)
     return pd.DataFrame() if rows is None else rows
 
 

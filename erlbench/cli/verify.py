@@ -10,7 +10,7 @@ import click
 
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
-from erlbench.records.run import find_runs, without_runs
+from erlbench.records.run import run_folders, without_runs
 
 if TYPE_CHECKING:
     from erlbench.verification import Check
@@ -97,7 +97,7 @@ def _names(checks: Sequence[Check], outcome: str) -> str:
 
 
 def _runs(folder: Path) -> list[Path]:
-    runs = find_runs(folder)
+    runs = run_folders(folder)
     if not runs:
         raise UsageError(without_runs(folder))
     return runs

@@ -27,7 +27,7 @@ from erlbench.experiment.plan import (
     labelled,
 )
 from erlbench.experiment.toml_file import Keys, TomlFile
-from erlbench.records.run import find_runs
+from erlbench.records.run import run_folders
 
 PARTS = {"test": Test, "evaluation": Evaluation, "simulated_time": Simulated}
 MOST_SEEDS = 10_000
@@ -100,7 +100,7 @@ def check_new(folder: Path) -> None:
     """Raise `UsageError` where a plan or a run lies in the folder already: a plan comes first, and once."""
     if (folder / FILE).exists():
         raise UsageError(f"{folder} is under another plan ({folder / FILE}); choose another folder")
-    if find_runs(folder):
+    if run_folders(folder):
         raise UsageError(f"{folder} holds runs already, and a plan comes before the first run; choose another folder")
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.costs import Costs
 from erlbench.files import readable
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.schema import TaskRow
 
 ROUNDS = 30  # of the reweighted fit
@@ -154,7 +154,7 @@ def _read(folder: Path) -> list[_Row]:
     """Its training tasks; raises `UsageError`."""
     path = folder / TaskRow.file
     with readable(path):
-        rows = read(folder, TaskRow, warn)
+        rows = read_rows(folder, TaskRow, warn)
     if rows is None:
         raise UsageError(f"{path} cannot be read as the tasks of a run")
     rows = rows[rows["kind"] != "evaluation"]

@@ -24,9 +24,9 @@ from erlbench.envs.registry import Problem, build, problem
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.costs import BUILT_IN, Costs, load_costs
-from erlbench.files import read_rows, read_text, read_toml, readable
+from erlbench.files import csv_rows, read_text, read_toml, readable
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
-from erlbench.records.read import ignore, read
+from erlbench.records.read import ignore, read_rows
 from erlbench.records.schema import EpisodeRow
 from erlbench.reporting.data.runs import find_runs
 from erlbench.words import counted
@@ -102,7 +102,7 @@ def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for path in paths:
         with readable(path):
-            rows = read(path.parent, EpisodeRow, warn) if path.name == EPISODES else _given(path)
+            rows = read_rows(path.parent, EpisodeRow, warn) if path.name == EPISODES else _given(path)
         if rows is None:
             raise UsageError(f"{path} cannot be read as the episodes of a run")
         if not rows["l"].between(1, LONGEST).all():
@@ -116,7 +116,7 @@ def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
 
 def _given(path: Path) -> pd.DataFrame:
     """The lengths in a user's file: one a line, or a CSV file with the column `l` and maybe `kind`."""
-    rows = read_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
+    rows = csv_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
     frame = pd.DataFrame({"kind": [row.get("kind", "") for row in rows], "l": [row.get("l", "") for row in rows]})
     frame["l"] = pd.to_numeric(frame["l"].where(frame["l"].str.fullmatch("[0-9]{1,10}")))
     return frame

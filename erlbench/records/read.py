@@ -1,6 +1,6 @@
 """Reads a run's CSV file: one set of rules for damage, repeated rows and older names, whoever asks.
 
-The contract of `read`:
+The contract of `read_rows`:
 
 - A row counts if it has as many cells as the header, a number in each numeric column, and a finite one in each column
   that the schema requires. An empty cell has the column's default. All other rows are left out, with a warning that
@@ -45,7 +45,7 @@ def ignore(message: object) -> None:
     """A reader that wants no warnings."""
 
 
-def read(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
+def read_rows(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
     """The rows of a run's file, a column each; see this module for the rules."""
     path = folder / row.file
     try:
@@ -53,11 +53,11 @@ def read(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | No
     except OSError as error:
         warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
         return None
-    return parse(data, row, path, warn)
+    return parse_rows(data, row, path, warn)
 
 
-def parse(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.DataFrame | None:
-    """As `read`, of a file's content; `path` names it in warnings."""
+def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.DataFrame | None:
+    """As `read_rows`, of a file's content; `path` names it in warnings."""
     if not _PLAIN.fullmatch(data):
         data = printable(data.decode("utf-8", errors="replace").replace("\r\n", "\n")).encode()
     end = data.rfind(b"\n") + 1

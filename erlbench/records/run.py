@@ -55,9 +55,9 @@ class RunFiles:
 
     def rows(self, row: type[Row], warn: Warn) -> pd.DataFrame | None:
         """The rows of one of its CSV files: `erlbench.records.read`."""
-        from erlbench.records.read import read  # pandas: a worker process needs the names alone
+        from erlbench.records.read import read_rows  # pandas: a worker process needs the names alone
 
-        return read(self.path, row, warn)
+        return read_rows(self.path, row, warn)
 
 
 def checksum(length: int, crc: int) -> str:
@@ -74,7 +74,7 @@ def checked(path: Path, said: Any) -> tuple[bytes, str]:
     return data, "" if said in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
 
 
-def find_runs(root: Path) -> list[Path]:
+def run_folders(root: Path) -> list[Path]:
     """The folders of runs at or below `root`, in order; none that was moved aside.
 
     They have config.toml, or status.json alone where the other was lost.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from erlbench.records.read import parse
+from erlbench.records.read import parse_rows
 from erlbench.records.run import POLICY, ROWS, RunFiles, checked
 from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
 
@@ -82,7 +82,7 @@ def load_files(path: Path) -> Files:
             continue
         whole = data if status.get("status") == "done" else data[: data.rfind(b"\n") + 1]  # a running one writes on
         try:
-            rows[row] = parse(whole, row, Path(row.file), damage.append)
+            rows[row] = parse_rows(whole, row, Path(row.file), damage.append)
         except ValueError as error:
             damage.append(f"{row.file}: {error}")
     return Files(

@@ -12,7 +12,7 @@ from erlbench.envs.catalogue import LISTED
 from erlbench.envs.functions import FUNCTIONS, TOY
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.policy import NumpyPolicy, initial_policy
 from erlbench.settings import resolve
 
@@ -69,7 +69,7 @@ def test_cma_es_finds_the_minimum(tmp_path):
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
     (path,) = tmp_path.glob("*/cma-es/seed-001/eval.csv")
-    scores = [float(row["return_mean"]) for row in read_rows(path)]
+    scores = [float(row["return_mean"]) for row in csv_rows(path)]
     assert scores[0] < -1
     assert -1e-6 < scores[-1] <= 0
 

@@ -40,7 +40,7 @@ def robot(tmp_path_factory):
 
 
 def last_returns(folder):
-    return [float(value) for value in files.read_rows(folder / "eval.csv")[-1]["returns"].split()]
+    return [float(value) for value in files.csv_rows(folder / "eval.csv")[-1]["returns"].split()]
 
 
 def test_the_returns_are_those_of_the_last_evaluation(pendulum):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.records.schema import TaskRow, row_of
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.work.tasks import Result
@@ -34,7 +34,7 @@ def test_rows_are_those_of_the_tasks(tmp_path):
     """All algorithms write them by the same code; AES-RL's individuals are late, and some of its tasks play nothing."""
     cell = make_cell("aes-rl", tmp_path, steps=700, settings={"start_timesteps": 200}, workers=3)
     assert run(cell, processes=2) == 0
-    tasks, train = (read_rows(cell.directory / name) for name in ("tasks.csv", "train.csv"))
+    tasks, train = (csv_rows(cell.directory / name) for name in ("tasks.csv", "train.csv"))
     training = [task for task in tasks if task["kind"] != "evaluation"]
     played = [task for task in training if int(task["timesteps"])]
     assert max(int(task["staleness"]) for task in played) > 1

@@ -12,7 +12,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.machine import description
 from erlbench.running.checkpoint import FORMAT
 from erlbench.verification import AGREES, DIFFERS, verify
@@ -40,7 +40,7 @@ def test_a_run_on_the_clock_continues(tmp_path, algo, processes):
     header = before["tasks.csv"].partition("\n")[0]
     assert run(cell, processes=processes, force_kernel=True) == 0
     assert (cell.directory / "tasks.csv").read_text().partition("\n")[0] == header  # its files keep their columns
-    assert {len(row) for row in read_rows(cell.directory / "tasks.csv")} == {len(header.split(","))}
+    assert {len(row) for row in csv_rows(cell.directory / "tasks.csv")} == {len(header.split(","))}
     starts = json.loads((cell.directory / "meta.json").read_text())["starts"]
     assert [start.get("format") for start in starts] == [None, FORMAT]
     assert DIFFERS not in {check.outcome for check in verify(cell.directory)}

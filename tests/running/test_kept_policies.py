@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.running.kept_policies import LAST, Stretch
 from erlbench.verification import AGREES, DIFFERS, verify
 from tests.runs import interrupt, make_cell, run
@@ -21,7 +21,7 @@ def test_the_last_evaluations_policies_are_kept_and_verified(tmp_path, evaluate)
     cell = make_cell("cem", tmp_path, steps=3000, evaluate=evaluate, eval_freq=200)
     interrupt(cell, 20, processes=2)
     assert run(cell, processes=2) == 0
-    rows = read_rows(cell.directory / "eval.csv")
+    rows = csv_rows(cell.directory / "eval.csv")
     final = len(rows) - 1
     assert final > LAST + 3
     assert kept(cell) == [*range(final - LAST + 1, final)]  # the final one has a file of its own

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.running.clock import Clock
 
 ROOT = Path(__file__).parents[2]
@@ -84,11 +84,11 @@ def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
     os.killpg(process.pid, signal.SIGCONT)
     assert process.wait(60) == 0
     folder = episodes.parent
-    last = read_rows(folder / "eval.csv")[-1]
+    last = csv_rows(folder / "eval.csv")[-1]
     assert float(last["paused_s"]) == pytest.approx(5, abs=1)
     assert float(last["train_time_s"]) > 5 + 1600 * 0.005 / max(1, processes) - 1
     assert json.loads((folder / "status.json").read_text())["paused_s"] == float(last["paused_s"])
-    assert [row["event"] for row in read_rows(folder / "events.csv")] == ["paused"]
+    assert [row["event"] for row in csv_rows(folder / "events.csv")] == ["paused"]
 
 
 def test_only_pauses_of_the_training_count():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.running.state_digest import StateDigest
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
 from erlbench.verification.again import run_again
@@ -19,7 +19,7 @@ from tests.runs import interrupt, make_cell, run, synchronous
 
 def digests(cell):
     """Of each row: the evaluation, its training steps and the digest."""
-    rows = read_rows(cell.directory / "eval.csv")
+    rows = csv_rows(cell.directory / "eval.csv")
     return [(row["evaluation"], row["timesteps"], row["digest"]) for row in rows]
 
 
@@ -103,7 +103,7 @@ def test_a_second_run_has_the_digests_of_the_first(kept, number, start):
 def test_a_second_run_finds_an_edited_digest(kept, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(kept, copy)
-    digest = read_rows(copy / "eval.csv")[2]["digest"]
+    digest = csv_rows(copy / "eval.csv")[2]["digest"]
     text = (copy / "eval.csv").read_text()
     (copy / "eval.csv").write_text(text.replace(digest, "0" * len(digest)))
     assert run_again(copy, 1).outcome == AGREES

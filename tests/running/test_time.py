@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.pool.processes import ProcessPool
 from tests.runs import FILES, interrupt, make_cell, rows, run
 
@@ -18,7 +18,7 @@ SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS,
 
 def trained(cell):
     """The training time that a finished run reports; eval.csv and status.json agree on it."""
-    last = read_rows(cell.directory / "eval.csv")[-1]
+    last = csv_rows(cell.directory / "eval.csv")[-1]
     status = json.loads((cell.directory / "status.json").read_text())
     assert status["train_time_s"] == float(last["train_time_s"])
     assert status["total_time_s"] >= status["train_time_s"]
@@ -55,7 +55,7 @@ def test_asynchronous_training_is_not_reported_faster_than_its_steps(tmp_path):
     last = rows(cell.directory, "eval.csv")[-1]
     slept = (int(last["timesteps"]) + int(last["fitness_timesteps"])) * SECONDS
     assert trained(cell) >= slept / 2
-    tasks = read_rows(cell.directory / "tasks.csv")
+    tasks = csv_rows(cell.directory / "tasks.csv")
     training_end = max(float(row["end_s"]) for row in tasks if row["kind"] != "evaluation")
     evaluations = [row for row in tasks if row["kind"] == "evaluation"]
     assert evaluations  # the final one is on a slot of the training, the others on the process beside them
@@ -70,12 +70,12 @@ def test_start_up_counts_for_no_cell(tmp_path):
     )
     assert run(first, second, processes=2) == 0
     for cell in (first, second):
-        tasks = sorted(read_rows(cell.directory / "tasks.csv"), key=lambda row: float(row["start_s"]))
+        tasks = sorted(csv_rows(cell.directory / "tasks.csv"), key=lambda row: float(row["start_s"]))
         ends = [0.0, *(float(row["end_s"]) for row in tasks if row["kind"] != "evaluation")]
         starts = [float(row["start_s"]) for row in tasks if row["kind"] != "evaluation"]
         assert starts[0] >= 0
         assert max(start - end for start, end in zip(starts, ends, strict=False)) < 0.7
-    assert not any(row["kind"] == "preparation" for row in read_rows(first.directory / "tasks.csv"))
+    assert not any(row["kind"] == "preparation" for row in csv_rows(first.directory / "tasks.csv"))
 
 
 def test_all_workers_that_train_at_the_same_time_are_there_before_the_clock_starts(tmp_path, monkeypatch):

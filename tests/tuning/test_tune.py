@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.results import RunDirectory
 from erlbench.tuning import Range, parse_space, tuner
@@ -182,7 +182,7 @@ def test_evaluations_are_told_while_a_trial_runs_and_by_their_number(tmp_path):
     study = optuna.load_study(study_name="cem", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
     told = study.trials[0].intermediate_values
     (path,) = tmp_path.rglob("eval.csv")
-    returns = [float(row["return_mean"]) for row in read_rows(path)]
+    returns = [float(row["return_mean"]) for row in csv_rows(path)]
     assert len(returns) > 1
     assert told == dict(enumerate(returns, 1))
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from erlbench.pool import local_pool
 from erlbench.work.tasks import Outcome, Task
 from tests.runs import make_cell, run
@@ -58,5 +58,5 @@ def test_without_worker_processes_the_drivers_other_threads_do_not_count():
 def test_a_run_writes_it_for_each_task(tmp_path):
     cell = make_cell("cem", tmp_path, steps=300)
     assert run(cell) == 0
-    rows = read_rows(cell.directory / "tasks.csv")
+    rows = csv_rows(cell.directory / "tasks.csv")
     assert all(0 < float(row["cpu_s"]) <= float(row["end_s"]) - float(row["start_s"]) + 0.05 for row in rows)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from erlbench import files
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.remarks import Warn
@@ -82,7 +82,7 @@ def _of_train(run: Run, warn: Warn) -> float:
     with contextlib.suppress(OSError, ValueError):  # a file that cannot be read has no such row
         # The other files need not be read, and are many.
         if COLUMN.encode() in files.read_bytes(run.path / GenerationRow.file, first=HEAD):
-            rows = read(run.path, GenerationRow, warn)
+            rows = read_rows(run.path, GenerationRow, warn)
     if rows is None or COLUMN not in rows:
         return 0.0
     generation, nominal = (rows[name].to_numpy(np.float64) for name in ("generation", COLUMN))

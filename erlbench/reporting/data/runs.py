@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from erlbench import files
 from erlbench.errors import UsageError
 from erlbench.records.older import read_config
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.run import CONFIG, META, ROWS, STATUS, folders
 from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.machine import Machine, parse_machine
@@ -245,7 +245,7 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
 
 
 def _evaluations(path: Path, warn: Warn) -> Evaluations:
-    rows = read(path, EvaluationRow, warn)
+    rows = read_rows(path, EvaluationRow, warn)
     if rows is None:
         return Evaluations(**{name: np.empty(0) for name in ARRAYS})  # type: ignore[arg-type]
     if rows.empty:

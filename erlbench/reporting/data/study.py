@@ -14,7 +14,7 @@ from erlbench.experiment.departures import Departure, of_run, planned_cell
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
 from erlbench.experiment.plan_file import is_of_today, read_plan
 from erlbench.records.read import ignore
-from erlbench.records.run import ASIDE, RunFiles, find_runs
+from erlbench.records.run import ASIDE, RunFiles, run_folders
 from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.runs import Run
 from erlbench.words import counted
@@ -139,7 +139,7 @@ def check_open(folders: Iterable[Path], runs: Iterable[Run]) -> None:
 
 def read_study(folder: Path) -> PlannedStudy:
     """The study in a folder of results. Raises `UsageError` for a plan that cannot be read."""
-    runs = [_record(path) for path in find_runs(folder)]
+    runs = [_record(path) for path in run_folders(folder)]
     aside = [_record(path) for path in folder.glob(f"*/*/*{ASIDE}*") if path.is_dir()]
     return PlannedStudy(folder, read_plan(folder / FILE), tuple(runs), tuple(aside), tuple(journal.read(folder)))
 

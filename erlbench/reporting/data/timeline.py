@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Array, Run
@@ -129,7 +129,7 @@ def load_timeline(run: Run, warn: Warn) -> Timeline | None:
     if not path.exists():  # large, so that runs that are passed on are often without it
         warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run")
         return None
-    rows = read(run.path, TaskRow, warn)
+    rows = read_rows(run.path, TaskRow, warn)
     if rows is None:
         return None
     if rows.empty:

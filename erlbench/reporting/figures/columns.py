@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.remarks import Warn
@@ -63,7 +63,7 @@ def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: 
     for run in averaged(run_set):
         over, scale = axis.train(run.evaluations)
         assert over is not None  # `ReportOptions` has refused the others
-        rows = read(run.path, GenerationRow, warn)
+        rows = read_rows(run.path, GenerationRow, warn)
         if rows is None:
             continue
         rows = rows.reindex(columns=[over, *names])  # NaN where the algorithm has no such column

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.records.read import read
+from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
@@ -139,7 +139,7 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
-    rows = read(run.path, GenerationRow, warn)
+    rows = read_rows(run.path, GenerationRow, warn)
     if rows is None or rows["critic_updates"].isna().all():  # the evaluations are coarser, but hold the same
         e = run.evaluations
         return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)

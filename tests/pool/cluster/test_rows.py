@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.files import read_rows
+from erlbench.files import csv_rows
 from tests.processes import lines, wait_for
 from tests.runs import all_rows, make_cell, run
 
@@ -57,7 +57,7 @@ def test_a_wide_search_waits_on_many_processes_at_once(nodes, tmp_path):
     assert run(cell, pool=nodes.kind) == 0
     for node in wide:
         nodes.kill(node)
-    tasks = [row for row in read_rows(cell.directory / "tasks.csv") if row["kind"] == "es"]
+    tasks = [row for row in csv_rows(cell.directory / "tasks.csv") if row["kind"] == "es"]
     starts, ends = (np.array([float(row[name]) for row in tasks]) for name in ("start_s", "end_s"))
     assert len(tasks) == 40
     assert (ends - starts).sum() / (ends.max() - starts.min()) > 4, "tasks under way at once, on average"
