@@ -19,6 +19,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -38,7 +39,9 @@ EXACT: dict[str, Any] = {} if tuple(map(int, pd.__version__.split(".")[:2])) >= 
     "float_precision": "round_trip"
 }  # fmt: skip
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan|NaN|", re.ASCII)
+# Cells that the parser of pandas takes for a number, and for an integer.
+_NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
+_INTEGER = re.compile(r" *[+-]?\d{1,18} *", re.ASCII)
 
 
 def ignore(message: object) -> None:
@@ -81,8 +84,7 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
     body = data[begin[1] + 1 : end]
     frame = _frame(body, known) if _is_whole(body, len(names)) else None
     if frame is None:
-        frame = _frame(_whole_rows(body, known, path, line + 1, warn), known)
-        assert frame is not None, path
+        frame = _frame_of(_whole_rows(body, known, path, line + 1, warn), known)
     return _without_repeats(_in_order(frame, row), row, path, warn)
 
 
@@ -117,26 +119,28 @@ def _is_whole(body: bytes, columns: int) -> bool:
 
 
 def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | None:
-    """The rows as they stand there; None where one of them may not count."""
+    """The rows by the parser of pandas; None where one of them may not count."""
     numeric = {name for name, column in known.items() if column is None or column.numeric}
     if not body.strip():
         body = b""
     try:
-        frame = pd.read_csv(
-            BytesIO(body),
-            header=None,
-            names=list(known),
-            index_col=False,
-            dtype={name: str for name in known if name not in numeric},
-            na_values=dict.fromkeys(numeric, EMPTY),
-            keep_default_na=False,
-            skip_blank_lines=False,
-            low_memory=False,
-            **EXACT,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells beyond the header's
+            frame = pd.read_csv(
+                BytesIO(body),
+                header=None,
+                names=list(known),
+                index_col=False,
+                dtype={name: str for name in known if name not in numeric},
+                na_values=dict.fromkeys(numeric, EMPTY),
+                keep_default_na=False,
+                skip_blank_lines=False,
+                low_memory=False,
+                **EXACT,
+            )
     except pd.errors.EmptyDataError:
-        frame = pd.DataFrame({name: np.empty(0, float if name in numeric else str) for name in known})
-    except (ValueError, OverflowError):
+        return _frame_of([], known)
+    except (ValueError, OverflowError, pd.errors.ParserWarning):
         return None
     try:
         for name, column in known.items():
@@ -152,12 +156,9 @@ def _typed(cells: pd.Series[Any], column: RowColumn) -> Any:
     if column.kind == "text":
         return cells
     if not column.numeric:
-        number = int if column.kind == "integers" else float
-        return pd.Series([tuple(map(number, text.split())) for text in cells], dtype=object)
+        return _several(list(cells), column)
     if cells.dtype.kind not in "iuf":
-        if cells.dtype != object:
-            raise ValueError(f"{column.name} is no number")
-        cells = cells.astype(float)  # integers beyond 64 bits
+        raise ValueError(f"{column.name} is no number")
     if column.kind == "number":
         cells = cells.astype(float)
     if column.required and not np.isfinite(cells.to_numpy(float)).all():
@@ -165,21 +166,49 @@ def _typed(cells: pd.Series[Any], column: RowColumn) -> Any:
     return cells
 
 
-def _whole_rows(body: bytes, known: dict[str, RowColumn | None], path: Path, first: int, warn: Warn) -> bytes:
-    """The lines of the rows that count; the damaged ones are named."""
-    whole, damaged = [], 0
+def _several(cells: Sequence[str], column: RowColumn) -> pd.Series[Any]:
+    """Cells of several numbers each, as tuples."""
+    number = int if column.kind == "integers" else float
+    if any("_" in text for text in cells):  # which Python allows in numbers
+        raise ValueError(f"{column.name} is no number")
+    return pd.Series([tuple(map(number, text.split())) for text in cells], dtype=object)
+
+
+def _frame_of(rows: Sequence[Sequence[str]], known: dict[str, RowColumn | None]) -> pd.DataFrame:
+    """A frame of rows that count."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(known)
+    return pd.DataFrame(
+        {name: _column(cells, column) for (name, column), cells in zip(known.items(), columns, strict=True)}
+    )
+
+
+def _column(cells: Sequence[str], column: RowColumn | None) -> pd.Series[Any]:
+    """The cells of a column; of one that the schema does not have numbers, if that is what they all are."""
+    if column is not None and not column.numeric:
+        return pd.Series(cells, dtype=str) if column.kind == "text" else _several(cells, column)
+    if column is None and not all(map(_NUMBER.fullmatch, cells)):
+        return pd.Series(cells, dtype=str)
+    whole = (column is None or column.kind == "integer") and bool(cells) and all(map(_INTEGER.fullmatch, cells))
+    return pd.Series([int(cell) if whole else float(cell or "nan") for cell in cells], dtype=int if whole else float)
+
+
+def _whole_rows(body: bytes, known: dict[str, RowColumn | None], path: Path, first: int, warn: Warn) -> list[list[str]]:
+    """The cells of the rows that count; the damaged ones are named."""
+    whole: list[list[str]] = []
+    damaged = 0
     for number, line in enumerate(body.decode().split("\n"), first):
         if not line.strip() or line.startswith("#"):
             continue
-        if not (problem := _problem(_cells(line), known)):
-            whole.append(line)
+        cells = _cells(line)
+        if not (problem := _problem(cells, known)):
+            whole.append(cells)
             continue
         damaged += 1
         if damaged <= NAMED:
             warn(f"{path}:{number}: row left out: {problem}")
     if damaged > NAMED:
         warn(f"{path}: {damaged - NAMED} more rows left out")
-    return "".join(f"{line}\n" for line in whole).encode()
+    return whole
 
 
 def _problem(cells: Sequence[str], known: dict[str, RowColumn | None]) -> str:

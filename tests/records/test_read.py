@@ -1,0 +1,207 @@
+"""Reading rows: what counts, what is left out with a warning, and that both parsers agree."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from erlbench.files import Unusable
+from erlbench.records import read
+from erlbench.records.read import NAMED, parse_rows, read_rows
+from erlbench.records.run import run_folders
+from erlbench.records.schema import (
+    ROWS,
+    EpisodeRow,
+    EvaluationRow,
+    EventRow,
+    GenerationRow,
+    TaskRow,
+    columns_of,
+    header,
+)  # fmt: skip
+
+RESULTS = Path(__file__).parents[2] / "results"
+TASKS = "task,kind,process,individual,start_s,end_s\n"
+# Cells as they are, and as nobody writes them.
+CELLS = (
+    "1", "2.5", "-3e4", "+7", "+inf", "-inf", "nan", "", "oops", "1_000", " 4", "5 ", "0x10", "9" * 30, "1e400", ".5",
+    "5.", "True", "1 2", '"q"', '"a,b"', '"', "#", "\x00", "é", "\u202e", "1e5e", "--1", "Infinity", "-0", "00012",
+)  # fmt: skip
+
+
+def parsed(text: str, row=TaskRow) -> tuple[pd.DataFrame | None, list[str]]:
+    warnings: list[str] = []
+    return parse_rows(text.encode(), row, Path(row.file), warnings.append), warnings
+
+
+def test_every_stored_row_is_read_without_a_warning():
+    folders = run_folders(RESULTS)
+    assert len(folders) > 300
+    for folder in folders:
+        for row in ROWS:
+            if (folder / row.file).exists():
+                frame = read_rows(folder, row, pytest.fail)
+                assert frame is not None
+                assert [name for name in frame if name in header(row)] == list(header(row))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("1,es,0,0,0.5", "5 cells instead of 6"),
+        ("1,es,0,0,0.5,1.0,7", "7 cells instead of 6"),
+        ("1,es,0,0,oops,1.0", "start_s is 'oops', not a number"),
+        ("1,es,0,0,,1.0", "start_s is '', not a finite number"),
+        ("1,es,0,0,inf,1.0", "start_s is 'inf', not a finite number"),
+        ("1,es,0,x,0.5,1.0", "individual is 'x', not a number"),
+        ("1_0,es,0,0,0.5,1.0", "task is '1_0', not a number"),
+    ],
+)
+def test_a_damaged_row_is_left_out_and_named(line, problem):
+    frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0,1.0\n{line}\n2,es,0,0,1.0,2.0\n")
+    assert list(frame["task"]) == [0, 2]
+    assert warnings == [f"tasks.csv:3: row left out: {problem}"]
+
+
+def test_a_short_and_a_long_row_do_not_make_up_for_each_other():
+    frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0\n1,es,0,0,0.0,1.0,5\n2,es,0,0,1.0,2.0\n")
+    assert list(frame["task"]) == [2]
+    assert len(warnings) == 2
+
+
+def test_of_many_damaged_rows_the_first_are_named_and_the_others_counted():
+    _, warnings = parsed(TASKS + "oops\n" * 50)
+    assert len(warnings) == NAMED + 1
+    assert f"{50 - NAMED} more rows left out" in warnings[-1]
+
+
+def test_an_empty_cell_and_a_column_that_is_not_there_have_the_default():
+    frame, warnings = parsed("task,kind,process,start_s,end_s,staleness\n0,,0,0.0,1.0,\n")
+    assert warnings == []
+    assert list(frame) == list(header(TaskRow))
+    assert frame.loc[0, "kind"] == ""
+    assert frame[["staleness", "individual", "cpu_s"]].isna().all(axis=None)
+    evaluation, _ = parsed("timesteps,train_time_s,return_mean\n0,0.0,1.0\n", EvaluationRow)
+    assert (evaluation.loc[0, "returns"], evaluation.loc[0, "digest"]) == ((), "")
+
+
+def test_older_names_are_those_of_today():
+    frame, _ = parsed(TASKS.replace("individual", "worker") + "0,es,0,3,0.0,1.0\n")
+    assert list(frame["individual"]) == [3]
+    assert "worker" not in frame
+
+
+def test_a_last_line_without_its_end_is_left_out():
+    frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0,1.0\n1,es,0,0,1.0,2")
+    assert list(frame["task"]) == [0]
+    assert len(warnings) == 1
+    assert "tasks.csv:3" in warnings[0]
+
+
+def test_of_repeated_rows_the_later_ones_count():
+    frame, warnings = parsed(f"{TASKS}0,a,0,0,0.0,1.0\n1,es,0,0,1.0,2.0\n0,b,0,0,0.0,1.0\n")
+    assert list(frame["kind"]) == ["es", "b"]
+    assert len(warnings) == 1
+    rows = "".join(f"{steps},{n},{n}.0\n" for n, steps in enumerate((0, 10, 20, 10, 30)))
+    frame, warnings = parsed(f"timesteps,train_time_s,return_mean\n{rows}", EvaluationRow)
+    assert list(frame["train_time_s"]) == [0, 3, 4]
+    assert len(warnings) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "# only a comment\n", "kind,process\nes,0\n", "task,task,process,start_s,end_s\n0,0,0,0,1\n"]
+)
+def test_a_file_without_its_columns_is_left_out_as_a_whole(text):
+    frame, warnings = parsed(text)
+    assert frame is None
+    assert len(warnings) == 1
+
+
+def test_what_no_run_writes_is_no_missing_file(tmp_path):
+    warnings: list[str] = []
+    assert read_rows(tmp_path, TaskRow, warnings.append) is None
+    assert len(warnings) == 1
+    os.mkfifo(tmp_path / "tasks.csv")  # which an ordinary reader would wait for
+    with pytest.raises(Unusable):
+        read_rows(tmp_path, TaskRow)
+
+
+def test_numbers_are_the_nearest_ones_by_both_parsers():
+    random_bits = np.random.default_rng(0).integers(0, 2**64, 5000, dtype=np.uint64)
+    values = [value for (value,) in struct.iter_unpack("d", random_bits.tobytes()) if np.isfinite(value)]
+    text = "r,l,t\n" + "".join(f"{value!r},1,{value!r}\n" for value in values)
+    for more in ("", "# a comment\n"):  # which only the slower one reads
+        frame, _ = parsed(text + more, EpisodeRow)
+        assert frame["r"].tolist() == values
+
+
+def test_both_parsers_give_the_same_frames(monkeypatch):
+    """Over 2,000 small files of all kinds, damaged in many ways; neither raises but for what no run writes."""
+    whole = 0
+    for seed in range(2000):
+        chance = random.Random(seed)
+        row = chance.choice(ROWS)
+        names = list(header(row, ("own",)))
+        texts = {column.name for column in columns_of(row) if column.kind == "text"}
+        lines = [",".join(names)]
+        for _ in range(chance.randrange(6)):
+            cells = [
+                chance.choice(CELLS) if chance.random() < 0.02 else "es" if name in texts else str(chance.randrange(90))
+                for name in names
+            ]
+            lines.append(",".join(cells[:-1] if chance.random() < 0.05 else cells))
+        data = "\n".join([*lines, ""]).encode()
+        frames = []
+        for fast in (True, False):
+            with monkeypatch.context() as patch:
+                if not fast:
+                    patch.setattr(read, "_is_whole", lambda body, columns: False)
+                try:
+                    frames.append(parse_rows(data, row, Path("x")))
+                except Unusable:
+                    frames.append(pd.DataFrame())
+        pd.testing.assert_frame_equal(*frames, check_dtype=True)
+        whole += len(frames[0]) > 1
+    assert whole > 500
+
+
+def test_a_row_of_a_long_file_takes_less_than_a_kibibyte(tmp_path):
+    rows = 200_000
+    line = "{},es,3,17,12.3456789012345,12.4567890123456,1000,10,0,0.0,12.1234567890123,3,250,0.10123456789\n"
+    with open(tmp_path / "tasks.csv", "w") as file:
+        file.write(",".join(header(TaskRow)) + "\n")
+        file.writelines(line.format(number) for number in range(rows))
+    program = (
+        "import resource, sys; from pathlib import Path; from erlbench.records.read import read_rows\n"
+        "from erlbench.records.schema import TaskRow\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak(); frame = read_rows(Path(sys.argv[1]), TaskRow); print(len(frame), peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
+    count, grown = map(int, done.stdout.split())
+    assert count == rows
+    assert grown * 1024 / rows < 1024
+
+
+def test_the_algorithm_s_own_columns_are_numbers_in_their_place():
+    names = ",".join(header(GenerationRow, ("p", "n_rl")))
+    cells = ["1", "100", "1.0", "0.0", "5", "5", "0.5", "3", *["0"] * 10]
+    damaged = ["2", "200", *cells[2:6], "oops", *cells[7:]]
+    frame, warnings = parsed("\n".join([names, ",".join(cells), ",".join(damaged), ""]), GenerationRow)
+    assert (frame["p"].tolist(), frame["n_rl"].tolist()) == ([0.5], [3])
+    assert list(frame) == names.split(",")
+    assert len(warnings) == 1
+    assert parsed("", GenerationRow)[1] == []  # its header comes with its first row
+
+
+def test_texts_are_printable_and_quotes_are_read():
+    frame, _ = parsed('time_s,event,message\n1.0,worker died,"task 1, by \x1b[31mhand"\n', EventRow)
+    assert frame.loc[0, "message"] == "task 1, by \ufffd[31mhand"

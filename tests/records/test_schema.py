@@ -1,0 +1,47 @@
+"""The columns of a run's files: what `docs/results.md` says of them is what the schema says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from erlbench.records.schema import COUNTED, ROWS, columns_of, declared, header
+from tests.runs import make_cell, run
+
+PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+
+
+def table(heading: str) -> list[tuple[str, ...]]:
+    """The cells of the table below a heading."""
+    section = re.split(r"^#+ ", PAGE.split(f"### {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [tuple(cell.strip() for cell in row[1:-1].split("|")) for row in rows]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_page_has_the_columns_of_the_schema(row):
+    expected = [
+        ("the algorithm's own" if column.own else f"`{column.name}`", column.unit, column.help)
+        for column in columns_of(row)
+    ]
+    assert table(row.file) == expected
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_column_is_explained_and_no_two_share_a_name(row):
+    names = [name for column in columns_of(row) for name in (column.name, *column.was)]
+    assert len(set(names)) == len(names)
+    assert all(column.help for column in columns_of(row))
+    assert {row.grows, row.unique} - {""} <= declared(row).keys()
+
+
+def test_a_run_writes_these_columns(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=300)
+    assert run(cell) == 0
+    for row in COUNTED:
+        lines = (cell.directory / row.file).read_text().splitlines()
+        first = next(line for line in lines if not line.startswith("#")).split(",")
+        own = tuple(name for name in first if name not in declared(row))
+        assert tuple(first) == header(row, own)
