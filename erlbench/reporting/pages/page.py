@@ -69,8 +69,8 @@ class Maker:
         """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures."""
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
-        tables = [*first, *self._tables(comparison)]
         curves = [self._figure(folder, *plot) for plot in self._curves(comparison)]
+        tables = [*first, *self._tables(comparison)]  # while the curves are drawn
         plots = [*self._others(comparison)]
         for group in comparison.groups:
             name = comparison.slug(group)
