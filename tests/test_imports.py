@@ -15,7 +15,7 @@ LAYERS = (
     ("libraries", "records", "scaffold"),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
-    ("settings", "renamed"),
+    ("settings",),
     ("algorithms",),
     ("experiment",),
     ("pool",),
@@ -28,7 +28,7 @@ LAYERS = (
     ("__main__",),
 )
 ABOVE_OTHERS = {name: level for level, names in enumerate(LAYERS) for name in names}
-TOGETHER = {frozenset(("policy", "work")), frozenset(("settings", "renamed"))}  # the only ones of a layer that may
+TOGETHER = {frozenset(("policy", "work")), frozenset(("settings",))}  # the only ones of a layer that may
 
 
 def part(module: str) -> str:
