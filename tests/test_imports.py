@@ -28,7 +28,7 @@ LAYERS = (
     ("__main__",),
 )
 ABOVE_OTHERS = {name: level for level, names in enumerate(LAYERS) for name in names}
-TOGETHER = {frozenset(("policy", "work")), frozenset(("settings",))}  # the only ones of a layer that may
+TOGETHER = {frozenset(("policy", "work"))}  # the only ones of a layer that may
 
 
 def part(module: str) -> str:
