@@ -58,17 +58,16 @@ def test_frames_hold_what_the_files_say(results):
 def test_nan_in_a_file_is_a_missing_number(tmp_path):
     folder = make_run(tmp_path, "Foo-v5", "esac", 0, [0, 10])
     (folder / "train.csv").write_text(
-        "generation,timesteps,mean_return,sigma,rule\n1,10,nan,nan,log\n2,20,1.5,nan,nan\n"
+        "generation,timesteps,train_time_s,mean_return,sigma\n1,10,1,nan,nan\n2,20,2,1.5,nan\n"
     )
     (folder / "eval.csv").write_text(
-        "timesteps,return_mean,return_std,returns,lengths\n10,3.5,nan,,\n20,4.5,2,5 4,1 1\n"
+        "timesteps,train_time_s,return_mean,return_std,returns,lengths\n10,1,3.5,nan,,\n20,2,4.5,2,5 4,1 1\n"
     )
     results = erlbench.load_results(tmp_path)
     rows = results.generations
     assert rows[["mean_return", "sigma"]].dtypes.tolist() == [float, float]
     assert rows["mean_return"].isna().tolist() == [True, False]
     assert rows["mean_return"].mean() == 1.5
-    assert rows["rule"].tolist() == ["log", "nan"]  # a column of words stays as it is
     assert results.evaluations["return_std"].mean() == 2
     assert results.evaluations["returns"].tolist() == [(), (5.0, 4.0)]
 

@@ -14,7 +14,7 @@ LAYERS = (
     ("records", "scaffold"),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
-    ("settings", "renamed"),
+    ("settings",),
     ("algorithms",),
     ("experiment",),
     ("pool",),
@@ -38,7 +38,7 @@ OF_THE_REPORT = (
 )
 IN_THE_REPORT = {name: level for level, names in enumerate(OF_THE_REPORT) for name in names}
 ABOVE_OTHERS = {name: level for level, names in enumerate(LAYERS) for name in names}
-TOGETHER = {frozenset(("policy", "work")), frozenset(("settings", "renamed"))}  # the only ones of a layer that may
+TOGETHER = {frozenset(("policy", "work"))}  # the only ones of a layer that may
 
 
 def part(module: str) -> str:

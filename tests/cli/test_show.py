@@ -77,11 +77,15 @@ def test_show_leaves_out_a_budget_that_generations_have_ended(run, tmp_path, sta
 
 
 def test_show_tells_the_updates_per_step(run):
-    (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,1200,25000\n")
+    (run / "eval.csv").write_text(
+        "timesteps,train_time_s,return_mean,critic_updates,actor_updates\n0,0,1,0,0\n5000,1,1,1200,25000\n"
+    )
     lines = [" ".join(line.split()) for line in invoke("show", run).stdout.splitlines()]
     assert "critic updates per step 0.24" in lines
     assert "actor updates per step 5.00" in lines
-    (run / "eval.csv").write_text("evaluation,timesteps,critic_updates,actor_updates\n0,0,0,0\n1,5000,0,0\n")
+    (run / "eval.csv").write_text(
+        "timesteps,train_time_s,return_mean,critic_updates,actor_updates\n0,0,1,0,0\n5000,1,1,0,0\n"
+    )
     assert "per step" not in invoke("show", run).stdout
 
 
@@ -94,10 +98,10 @@ def test_show_a_run_that_has_just_begun(run):
 
 
 def test_show_scores_that_are_no_numbers(run):
-    (run / "eval.csv").write_text(EVAL.replace("2000,20.25", "nan,inf"))
+    (run / "eval.csv").write_text(EVAL.replace("2000,20.25", "2000,inf"))
     result = invoke("show", run)
     assert result.exit_code == 0
-    assert "5,000 50 nan inf" in [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "5,000 50 2,000 inf" in [" ".join(line.split()) for line in result.stdout.splitlines()]
 
 
 def test_show_damaged_files(run):

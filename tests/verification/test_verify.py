@@ -56,6 +56,7 @@ def test_everything_of_a_fresh_run_agrees(folder):
         (
             "status",
             "checksums",
+            "damage",
             "evaluations",
             "episodes",
             "tasks",

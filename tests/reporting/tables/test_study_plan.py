@@ -19,7 +19,6 @@ from erlbench.reporting.statistics.metrics import stretch_mean
 from erlbench.reporting.statistics.sequential import design, verdicts
 from erlbench.reporting.tables.study_plan import plan_tables
 from tests import plans
-from tests.reporting.make_runs import write_csv
 
 EVAL = (
     "evaluation,final,timesteps,fitness_timesteps,evaluation_timesteps,replayed_timesteps,train_time_s,return_mean,"
@@ -54,8 +53,8 @@ def make(study, label, index, level):
         [i, int(i == 4), step, 2 * step, 100, 0, step * 0.6, value, f"{value} {value}"]
         for i, (step, value) in enumerate(zip(STEPS, returns, strict=True))
     ]
-    write_csv(folder / "eval.csv", EVAL, rows)
-    write_csv(folder / "tasks.csv", "task,cpu_s", [[0, 1800.0], [1, 900.0]])
+    (folder / "eval.csv").write_text("\n".join([EVAL, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    (folder / "tasks.csv").write_text("task,process,start_s,end_s,cpu_s\n0,0,0,1,1800.0\n1,0,1,2,900.0\n")
     start = {"study_plan": plan.hash}
     (folder / "meta.json").write_text(json.dumps({"starts": [start]}))
     (folder / "status.json").write_text(json.dumps({"status": "done", "timesteps": 1010, "train_time_s": 606.0}))
