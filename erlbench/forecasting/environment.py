@@ -105,10 +105,10 @@ def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
             rows = read_rows(path.parent, EpisodeRow, warn) if path.name == EPISODES else _given(path)
         if rows is None:
             raise UsageError(f"{path} cannot be read as the episodes of a run")
-        if not rows["l"].between(1, LONGEST).all():
-            raise UsageError(f"{path} has an episode whose length is no number of steps from 1 to {LONGEST:,}")
         if rows.empty:
             raise UsageError(f"{path} has no episode yet")
+        if not rows["l"].between(1, LONGEST).all():
+            raise UsageError(f"{path} has an episode whose length is no number of steps from 1 to {LONGEST:,}")
         for kind, length in zip(rows["kind"], rows["l"], strict=True):
             found.setdefault(kind, []).append(int(length))
     return found
@@ -117,7 +117,11 @@ def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
 def _given(path: Path) -> pd.DataFrame:
     """The lengths in a user's file: one a line, or a CSV file with the column `l` and maybe `kind`."""
     rows = csv_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
-    frame = pd.DataFrame({"kind": [row.get("kind", "") for row in rows], "l": [row.get("l", "") for row in rows]})
+    if rows and "l" not in rows[0]:
+        raise UsageError(f"{path} has no column l")
+    frame = pd.DataFrame(
+        {"kind": [row.get("kind", "") for row in rows], "l": [row.get("l", "") for row in rows]}, dtype=str
+    )
     frame["l"] = pd.to_numeric(frame["l"].where(frame["l"].str.fullmatch("[0-9]{1,10}")))
     return frame
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from erlbench import files
 from erlbench.errors import nearest
+from erlbench.files import read_toml
 
 _CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
 _REPLAY = {"replay_capacity": "replay_size"}
@@ -43,7 +43,7 @@ def type_of_today(name: str) -> tuple[str, str]:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
-    return of_today(files.read_toml(path))
+    return of_today(read_toml(path))
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

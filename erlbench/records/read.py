@@ -23,21 +23,20 @@ import warnings
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from erlbench.files import Unusable, printable, read_bytes, reason
 from erlbench.records.schema import Row, RowColumn, columns_of, declared
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
 EMPTY = ("", "nan", "NaN")
-# Before 3.1 the default of pandas is not the nearest number.
-EXACT: dict[str, Any] = {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {
-    "float_precision": "round_trip"
-}  # fmt: skip
+# pandas is imported by the functions that need it: commands that read no rows start sooner.
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 # Cells that the parser of pandas takes for a number, and for an integer.
 _NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
@@ -69,7 +68,7 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin, line = _header(data, end)
     if begin is None and any(column.own for column in columns_of(row)):  # its header comes with its first row
-        return _in_order(pd.DataFrame(), row)
+        return _in_order(_frame_of([], {}), row)
     if begin is None:
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
         return None
@@ -120,6 +119,8 @@ def _is_whole(body: bytes, columns: int) -> bool:
 
 def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | None:
     """The rows by the parser of pandas; None where one of them may not count."""
+    import pandas as pd
+
     numeric = {name for name, column in known.items() if column is None or column.numeric}
     if not body.strip():
         body = b""
@@ -136,7 +137,7 @@ def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | No
                 keep_default_na=False,
                 skip_blank_lines=False,
                 low_memory=False,
-                **EXACT,
+                **_exact(pd.__version__),
             )
     except pd.errors.EmptyDataError:
         return _frame_of([], known)
@@ -149,6 +150,11 @@ def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | No
     except (ValueError, OverflowError):
         return None
     return frame
+
+
+def _exact(version: str) -> dict[str, Any]:
+    """What has pandas read the nearest number, which is its default from 3.1 on."""
+    return {} if tuple(map(int, version.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 
 
 def _typed(cells: pd.Series[Any], column: RowColumn) -> Any:
@@ -168,6 +174,8 @@ def _typed(cells: pd.Series[Any], column: RowColumn) -> Any:
 
 def _several(cells: Sequence[str], column: RowColumn) -> pd.Series[Any]:
     """Cells of several numbers each, as tuples."""
+    import pandas as pd
+
     number = int if column.kind == "integers" else float
     if any("_" in text for text in cells):  # which Python allows in numbers
         raise ValueError(f"{column.name} is no number")
@@ -176,6 +184,8 @@ def _several(cells: Sequence[str], column: RowColumn) -> pd.Series[Any]:
 
 def _frame_of(rows: Sequence[Sequence[str]], known: dict[str, RowColumn | None]) -> pd.DataFrame:
     """A frame of rows that count."""
+    import pandas as pd
+
     columns = zip(*rows, strict=True) if rows else ((),) * len(known)
     return pd.DataFrame(
         {name: _column(cells, column) for (name, column), cells in zip(known.items(), columns, strict=True)}
@@ -184,6 +194,8 @@ def _frame_of(rows: Sequence[Sequence[str]], known: dict[str, RowColumn | None])
 
 def _column(cells: Sequence[str], column: RowColumn | None) -> pd.Series[Any]:
     """The cells of a column; of one that the schema does not have numbers, if that is what they all are."""
+    import pandas as pd
+
     if column is not None and not column.numeric:
         return pd.Series(cells, dtype=str) if column.kind == "text" else _several(cells, column)
     if column is None and not all(map(_NUMBER.fullmatch, cells)):
@@ -229,6 +241,8 @@ def _problem(cells: Sequence[str], known: dict[str, RowColumn | None]) -> str:
 
 def _in_order(frame: pd.DataFrame, row: type[Row]) -> pd.DataFrame:
     """The columns of the schema, with defaults for those that are not there, and the others in their place."""
+    import pandas as pd
+
     others = [str(name) for name in frame if name not in declared(row)]
     order: list[str] = []
     for column in columns_of(row):

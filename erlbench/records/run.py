@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from erlbench import files
+from erlbench.files import read_bytes, read_object, readable, reason
 from erlbench.records.older import read_config
 from erlbench.records.schema import COUNTED, Row
 
@@ -42,16 +42,16 @@ class RunFiles:
 
     def readable_config(self, advice: str = "") -> dict[str, Any]:
         """As `config`. Raises `UsageError`, which ends with `advice`."""
-        with files.readable(self.path / CONFIG, advice=advice):
+        with readable(self.path / CONFIG, advice=advice):
             return self.config()
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""
-        return files.read_object(self.path / STATUS)
+        return read_object(self.path / STATUS)
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
-        return files.read_object(self.path / META)
+        return read_object(self.path / META)
 
     def rows(self, row: type[Row], warn: Warn) -> pd.DataFrame | None:
         """The rows of one of its CSV files: `erlbench.records.read`."""
@@ -68,9 +68,9 @@ def checksum(length: int, crc: int) -> str:
 def checked(path: Path, said: Any) -> tuple[bytes, str]:
     """A file's content, and what is wrong with it by its checksum in status.json (None: not known)."""
     try:
-        data = files.read_bytes(path)
+        data = read_bytes(path)
     except (OSError, ValueError) as error:
-        return b"", files.reason(error)
+        return b"", reason(error)
     return data, "" if said in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
 
 

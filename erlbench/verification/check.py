@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from erlbench.records.read import parse_rows
 from erlbench.records.run import POLICY, ROWS, RunFiles, checked
 from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 
@@ -40,6 +41,8 @@ class Files:
     @property
     def evaluations(self) -> pd.DataFrame:
         """The rows of eval.csv; none without the file."""
+        import pandas as pd
+
         found = self.rows.get(EvaluationRow)
         return pd.DataFrame(columns=pd.Index(header(EvaluationRow))) if found is None else found
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from erlbench import files
 from erlbench.records.run import POLICY
 from erlbench.records.schema import COUNTED, Row
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset({

@@ -27,7 +27,7 @@ def trial(trial: Trial) -> None:
     """One run that is attacked up to three times and continued until it is done."""
     draw = trial.random
     algo = ALGORITHMS[trial.number % len(ALGORITHMS)]
-    victims = (*VICTIMS, SECOND) if registry.entry(algo).critic_updates else VICTIMS
+    victims = (*VICTIMS, SECOND) if registry.find(algo).critic_updates else VICTIMS
     victim = victims[(trial.number + trial.number // len(ALGORITHMS)) % len(victims)]
     expected, seconds = _whole(algo, trial.shared)
     words = _words(algo, trial.folder)
@@ -151,4 +151,4 @@ def _words(algo: str, folder: Path) -> tuple[object, ...]:
 
 
 def _steps(algo: str) -> int:
-    return 600 if registry.entry(algo).critic_updates else 1500
+    return 600 if registry.find(algo).critic_updates else 1500

@@ -68,7 +68,7 @@ def test_an_algorithm_without_a_forecast_is_refused_before_its_gradient_steps_be
 
 
 def test_episodes_that_nobody_can_have_played(tmp_path):
-    (tmp_path / "episodes.csv").write_text("l\n" + "9" * 400 + "\n")
+    (tmp_path / "episodes.csv").write_text("r,l\n0," + "9" * 12 + "\n")
     result = invoke(*CEM, "--from-run", str(tmp_path), "--processes", "2")
     assert result.exit_code == 2
     assert "from 1 to 1,000,000,000" in result.stderr

@@ -230,7 +230,8 @@ def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
 
     for name, std in (("cem", "1.5"), ("td3", "nan")):
         folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
-        (folder / "eval.csv").write_text(f"timesteps,return_mean,return_std,returns,lengths\n10,3.5,{std},,\n")
+        header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
+        (folder / "eval.csv").write_text(f"{header}\n10,1.0,3.5,{std},,\n")
     parquet.export(erlbench.load_results(tmp_path), tmp_path)
     assert pd.read_parquet(tmp_path / "evaluations.parquet")["return_std"].dropna().tolist() == [1.5]
 

@@ -259,13 +259,13 @@ def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path, mon
 
 
 def test_two_hundred_thousand_damaged_rows_cost_seconds(tmp_path):
-    """Each is a warning, and each is told once; to look for it in a list of all took minutes."""
+    """The first are named and the rest is counted."""
     run = make_run(tmp_path / "results", "Pendulum-v1", "cem", 0, [-5, -4])
     with open(run / "eval.csv", "a") as file:
         file.writelines(f"{row}\n" for row in range(200_000))
     warnings, began = [], time.process_time()
     build_report([tmp_path / "results"], tmp_path / "report", {}, None, warnings.append)
-    assert len(warnings) > 200_000
+    assert len(warnings) <= 10
     assert time.process_time() - began < 60
 
 

@@ -99,7 +99,7 @@ def _shared(header: Sequence[str], same: dict[int, str]) -> Iterator[str]:
 def _column(header: str, left: bool, cells: Sequence[TableCell]) -> _Column:
     widest = max((width(cell.text, cell.style == BOLD) for cell in cells), default=0.0)
     lines = stacked(header, min(widest, LONGEST))
-    return _Column(left, lines, max(min(widest, LONGEST), *map(width, lines)) + GAP, widest > LONGEST)
+    return _Column(left, lines, max([min(widest, LONGEST), *map(width, lines)]) + GAP, widest > LONGEST)
 
 
 def _panels(columns: Sequence[_Column], out: set[int]) -> Iterator[list[int]]:

@@ -20,7 +20,7 @@ def width(text: str, bold: bool = False) -> float:
 
 def stacked(header: str, room: float) -> list[str]:
     """A header as lines that are at most as wide as `room`, or as its longest word."""
-    room = max(room, *map(width, header.split()))
+    room = max([room, *map(width, header.split())])
     lines: list[str] = []
     for word in header.split():
         if lines and width(f"{lines[-1]} {word}") <= room:

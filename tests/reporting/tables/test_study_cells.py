@@ -195,9 +195,10 @@ def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_p
         run = make_run(tmp_path, "Ant-v5", "cem", seed, returns)
         config = run / "config.toml"
         config.write_text(config.read_text().replace("eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n"))
-        head, *rows = (run / "eval.csv").read_text().splitlines()
-        marked = [f"{row},{int(number == len(rows))}" for number, row in enumerate(rows, 1)]
-        (run / "eval.csv").write_text("\n".join([f"{head},final", *marked]) + "\n")
+        head, *rows = [line.split(",") for line in (run / "eval.csv").read_text().splitlines()]
+        for number, row in enumerate(rows, 1):
+            row[head.index("final")] = str(int(number == len(rows)))
+        (run / "eval.csv").write_text("".join(",".join(row) + "\n" for row in (head, *rows)))
     runs = find_runs([tmp_path], pytest.fail)
 
     def notes(step: int) -> str:
