@@ -1,4 +1,4 @@
-"""The files of a run are those of docs/results.md, with the columns and keys that stand there."""
+"""The files of a run are those of docs/results.md, with the keys that stand there; `tests/records` has the columns."""
 
 from __future__ import annotations
 
@@ -40,19 +40,6 @@ def folder(tmp_path_factory):
     cell = make_cell("cem", tmp_path_factory.mktemp("results"), steps=300, **more)
     assert run(cell) == 0
     return cell.directory
-
-
-@pytest.mark.parametrize("name", ["eval.csv", "episodes.csv", "tasks.csv", "events.csv"])
-def test_the_columns_are_those_of_the_page_in_its_order(folder, name):
-    header = next(line for line in (folder / name).read_text().splitlines() if not line.startswith("#"))
-    assert header.split(",") == documented(name)
-
-
-def test_train_csv_has_the_algorithms_own_columns_between_those_of_the_page(folder):
-    header = (folder / "train.csv").read_text().partition("\n")[0].split(",")
-    *first, begin, end = documented("train.csv")
-    assert header[: len(first)] == first
-    assert header.index(begin) < header.index(end) == len(header) - 1
 
 
 def test_the_keys_of_a_configuration_are_those_of_the_page(folder):
