@@ -17,7 +17,7 @@ from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.errors import Interrupted, UsageError
+from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, with_workers
 from erlbench.experiment.costs import Costs
 from erlbench.forecasting.costs_of_runs import Measured, fit
@@ -26,7 +26,7 @@ from erlbench.pool import Pool, local_pool
 from erlbench.records.schema import TaskRow
 from erlbench.running.loop import WHOLE, Loop
 from erlbench.running.run import gradient_workers
-from erlbench.running.signals import NOTHING_KEPT, heeded
+from erlbench.running.signals import measuring
 from erlbench.work.replay import Replay
 
 # Tasks are short: each kind must end some of them in the time. They have two sizes: this tells the cost of a task from
@@ -122,7 +122,7 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
     tasks: list[TaskRow] = []
     with ExitStack() as ends:
         stop = _Stop()
-        ends.enter_context(heeded(stop))
+        ends.enter_context(measuring(stop))
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="erlbench-calibrate-")))
         stop.pool = pool = ends.enter_context(local_pool(processes, device="cpu", one_core=True))
         task = problem(cell.env, cell.env_settings)
@@ -137,8 +137,6 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
                 tasks.append(record)
             elif record is WHOLE and (stop.is_set() or loop.clock.train >= seconds):
                 break
-        if stop.is_set():
-            raise Interrupted(NOTHING_KEPT)
     found.add_tasks(tasks)
 
 

@@ -28,7 +28,7 @@ from erlbench.pool.imagined import ImaginedPool
 from erlbench.pool.simulated import ACTORS, shared_lane
 from erlbench.records.schema import GenerationRow, TaskRow
 from erlbench.running.loop import Loop, Record
-from erlbench.running.signals import NOTHING_KEPT, heeded
+from erlbench.running.signals import measuring
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import generator
@@ -77,7 +77,7 @@ def forecast(
         known = ", ".join(name for name, other in classes.items() if other.imagined and other.critic_updates)
         raise UsageError(f"there is no forecast for {cell.algo}; there is one for evolution strategies and for {known}")
     stop, temporary = threading.Event(), tempfile.TemporaryDirectory(prefix="erlbench-forecast-")
-    with heeded(stop), temporary as name, ImaginedPool(lengths) as inner:
+    with measuring(stop), temporary as name, ImaginedPool(lengths) as inner:
         task = problem(cell.env, cell.env_settings)
         replay = CountingReplay(Path(name) / "replay", task.observation_size, task.action_size)
         context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
@@ -99,7 +99,7 @@ def _rows(records: Iterable[Record], stop: threading.Event) -> tuple[list[TaskRo
         elif isinstance(record, GenerationRow):
             generations.append(record)
         if stop.is_set():
-            raise Interrupted(NOTHING_KEPT)
+            raise Interrupted("interrupted")
     return tasks, generations
 
 

@@ -13,9 +13,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from erlbench.errors import Interrupted
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import PoolOptions
 from erlbench.running.jobs import Runner
+from erlbench.running.signals import measuring
 from tests.campaign.trials import finish, start, write_config
 from tests.processes import wait_for
 from tests.runs import all_rows, heed_interrupts, make_cell, run
@@ -101,6 +103,15 @@ def test_a_measurement_that_is_interrupted_leaves_no_folder_behind(tmp_path, com
     assert errors.splitlines()[-1] == "erlbench: interrupted; nothing is kept, the same command begins anew"
     assert process.returncode == 130
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_measurement_keeps_nothing_wherever_it_is_interrupted():
+    """While workers are prepared too, where a pool says that the same command continues."""
+    with pytest.raises(Interrupted, match="nothing is kept"), measuring(threading.Event()):
+        raise Interrupted("the same command continues")
+    stop = threading.Event()
+    with pytest.raises(Interrupted, match="nothing is kept"), measuring(stop):
+        stop.set()
 
 
 def test_the_pool_of_an_abandoned_thread_is_left_alone():
