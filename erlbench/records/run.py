@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,23 @@ class RunFiles:
 
         return read_rows(self.path, row, warn)
 
+    def has_rows(self) -> bool:
+        """Whether a CSV file holds more than its header."""
+        return any(_has_rows(self.path / name) for name in ROWS)
+
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint, be it whole or not."""
+        return has_checkpoint(self.path / CHECKPOINTS)
+
+    def damaged(self, sums: Mapping[str, Any]) -> list[str]:
+        """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
+        problems = {name: checked(self.path / name, sums[name])[1] for name in (*ROWS, POLICY) if name in sums}
+        return [f"{name} ({problem})" for name, problem in problems.items() if problem]
+
+    def has_training_end(self) -> bool:
+        """Whether there is a checkpoint of the training's end, from which a larger budget can go on."""
+        return has_checkpoint(self.path / TRAINING_END)
+
 
 def checksum(length: int, crc: int) -> str:
     """Length in bytes and CRC-32, as status.json holds them."""
@@ -111,3 +128,19 @@ def without_runs(folder: Path) -> str:
         return f"{folder} is a file; name a run's folder, such as results/Hopper-v5/td3/seed-000"
     reason = "holds no runs" if folder.is_dir() else "does not exist"
     return f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000"
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Whether there is a checkpoint; a renamed copy of one is none."""
+    return any(path.name.isdigit() for path in folder.glob("[0-9]*"))
+
+
+def _has_rows(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open(path, "rb") as file:
+            lines: Iterable[bytes] = (line for line in file if not line.startswith(b"#"))
+            return sum(1 for _, line in zip(range(2), lines) if line.strip()) == 2
+    except OSError:
+        return False

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,28 +16,11 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
-from erlbench.records.run import (
-    ASIDE,
-    CHECKPOINTS,
-    CONFIG,
-    KEPT,
-    LOCK,
-    META,
-    POLICY,
-    REPLAY,
-    ROWS,
-    STATUS,
-    TRAINING_END,
-    RunFiles,
-    checked,
-    checksum,
-)
+from erlbench.records.run import ASIDE, CHECKPOINTS, CONFIG, KEPT, LOCK, META, REPLAY, STATUS, RunFiles, has_checkpoint
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
 from erlbench.work.repeats import repeats_of
-
-__all__ = ["CHECKPOINTS", "KEPT", "POLICY", "TRAINING_END", "RunDirectory", "checksum"]
 
 
 class RunDirectory(RunFiles):
@@ -120,19 +103,6 @@ class RunDirectory(RunFiles):
 
     # -- what is in it --------------------------------------------------------------------------------------------
 
-    def has_rows(self) -> bool:
-        """Whether a CSV file holds more than its header."""
-        return any(_has_rows(self.path / name) for name in ROWS)
-
-    def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint, be it whole or not."""
-        return _has_numbered(self.path / CHECKPOINTS)
-
-    def damaged(self, sums: Mapping[str, Any]) -> list[str]:
-        """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
-        problems = {name: checked(self.path / name, sums[name])[1] for name in (*ROWS, POLICY) if name in sums}
-        return [f"{name} ({problem})" for name, problem in problems.items() if problem]
-
     def known_config(self) -> dict[str, Any] | None:
         """The configuration that the directory was written with, or None for a new one.
 
@@ -189,32 +159,12 @@ class RunDirectory(RunFiles):
         self.check()
         write_durably(self.path / name, data)
 
-    def has_training_end(self) -> bool:
-        """Whether there is a checkpoint of the training's end, from which a larger budget can go on."""
-        return _has_numbered(self.path / TRAINING_END)
-
     def discard_checkpoints(self) -> None:
         """Remove what only an unfinished run needs: checkpoints, and the replay unless a kept one needs it."""
         shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
-        kept = self.has_training_end() or _has_numbered(self.path / KEPT)
+        kept = self.has_training_end() or has_checkpoint(self.path / KEPT)
         if not (kept and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
             shutil.rmtree(self.path / REPLAY, ignore_errors=True)
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:
         self.write(name, f"{json.dumps(values, indent=2)}\n".encode())
-
-
-def _has_numbered(folder: Path) -> bool:
-    """Whether there is a checkpoint; a renamed copy of one is none."""
-    return any(path.name.isdigit() for path in folder.glob("[0-9]*"))
-
-
-def _has_rows(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open(path, "rb") as file:
-            lines: Iterable[bytes] = (line for line in file if not line.startswith(b"#"))
-            return sum(1 for _, line in zip(range(2), lines) if line.strip()) == 2
-    except OSError:
-        return False

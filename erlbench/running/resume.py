@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import CellError
+from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.records.schema import EventRow
 from erlbench.running.checkpoint import checkpoints, load_checkpoint
 from erlbench.running.encoding import DamagedCheckpoint, references
 from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import Loop, Record
-from erlbench.running.results import CHECKPOINTS, TRAINING_END
 from erlbench.work.tasks import Task
 
 Prepare = Callable[[Sequence[Task]], None]

@@ -15,6 +15,7 @@ from erlbench.algorithms.base import Algorithm
 from erlbench.errors import Interrupted
 from erlbench.policy import serialise_policy
 from erlbench.pool import Abandoned, Pool
+from erlbench.records.run import POLICY, TRAINING_END, checksum
 from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.evaluation import Evaluator, Pending
 from erlbench.running.kept_policies import KeptPolicies, Stretch
@@ -24,7 +25,7 @@ from erlbench.running.listeners.checkpoints import Checkpoints
 from erlbench.running.listeners.files import RowFiles
 from erlbench.running.listeners.stopping import Stopping
 from erlbench.running.loop import WHOLE, WORKS, Loop, Record
-from erlbench.running.results import POLICY, TRAINING_END, RunDirectory, checksum
+from erlbench.running.results import RunDirectory
 from erlbench.running.resume import resume
 from erlbench.work.tasks import Task
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell
-from erlbench.running.results import ROWS
+from erlbench.records.run import ROWS
 from tests.campaign.trials import Trial, check, check_message, invoke, once
 from tests.runs import all_rows, interrupt, make_cell, run
 

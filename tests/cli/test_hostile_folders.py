@@ -17,7 +17,7 @@ from erlbench.cli import cli
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_toml
 from erlbench.forecasting import environment
-from erlbench.running.results import POLICY
+from erlbench.records.run import POLICY
 from tests.runs import make_cell, run
 
 SECONDS = 60  # for one command: a FIFO or a device would have it wait for ever

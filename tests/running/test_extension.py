@@ -6,7 +6,8 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.running.results import TRAINING_END, RunDirectory
+from erlbench.records.run import TRAINING_END
+from erlbench.running.results import RunDirectory
 from erlbench.running.training import Training
 from erlbench.verification import DIFFERS, verify
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run

@@ -15,10 +15,11 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool.serial import Abandoned
+from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
 from erlbench.reporting.data.runs import find_runs
 from erlbench.running import signals, starting
-from erlbench.running.results import POLICY, RunDirectory
+from erlbench.running.results import RunDirectory
 from erlbench.running.runner import run_cells
 from erlbench.running.training import Training
 from tests.processes import wait_for

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from erlbench.records.run import CHECKPOINTS, KEPT
 from erlbench.running.checkpoint import KEEP, save_checkpoint
 from erlbench.running.durable import sync_folder
 from erlbench.running.encoding import references
 from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import FAILING, WHOLE, Loop, Record, Taken
-from erlbench.running.results import CHECKPOINTS, KEPT, RunDirectory
+from erlbench.running.results import RunDirectory
 
 
 class Checkpoints:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import CellError
+from erlbench.records.run import checksum
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row, TaskRow
 from erlbench.records.write import RowFile
 from erlbench.running.loop import Record, Whole
-from erlbench.running.results import checksum
 
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
 # The names of the files in checkpoints.
