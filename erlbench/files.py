@@ -6,14 +6,13 @@ or a device in place of a file) nor use up memory (a sparse file of gigabytes) n
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,24 +75,6 @@ def read_object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def csv_rows(path: Path, warn: Callable[[str], None] = lambda message: None) -> list[dict[str, str]]:
-    """The complete rows of a CSV file by column; comments, and a last line that is cut off, are left out.
-
-    Rows with more or fewer cells than the header are left out, too; `warn` is called with their number.
-    OSError or ValueError, also for what no run writes (a field of more than 131,072 characters).
-    """
-    text = printable(read_bytes(path).decode(errors="replace").replace("\r\n", "\n"))
-    lines = text[: text.rfind("\n") + 1].split("\n")
-    try:
-        rows = list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
-    except csv.Error as error:
-        raise Unusable(str(error)) from None
-    whole = [row for row in rows if None not in row and None not in row.values()]
-    if damaged := len(rows) - len(whole):
-        warn(f"{path}: {damaged} damaged row{'s' if damaged > 1 else ''} left out")
-    return whole
 
 
 @contextmanager

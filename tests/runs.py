@@ -67,6 +67,12 @@ def run(*cells: Cell, processes: int = 0, **options) -> int:
     )
 
 
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a whole file, as text by column."""
+    with open(path, newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
 def listen(monkeypatch: pytest.MonkeyPatch, listener: Callable[[Training, Record], None]) -> None:
     """Have every training call `listener` with each record, before all others."""
     init = Training.__init__
@@ -116,10 +122,8 @@ def heed_interrupts() -> None:
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
     """The rows of one CSV file without its time columns; tasks.csv in the order of ids."""
-    with open(folder / name) as file:
-        lines = [line for line in file if not line.startswith("#")]
     found = [
-        {column: value for column, value in row.items() if column not in MEASURED} for row in csv.DictReader(lines)
+        {column: value for column, value in row.items() if column not in MEASURED} for row in csv_rows(folder / name)
     ]
     return sorted(found, key=lambda row: int(row["task"])) if name == "tasks.csv" else found
 

@@ -24,10 +24,10 @@ from erlbench.envs.registry import Problem, build, problem
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.costs import BUILT_IN, Costs, load_costs
-from erlbench.files import csv_rows, read_text, read_toml, readable
+from erlbench.files import read_bytes, read_text, read_toml, readable
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
-from erlbench.records.read import ignore, read_rows
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.read import ignore, parse_rows, read_rows
+from erlbench.records.schema import REQUIRED, EpisodeRow, Row, column
 from erlbench.reporting.data.runs import find_runs
 from erlbench.words import counted
 from erlbench.work.rollout import play
@@ -38,6 +38,14 @@ DRAWN = 10_007  # lengths of a distribution; a prime, so that generations do not
 SECONDS = 1.0  # of playing, in all
 STEPS_OF_A_SAMPLE = 500  # steps whose time is one sample
 EPISODES = EpisodeRow.file
+
+
+@dataclass(slots=True)
+class LengthRow(Row):
+    """What a forecast takes of the row of an episode; a user's file need not have more."""
+
+    kind: str = column("as in episodes.csv", default="")
+    l: int = column("length", "steps", default=REQUIRED)  # noqa: E741  Stable-Baselines3's name
 
 
 @dataclass(frozen=True)
@@ -116,14 +124,14 @@ def _read(paths: Sequence[Path]) -> dict[str, list[int]]:
 
 def _given(path: Path) -> pd.DataFrame:
     """The lengths in a user's file: one a line, or a CSV file with the column `l` and maybe `kind`."""
-    rows = csv_rows(path) if path.suffix == ".csv" else [{"l": word} for word in read_text(path).split()]
-    if rows and "l" not in rows[0]:
-        raise UsageError(f"{path} has no column l")
-    frame = pd.DataFrame(
-        {"kind": [row.get("kind", "") for row in rows], "l": [row.get("l", "") for row in rows]}, dtype=str
-    )
-    frame["l"] = pd.to_numeric(frame["l"].where(frame["l"].str.fullmatch("[0-9]{1,10}")))
-    return frame
+    if path.suffix == ".csv":
+        problems: list[str] = []
+        rows = parse_rows(read_bytes(path), LengthRow, path, problems.append)
+        if rows is None or problems:
+            raise UsageError(f"--lengths cannot be used: {problems[0]}")
+        return rows
+    words = pd.Series(read_text(path).split(), dtype=str)
+    return pd.DataFrame({"kind": "", "l": pd.to_numeric(words.where(words.str.fullmatch("[0-9]{1,10}")))})
 
 
 class Played:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
+
 FILE = "forecast_errors.csv"
 KINDS = ("sleeping", "computing")  # environments that sleep a known time; HalfCheetah with networks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Validated:
     """One cell: minutes per million training steps, measured and forecast."""
 
@@ -45,13 +46,9 @@ def validated(path: Path | None = None) -> list[Validated]:
     """All rows of the package, or those of another such file."""
     with (path or files("erlbench.forecasting") / FILE).open(encoding="utf-8") as file:
         return [
-            Validated(
-                row["kind"], row["algorithm"], int(row["processes"]), float(row["measured"]), float(row["forecast"]),
-                row["machine"], float(row["apart"]), float(row["lowest"]), float(row["highest"]), float(row["own"]),
-                float(row["stolen"]), int(row["turns"]),
-            )
-            for row in csv.DictReader(file)
-        ]  # fmt: skip
+            Validated(**{str(name): value for name, value in row.items()})
+            for row in pd.read_csv(file).to_dict("records")
+        ]
 
 
 def errors_of(algorithms: Sequence[str], rows: Sequence[Validated] | None = None) -> Iterator[tuple[str, str, str]]:

@@ -141,13 +141,19 @@ def test_lengths_that_are_given(tmp_path, what):
         ("-5", "must be N, uniform:MEAN"),
         ("words.txt", "has an episode whose length is no number of steps"),
         ("empty.txt", "has no episode yet"),
-        ("other.csv", "has no column l"),
+        ("other.csv", "no column l"),
+        ("cells.csv", "cells.csv:3: "),
         (".", "no run found"),
     ],
 )
 def test_lengths_that_no_episode_has(tmp_path, monkeypatch, what, message):
     monkeypatch.chdir(tmp_path)
-    for name, text in (("words.txt", "20\nmany\n"), ("empty.txt", ""), ("other.csv", "r\n1\n")):
+    for name, text in (
+        ("words.txt", "20\nmany\n"),
+        ("empty.txt", ""),
+        ("other.csv", "r\n1\n"),
+        ("cells.csv", "l\n1\nmany\n"),
+    ):
         (tmp_path / name).write_text(text)
     result = invoke(*CEM, "--lengths", what)
     assert result.exit_code == 2

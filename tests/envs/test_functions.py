@@ -12,9 +12,9 @@ from erlbench.envs.catalogue import LISTED
 from erlbench.envs.functions import FUNCTIONS, TOY
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
-from erlbench.files import csv_rows
 from erlbench.policy import NumpyPolicy, initial_policy
 from erlbench.settings import resolve
+from tests.runs import csv_rows
 
 NEVERGRAD = ("sphere", "ellipsoid", "cigar", "rosenbrock", "rastrigin", "ackley", "griewank")
 PYCMA = ("sphere", "elli", "cigar", "rosen", "rastrigin", None, None)  # it has others, or none

@@ -76,7 +76,8 @@ def test_the_slowest_of_unequal_tasks_is_waited_for(tmp_path):
 
 def test_errors_are_printed_for_each_algorithm_and_kind():
     rows = [
-        Validated("sleeping", "cem", processes, 10.0, forecast, "here") for processes, forecast in ((5, 9.9), (9, 11))
+        Validated(kind="sleeping", algorithm="cem", processes=cores, measured=10.0, forecast=minutes, machine="here")
+        for cores, minutes in ((5, 9.9), (9, 11))
     ]
     assert list(errors_of(["cem", "td3"], rows)) == [
         ("cem", "sleeping", "-1.0 % on 5, +10.0 % on 9"), ("cem", "computing", "not measured"),

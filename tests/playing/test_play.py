@@ -16,7 +16,7 @@ from erlbench import files
 from erlbench.cli import cli
 from erlbench.playing import play_run, renderer
 from erlbench.policy import load_policy
-from tests.runs import make_cell, run
+from tests.runs import csv_rows, make_cell, run
 
 
 def invoke(*words: object):
@@ -40,7 +40,7 @@ def robot(tmp_path_factory):
 
 
 def last_returns(folder):
-    return [float(value) for value in files.csv_rows(folder / "eval.csv")[-1]["returns"].split()]
+    return [float(value) for value in csv_rows(folder / "eval.csv")[-1]["returns"].split()]
 
 
 def test_the_returns_are_those_of_the_last_evaluation(pendulum):

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
-from erlbench.files import csv_rows
 from erlbench.records.schema import TaskRow, row_of
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.work.tasks import Result
-from tests.runs import make_cell, run
+from tests.runs import csv_rows, make_cell, run
 
 SPREADS = ("staleness", "critic_lag")
 

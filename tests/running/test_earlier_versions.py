@@ -12,11 +12,10 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
-from erlbench.files import csv_rows
 from erlbench.machine import description
 from erlbench.running.checkpoint import FORMAT
 from erlbench.verification import AGREES, DIFFERS, verify
-from tests.runs import all_rows, run
+from tests.runs import all_rows, csv_rows, run
 
 ARCHIVE = Path(__file__).parent / "interrupted-772e070.tar.gz"
 

@@ -6,10 +6,9 @@ import hashlib
 
 import pytest
 
-from erlbench.files import csv_rows
 from erlbench.running.kept_policies import LAST, Stretch
 from erlbench.verification import AGREES, DIFFERS, verify
-from tests.runs import interrupt, make_cell, run
+from tests.runs import csv_rows, interrupt, make_cell, run
 
 
 def kept(cell):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.files import csv_rows
 from erlbench.running.clock import Clock
+from tests.runs import csv_rows
 
 ROOT = Path(__file__).parents[2]
 TASKS = {
@@ -24,6 +24,8 @@ TASKS = {
 PROGRAM = """
 import ctypes, sys, time
 from erlbench.running.pauses import Pauses
+from tests.runs import csv_rows
+from tests.runs import csv_rows
 pauses = Pauses()
 time.sleep(1.2)
 print("begun", flush=True)

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.files import csv_rows
 from erlbench.running.state_digest import StateDigest
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
 from erlbench.verification.again import run_again
 from erlbench.work.store import Store
-from tests.runs import interrupt, make_cell, run, synchronous
+from tests.runs import csv_rows, interrupt, make_cell, run, synchronous
 
 
 def digests(cell):

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from erlbench.files import csv_rows
 from erlbench.pool.processes import ProcessPool
-from tests.runs import FILES, interrupt, make_cell, rows, run
+from tests.runs import FILES, csv_rows, interrupt, make_cell, rows, run
 
 SECONDS = 0.016  # a step
 STEPS = 50  # an episode

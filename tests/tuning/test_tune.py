@@ -15,12 +15,11 @@ from click.testing import CliRunner
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.files import csv_rows
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.results import RunDirectory
 from erlbench.tuning import Range, parse_space, tuner
 from tests.processes import wait_for
-from tests.runs import heed_interrupts, make_cell
+from tests.runs import csv_rows, heed_interrupts, make_cell
 
 CEM = registry.find("cem").settings_type
 

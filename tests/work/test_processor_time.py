@@ -7,10 +7,9 @@ import time
 
 import pytest
 
-from erlbench.files import csv_rows
 from erlbench.pool import local_pool
 from erlbench.work.tasks import Outcome, Task
-from tests.runs import make_cell, run
+from tests.runs import csv_rows, make_cell, run
 
 SECONDS = 0.5
 

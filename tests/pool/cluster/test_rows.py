@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.files import csv_rows
 from tests.processes import lines, wait_for
-from tests.runs import all_rows, make_cell, run
+from tests.runs import all_rows, csv_rows, make_cell, run
 
 pytestmark = pytest.mark.slow
 
