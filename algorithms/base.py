@@ -8,7 +8,7 @@ arrays and references; a checkpoint is that dataclass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
@@ -61,12 +61,12 @@ class Needs:
     """About what a generation takes; for estimates."""
 
     steps: float  # of training
-    recorded: float = 1.0  # share of them that goes to the replay, where there is one
+    recorded: Callable[[float], float] = lambda generations: 1.0  # share of a run's that goes to the replay, if any
     memory: float = 0.0  # bytes that the search holds; 0 where they are few beside those of the processes
     seconds: float = 0.0  # of the main process; 0 where they are few beside those of the tasks
 
     @classmethod
-    def of_episodes(cls, problem: Problem, episodes: float, **more: float) -> Self:
+    def of_episodes(cls, problem: Problem, episodes: float, **more: Any) -> Self:
         """Those of a generation with so many episodes of half the time limit."""
         return cls(episodes * problem.env.max_episode_steps / 2, **more)
 

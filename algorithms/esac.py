@@ -67,10 +67,15 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
     def needs(cls, settings: ESACSettings, problem: Problem) -> Needs:
         """With SAC's episodes, which some generations have, and which alone are recorded."""
         episodes = settings.population * (2 if settings.sampling == PAIRS else 1) * settings.episodes
-        chance = (settings.p_start + settings.p_end) / 2
-        sac = settings.sac_episodes / settings.gradient_interval  # of a generation in which they have their chance
-        recorded = max(settings.p_start, settings.p_end) * sac / episodes  # at most
-        return Needs.of_episodes(problem, episodes + chance * sac, recorded=min(1.0, recorded))
+        most = settings.sac_episodes / settings.gradient_interval  # of SAC in a generation, if it takes each chance
+
+        def recorded(generations: float) -> float:
+            end = 1e6 if settings.p_clock == BUDGET else generations * problem.env.max_episode_steps
+            sac = settings.mean_probability(end) * most
+            return sac / (episodes + sac)
+
+        middle = (settings.p_start + settings.p_end) / 2
+        return Needs.of_episodes(problem, episodes + middle * most, recorded=recorded)
 
     def policy(self) -> ArrayRef:
         """The ES mean or the SAC policy, whichever was better at the latest validation."""

@@ -119,3 +119,8 @@ class ESACSettings(FitnessSettings, SACSettings):
     def probability(self, t: float) -> float:
         """p(t) = end + (start - end) exp(-t / timesteps), of taking a chance for SAC to act and learn."""
         return self.p_end + (self.p_start - self.p_end) * math.exp(-t / self.p_timesteps)
+
+    def mean_probability(self, end: float) -> float:
+        """The mean of p(t) from 0 to `end` > 0."""
+        spans = end / self.p_timesteps
+        return self.p_end + (self.p_start - self.p_end) * -math.expm1(-spans) / spans

@@ -100,9 +100,9 @@ def test_the_replay_holds_what_is_recorded(tmp_path):
         disk[algo] = estimate(cell, problem(cell.env), 1).disk
     width = 4 * (4 + 1 + 3)
     assert (disk["td3"], disk["ppo"], disk["cem"]) == (1_000_000 * width, 0, 0)
-    share = 10 / 2 / 50
-    assert disk["esac"] == pytest.approx(0.3 * share * 1_000_000 * width)
-    assert disk["esac-limited"] == pytest.approx(share * 4 * (50 + 10 / 2) * 500 * width)
+    episodes = 10 / 2
+    assert disk["esac"] == pytest.approx(0.3 * episodes / (50 + 0.3 * episodes) * 1_000_000 * width)
+    assert disk["esac-limited"] == pytest.approx(4 * episodes * 500 * width)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,11 @@ def test_without_gradients_cem_rl_takes_what_cem_takes(tmp_path, algo):
 @pytest.mark.parametrize(
     ("changes", "settings", "share"),
     [
-        ({}, {}, 2 / 10),  # two episodes of SAC's to ten of the members
-        ({}, {"episodes": 3}, 2 / 30),
-        ({}, {"sampling": "pairs"}, 2 / 20),
-        ({}, {"sac_episodes": 40}, 1),  # no more than the budget
-        ({"total_generations": 3}, {"episodes": 3}, 2 / 30 * 3 * 32 * 500 / 1_000_000),
+        ({}, {}, 2 / 12),  # two episodes of SAC's to ten of the members
+        ({}, {"episodes": 3}, 2 / 32),
+        ({}, {"sampling": "pairs"}, 2 / 22),
+        ({}, {"sac_episodes": 40}, 40 / 50),
+        ({"total_generations": 3}, {"episodes": 3}, 2 * 3 * 500 / 1_000_000),
     ],
 )
 def test_esac_records_less_the_more_its_members_play(tmp_path, changes, settings, share):
@@ -170,6 +170,7 @@ def test_esac_records_less_the_more_its_members_play(tmp_path, changes, settings
     ("algo", "changes", "settings"),
     [
         ("esac", {}, {"population": 10, "episodes": 3, "gradient_interval": 1, "sac_episodes": 2, "p_end": 1.0}),
+        ("esac", {}, {"population": 4, "gradient_interval": 1, "sac_episodes": 4, "p_timesteps": 40.0, "p_end": 0.0}),
         ("cem-rl", {}, {"population": 4, "elites": 2, "n_grad": 0}),
         ("cem-rl", {"total_generations": 2}, {"population": 4, "elites": 2, "n_grad": 2}),
     ],
