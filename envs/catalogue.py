@@ -14,6 +14,7 @@ from typing import Any
 from erlbench.errors import UsageError, nearest
 
 OWN = "erlbench/"
+PYBULLET = "pybullet_envs_gymnasium:"
 FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
 DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
@@ -44,7 +45,11 @@ class Listed:
 
 
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"box2d": ("Box2D",), "dm-control": ("dm_control", "shimmy")}  # extra -> modules that it installs
+    {  # extra -> modules that it installs
+        "box2d": ("Box2D",),
+        "dm-control": ("dm_control", "shimmy"),
+        "pybullet": ("pybullet", "pybullet_envs_gymnasium"),
+    }
 )
 
 # Version 4 paid the healthy reward on the terminating step, too (Gymnasium issue 500), as did versions 1 to 3. What
@@ -113,6 +118,8 @@ _DM_CONTROL = {
     "walker-run": (24, 6),
     "walker-walk": (24, 6),
 }
+# Robot of PyBullet: observation, action
+_PYBULLET = {"Ant": (28, 8), "HalfCheetah": (26, 6), "Hopper": (15, 3), "Humanoid": (44, 17), "Walker2D": (22, 6)}
 
 
 def _listed() -> list[Listed]:
@@ -136,6 +143,8 @@ def _listed() -> list[Listed]:
     for name, (observation, action) in _DM_CONTROL.items():
         env_id = f"{DM_CONTROL}{name}-v0"
         rows.append(Listed(env_id, observation, action, DM_CONTROL_LIMIT, "dm_control through Shimmy", "dm-control"))
+    for name, (observation, action) in _PYBULLET.items():
+        rows.append(Listed(f"{PYBULLET}{name}BulletEnv-v0", observation, action, 1000, "PyBullet", "pybullet"))
     return sorted(rows, key=lambda row: (row.id.partition("/")[0].partition(":")[0].islower(), row.id.lower()))
 
 

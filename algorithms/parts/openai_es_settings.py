@@ -144,7 +144,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "learning_rate": 0.1,
         "sigma": 0.1,
     },
-    "goodai-ant": {**GOODAI, "population": 100, "learning_rate": 0.01, "sigma": 0.1, "time_limit_max": 500},
+    "goodai-ant": {**GOODAI, "population": 100, "learning_rate": 0.01, "sigma": 0.1, "time_limit_max": 501},
     "goodai-pendulum": {**GOODAI_PENDULUM, "activation": "leaky-relu"},
     "goodai-pendulum-lstm": {**GOODAI_PENDULUM, **LSTM},
     "goodai-pendulum-partial": {
