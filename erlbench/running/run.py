@@ -18,7 +18,8 @@ from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.planned import scored
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.records.schema import EventRow
+from erlbench.records.schema import EpisodeRow, EventRow
+from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
 from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
@@ -37,6 +38,7 @@ from erlbench.work.store import Store
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 REFRESH = 0.25  # seconds between two readings of a cell
 STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
+RESUMED = "resumed"
 SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that the user sees at once
 
 
@@ -106,6 +108,7 @@ class RunningCell:
             algorithm, self.pool, directory, files, self._options(pool), command.stop, (self._show, *command.listeners),
             self.aside, command.pauses.known,
         )  # fmt: skip
+        self.returns = TrainingReturns()
         self._shown = self._written = 0.0
         directory.add_start(command.machine, start_of(cell, command.options, command.machine, pool, known))
         self._write_status("running", "")
@@ -128,8 +131,13 @@ class RunningCell:
 
     def _show(self, record: Record) -> None:
         """Keep the display and status.json up to date."""
-        if isinstance(record, EventRow) and record.event in SHOWN:
-            self.command.display.message(f"{self.cell.label}: {record.event}: {record.message}")
+        if isinstance(record, EpisodeRow):
+            self.returns.add(record)
+        elif isinstance(record, EventRow):
+            if record.event == RESUMED:
+                self.returns.restore(self.directory.path)
+            if record.event in SHOWN:
+                self.command.display.message(f"{self.cell.label}: {record.event}: {record.message}")
         if record is not WHOLE or time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()
@@ -151,6 +159,7 @@ class RunningCell:
             *(evaluations.evaluator.progress() if loop.clock.ended else (0, 0)),
             loop.clock.train / 60,
             self.cell.total_minutes,
+            self.returns.mean,
         )
 
     def finish(self) -> None:
@@ -187,6 +196,7 @@ class RunningCell:
             total_time_s=loop.clock.total,
             paused_s=loop.clock.paused,
             return_mean=self.training.evaluations.last_return,
+            training_return=self.returns.mean,
             **more,
         )
 
