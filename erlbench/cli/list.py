@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
     from erlbench.settings import SettingRow
 
+CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
+
 
 @click.command()
 @click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
 def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
     """List the algorithms, environments or studies.
 
-    With a WORD, only entries with this word in their name or description are listed. A full name shows all
-    details, as -v does.
+    With a WORD, only entries that have this word in their name or description are listed, names first. A full name
+    shows all details, as -v does.
 
     \b
     Examples:
@@ -41,12 +44,22 @@ def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
 
 
 def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
-    """The names whose description has all of `words`, or those that `words` are; a `UsageError` where none is left."""
+    """The names that `words` are, else those with all of `words`: in the name first, then also in the description.
+
+    Words are whole words: of `Hopper-v5`, `hopper` is one. Where no entry has them, parts of names do, too. A
+    `UsageError` where none is left.
+    """
     exact = [word for word in words if word in described]
     if words and len(exact) == len(words):
         return exact
-    texts = {name: f"{name} {text}".lower() for name, text in described.items()}
-    found = [name for name, text in texts.items() if all(word.lower() in text for word in words)]
+    whole = [re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", re.IGNORECASE) for word in words]
+    names = {name: f"{name} {CAPITAL.sub(' ', name)}" for name in described}  # `Half Cheetah`, too
+    texts = {name: f"{names[name]} {text}" for name, text in described.items()}
+    named = [name for name, text in names.items() if all(word.search(text) for word in whole)]
+    found = named + [
+        name for name, text in texts.items() if name not in named and all(word.search(text) for word in whole)
+    ]
+    found = found or [name for name in described if all(word.lower() in name.lower() for word in words)]
     if not found:
         raise UsageError(
             f"no {what} has {' and '.join(words)} in its name or description{nearest(words[0], described)}"

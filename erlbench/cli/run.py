@@ -16,24 +16,27 @@ from erlbench.errors import UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.options import RunArguments, flag, is_repeatable, option_fields
+from erlbench.experiment.options import BASIC, RunArguments, flag, is_repeatable, option_fields
 from erlbench.experiment.shards import Shard
 from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.machine.resources import check_device
 from erlbench.words import counted
 
+WHOLE = "erlbench.cli.run.whole"  # in the context: the help shows all options
 MOST_KEPT = 6  # values of a folder that are named
 
 
 class RunCommand(click.Command):
-    """Shows its options in sections."""
+    """Shows the basic options, or all of them in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
-        declared, title = option_fields(), ""
-        for parameter in self.get_params(ctx):  # the last one is --help
-            if parameter.name in declared:
-                title = declared[parameter.name].metadata["section"] or title
+        declared, title, whole = option_fields(), "", ctx.meta.get(WHOLE, False)
+        for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
+            if (known := declared.get(parameter.name or "")) is not None:
+                if not (whole or parameter.name in BASIC):
+                    continue
+                title = known.metadata["section"] or title if whole else "Options"
             sections.setdefault(title, []).extend(filter(None, [parameter.get_help_record(ctx)]))
         for title, rows in sections.items():
             with formatter.section(title):
@@ -56,6 +59,14 @@ def _options() -> Iterator[click.Parameter]:
             )
 
 
+def _help_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Show all options."""
+    if value and not ctx.resilient_parsing:
+        ctx.meta[WHOLE] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 def run(**given: Any) -> None:
     """Train algorithms on environments, or run the cells of studies.
 
@@ -65,7 +76,7 @@ def run(**given: Any) -> None:
 
     \b
     Examples:
-      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000
+      erlbench run --algo cem --env InvertedPendulum-v5 --total-timesteps 50000
       erlbench run --algo td3,cem-rl --env Walker2d-v5,Hopper-v5 --seeds 10
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
@@ -202,4 +213,12 @@ def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) 
     return parts[shard.number - 1]
 
 
-command = RunCommand("run", callback=run, params=[*_options()], help=run.__doc__, no_args_is_help=False)
+HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    help="show all options and exit",
+)
+command = RunCommand("run", callback=run, params=[*_options(), HELP_ALL], help=run.__doc__, no_args_is_help=False)

@@ -20,11 +20,13 @@ from erlbench.launch.queue import slurm_jobs
 from erlbench.records.read import read_rows
 from erlbench.records.run import CONFIG, RunFiles, run_folders, without_runs
 from erlbench.records.schema import EvaluationRow
+from erlbench.records.training import WINDOW
 from erlbench.running.results import RunDirectory
 from erlbench.work.identity import last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
+TRAINING = "training"
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
 
@@ -64,10 +66,15 @@ def _show_all(folders: Sequence[Path]) -> bool:
             raise UsageError(without_runs(folder))
         states.update(row[1] for row in found)
         rows += [(folder / row[0] if len(folders) > 1 else row[0], *row[1:]) for row in found]
-    columns: tuple[str, ...] = ("run", "status", "steps", "last score", "message")
-    if not any(row[-1] for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    print_table("", columns, rows)
+    columns = ("run", "status", "steps", TRAINING, "last score", "message")
+    shown = [
+        index
+        for index in range(len(columns))
+        if index in (0, 1, 2, 4) or any(row[index] not in ("", "-") for row in rows)
+    ]
+    print_table("", [columns[index] for index in shown], [[row[index] for index in shown] for row in rows])
+    if columns.index(TRAINING) in shown:
+        click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
     click.echo(_counts(states) or "No run has begun.")
     if jobs:
         click.echo(f"Jobs in Slurm: {_counts(jobs)}")
@@ -75,12 +82,12 @@ def _show_all(folders: Sequence[Path]) -> bool:
 
 
 def _rows(folder: Path) -> list[tuple[Any, ...]]:
-    """Place below `folder`, status, steps, last score and message of each run."""
+    """Place below `folder`, status, steps, training return, last score and message of each run."""
     found = []
     for path in run_folders(folder):
         status = _status(path)
-        state, score = _word(status), _number(status.get("return_mean"))
-        found.append((path.relative_to(folder), state, _steps(status), score, status.get("message", "")))
+        returns = [_number(status.get(name)) for name in ("training_return", "return_mean")]
+        found.append((path.relative_to(folder), _word(status), _steps(status), *returns, status.get("message", "")))
     return found
 
 
@@ -102,6 +109,8 @@ def _show_run(run: Path, last: int) -> bool:
         for name in ("train_time_s", "total_time_s")
         if isinstance(status.get(name), (int, float))
     ]
+    if status.get("training_return") is not None:
+        facts.append(("training return", f"{_number(status['training_return'])} (last {WINDOW} training episodes)"))
     facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
     facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
     facts.append(("identity", fingerprint(last_recorded(meta))[:12] or "unknown"))

@@ -45,6 +45,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         worker_memory=asked.worker_memory and asked.worker_memory << 20,
         save_replay=asked.save_replay,
         keep_checkpoints=asked.keep_checkpoints,
+        tensorboard=asked.tensorboard,
         force=asked.force,
         force_kernel=asked.force_kernel,
         force_identity=asked.force_identity,

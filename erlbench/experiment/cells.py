@@ -126,6 +126,7 @@ class RunOptions:
     studies: tuple[str, ...] = ()  # the studies whose cells these are, if the command named any
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
     keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
+    tensorboard: bool = False  # write live curves into the folders of the runs
     until: int | None = None  # the evaluation after which a run stops, as if interrupted
     force: bool = False  # move a directory with other settings aside and start anew
     force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS

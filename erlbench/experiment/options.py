@@ -23,7 +23,12 @@ TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  #
 BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
     "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory", "shard",
     "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool", "checkpoint_every",
-    "save_replay", "force", "force_kernel", "force_identity", "dry_run", "quiet", "verbose",
+    "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "dry_run", "quiet", "verbose",
+})  # fmt: skip
+
+BASIC = frozenset({  # what `--help` shows; `--help-all` shows all
+    "algo", "env", "study", "profile", "seeds", "total_timesteps", "set", "processes", "jobs", "out", "tensorboard",
+    "force", "dry_run",
 })  # fmt: skip
 
 
@@ -38,7 +43,7 @@ def option(
     short: str = "",
     section: str = "",
 ) -> Any:
-    """A field of `RunArguments`. An option with `section` opens a section of this title in `--help`."""
+    """A field of `RunArguments`. An option with `section` opens a section of this title in `--help-all`."""
     metadata = {
         "help": help,
         "metavar": "|".join(choices) or metavar,
@@ -189,6 +194,7 @@ class RunArguments:
     keep_checkpoints: bool = option(
         False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
     )
+    tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs")
     force: bool = option(False, "start again; existing runs are moved aside")
     force_kernel: bool = option(False, "continue runs that began on another BLAS kernel")
     force_identity: bool = option(False, "continue runs that began with other packages, source files or MuJoCo models")

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 import pandas as pd
 
 from erlbench.exporting.runs import ExportedRun
+from erlbench.records.tags import EVALUATION, KEYS, SEARCH, TRAINING
+from erlbench.records.training import running_means, thinned
 
-EVALUATION = {
-    "eval/mean_reward": "return_mean",
-    "eval/std_reward": "return_std",
-    "time/train_time_s": "train_time_s",
-    "train/critic_updates": "critic_updates",
-    "train/actor_updates": "actor_updates",
-    "train/episodes": "episodes",
-}
-KEYS = {"env", "name", "seed", "generation", "timesteps", "train_time_s", "critic_updates", "actor_updates"}
+MOST_POINTS = 1000  # of the training returns
 
 
 def rows(run: ExportedRun) -> Iterator[tuple[int, float, dict[str, float]]]:
     """(training steps, seconds of training, name -> value), in the order of the steps."""
     found = [*_rows(run.rows("evaluations"), EVALUATION)]
     generations = run.rows("generations")
-    columns = {f"search/{column}": column for column in generations.columns if column not in KEYS}
+    columns = {f"{SEARCH}{column}": column for column in generations.columns if column not in KEYS}
     found += _rows(generations, columns)
+    episodes = run.rows("episodes")
+    if not episodes.empty:
+        means = (
+            running_means(episodes).rename(columns={"t": "train_time_s"}).dropna(subset=["timesteps", "train_time_s"])
+        )
+        found += _rows(means.iloc[thinned(len(means), MOST_POINTS)], {TRAINING: "mean"})
     yield from sorted(found, key=lambda row: row[0])
 
 

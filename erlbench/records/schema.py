@@ -192,6 +192,7 @@ class EventRow(Row):
     message: str = column("which task, process, checkpoint, and why", default="")
 
 
+RESUMED = "resumed"  # an event: the run goes on from a checkpoint
 COUNTED = (EvaluationRow, EpisodeRow, TaskRow, GenerationRow)  # whose files go back to a checkpoint; events only grow
 ROWS = (*COUNTED, EventRow)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
@@ -15,13 +14,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from erlbench.running.readings import overall, reading_words, sparkline
+from erlbench.running.readings import LittleCurve, overall, reading_words
 from erlbench.running.remaining import Reading, Remaining, Workload
 from erlbench.running.streams import Unbroken
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
 REDRAW = 0.2  # seconds, at least, between two pictures
-SCORES = 12  # of the little curve
 
 
 class Display(Protocol):
@@ -118,7 +116,7 @@ class Bars:
         self._lock = threading.RLock()  # one thread draws or prints at a time
         self._drawn = 0.0
         self._running: dict[str, Reading] = {}
-        self._scores: dict[str, deque[float]] = {}
+        self._curves: dict[str, LittleCurve] = {}
         self._live = Live(console=console, get_renderable=self._picture, auto_refresh=False, transient=True)
         self._live.start()
 
@@ -127,9 +125,7 @@ class Bars:
         with self._lock:
             self._remaining.update(cell, reading, time.monotonic())
             self._running[cell] = reading
-            scores = self._scores.setdefault(cell, deque(maxlen=SCORES))
-            if reading.last_return is not None and (not scores or scores[-1] != reading.last_return):
-                scores.append(reading.last_return)
+            self._curves.setdefault(cell, LittleCurve()).add(reading)
             if time.monotonic() - self._drawn >= REDRAW:
                 self._live.refresh()
                 self._drawn = time.monotonic()
@@ -143,7 +139,7 @@ class Bars:
         """Replace the bar by a line."""
         with self._lock:
             self._running.pop(cell, None)
-            curve = sparkline(self._scores.pop(cell, ()))
+            curve = str(self._curves.pop(cell, ""))
             self._remaining.end(cell)
             self._live.refresh()  # else its bar stays until another cell moves its own
             self.message(f"{cell}: {text} {curve}".rstrip())
@@ -151,7 +147,7 @@ class Bars:
     def failed(self, cell: str, reason: str) -> None:
         """Replace the bar by the reason."""
         with self._lock:
-            self._scores.pop(cell, None)
+            self._curves.pop(cell, None)
         self.finished(cell, f"failed: {reason}")
 
     def close(self) -> None:
@@ -174,7 +170,7 @@ class Bars:
             row.add_row(Text(cell), ProgressBar(reading.whole, min(reading.work, reading.whole), width=24))
             yield row
             words = reading_words(reading, *self._remaining.of(cell), compact=True)
-            words.insert(-1, sparkline(self._scores.get(cell, ())))
+            words.insert(-1, str(self._curves.get(cell, "")))
             yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
         if self._remaining.workloads:
             yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")

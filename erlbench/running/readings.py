@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from erlbench.running.remaining import Reading, Remaining
 
+POINTS = 12  # of the little curve
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def reading_words(reading: Reading, rate: float, left: float | None, compact: bool = False) -> list[str]:
-    """Steps, steps a second, remaining time, last score and busy processes as words; `compact` rounds thousands.
+    """Steps, steps a second, remaining time, returns and busy processes as words; `compact` rounds thousands.
 
     After the training the evaluations that were played stand in place of the speed.
     """
@@ -28,9 +30,18 @@ def reading_words(reading: Reading, rate: float, left: float | None, compact: bo
         budget,
         speed,
         f"{'-:--:--' if left is None else clock_time(left)} left",
-        f"score {'-' if reading.last_return is None else f'{reading.last_return:,.1f}'}",
+        *_returns(reading, compact),
         f"busy {reading.busy}/{reading.processes}",
     ]
+
+
+def _returns(reading: Reading, compact: bool) -> list[str]:
+    """The training return while it trains, and the last score where there is one."""
+    trains = reading.training_return is not None and not reading.evaluations
+    words = [f"training {'' if compact else 'return '}{reading.training_return:,.1f}"] if trains else []
+    if reading.last_return is not None:
+        words.append(f"score {reading.last_return:,.1f}")
+    return words or ["score -"]
 
 
 def overall(remaining: Remaining) -> str:
@@ -48,6 +59,24 @@ def sparkline(values: Iterable[float]) -> str:
     low, high = min(values), max(values)
     scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
     return "".join(BLOCKS[round((value - low) * scale)] for value in values)
+
+
+class LittleCurve:
+    """The returns of a running cell as blocks: of its training, block by block of the budget; then its last scores."""
+
+    def __init__(self) -> None:
+        self._training: dict[int, float] = {}  # by the part of the budget
+        self._scores: deque[float] = deque(maxlen=POINTS)
+
+    def add(self, reading: Reading) -> None:
+        """Take in where the cell is."""
+        if reading.training_return is not None and not reading.evaluations:
+            self._training[min(POINTS - 1, int(POINTS * reading.work / reading.whole))] = reading.training_return
+        if reading.last_return is not None and [reading.last_return] != [*self._scores][-1:]:
+            self._scores.append(reading.last_return)
+
+    def __str__(self) -> str:
+        return sparkline(self._scores) or sparkline(self._training.values())
 
 
 def short(count: float) -> str:

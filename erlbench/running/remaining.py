@@ -25,7 +25,7 @@ class Reading:
 
     timesteps: int
     total_timesteps: int  # 0 where minutes alone end the cell
-    last_return: float | None
+    last_return: float | None  # of an evaluation
     busy: int  # processes
     processes: int
     generation: int = 0  # generations that are complete
@@ -34,6 +34,7 @@ class Reading:
     evaluated: int = 0  # those that were played by then
     minutes: float = 0.0  # of training
     total_minutes: float | None = None  # which have to pass besides the steps
+    training_return: float | None = None  # the mean of its last training episodes
 
     @property
     def whole(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from erlbench.errors import CellError
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
-from erlbench.records.schema import EventRow
+from erlbench.records.schema import RESUMED, EventRow
 from erlbench.running.checkpoint import checkpoints, load_checkpoint
 from erlbench.running.encoding import DamagedCheckpoint, references
 from erlbench.running.evaluating import EvaluationStage
@@ -40,7 +40,7 @@ def resume(run: Path, loop: Loop, evaluations: EvaluationStage, files: RowFiles,
         total = loop.clock.total
         yield from (EventRow(total, "discarded", reason) for reason in reasons)
         steps = loop.algorithm.counters.timesteps
-        yield EventRow(total, "resumed", f"continued at {steps} timesteps from {path.parent.name} {path.name}")
+        yield EventRow(total, RESUMED, f"continued at {steps} timesteps from {path.parent.name} {path.name}")
         return
     if reasons:
         raise CellError("; ".join(reasons) + "; repair the files, or start anew by --force")

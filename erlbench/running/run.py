@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from erlbench.experiment.cells import SHARED, Cell, RunOptions
 from erlbench.experiment.planned import scored
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.records.schema import EventRow
+from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
+from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
 from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
@@ -86,6 +87,7 @@ class RunningCell:
         cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
         identity.begin(cell)
         task = problem(cell.env, cell.env_settings)
+        self.returns = TrainingReturns()
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
         context = Context(
@@ -103,13 +105,29 @@ class RunningCell:
         if self.aside is not None:
             opened.callback(self.aside.close)
         self.training = Training(
-            algorithm, self.pool, directory, files, self._options(pool), command.stop, (self._show, *command.listeners),
-            self.aside, command.pauses.known,
+            algorithm, self.pool, directory, files, self._options(pool), command.stop,
+            (self._show, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
         )  # fmt: skip
         self._shown = self._written = 0.0
         directory.add_start(command.machine, start_of(cell, command.options, command.machine, pool, known))
         self._write_status("running", "")
         self._written = 0.0  # again as soon as the run has gone on from its checkpoint
+
+    def _curves(self, opened: contextlib.ExitStack) -> Iterator[Listener]:
+        """The listener that draws live curves, if they are wanted."""
+        if not self.command.options.tensorboard:
+            return
+        from erlbench.running.listeners.tensorboard import EventFile
+
+        def warn(text: str) -> None:
+            self.command.display.message(f"{self.cell.label}: {text}")
+
+        def steps() -> int:
+            return self.training.loop.algorithm.counters.timesteps
+
+        events = EventFile(self.directory.path, self.returns, steps, warn)
+        opened.callback(events.close)
+        yield events
 
     def _options(self, pool: Pool) -> TrainingOptions:
         cell, asked = self.cell, self.command.options
@@ -128,8 +146,13 @@ class RunningCell:
 
     def _show(self, record: Record) -> None:
         """Keep the display and status.json up to date."""
-        if isinstance(record, EventRow) and record.event in SHOWN:
-            self.command.display.message(f"{self.cell.label}: {record.event}: {record.message}")
+        if isinstance(record, EpisodeRow):
+            self.returns.add(record)
+        elif isinstance(record, EventRow):
+            if record.event == RESUMED:
+                self.returns.restore(self.directory.path)
+            if record.event in SHOWN:
+                self.command.display.message(f"{self.cell.label}: {record.event}: {record.message}")
         if record is not WHOLE or time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()
@@ -151,6 +174,7 @@ class RunningCell:
             *(evaluations.evaluator.progress() if loop.clock.ended else (0, 0)),
             loop.clock.train / 60,
             self.cell.total_minutes,
+            self.returns.mean,
         )
 
     def finish(self) -> None:
@@ -187,6 +211,7 @@ class RunningCell:
             total_time_s=loop.clock.total,
             paused_s=loop.clock.paused,
             return_mean=self.training.evaluations.last_return,
+            training_return=self.returns.mean,
             **more,
         )
 

@@ -11,12 +11,15 @@ from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
 from erlbench.running import continuing, extension, identity
+from erlbench.running.listeners.tensorboard import check_installed
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
 
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
+    if options.tensorboard:
+        check_installed()
     for number, cell in enumerate(cells):
         directory = RunDirectory(cell.directory)
         if not cell.directory.exists():

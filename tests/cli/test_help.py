@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from erlbench import __version__
 from erlbench.cli import COMMANDS, GROUPS, cli
-from erlbench.experiment.options import option_fields
+from erlbench.experiment.options import BASIC, option_fields
 
 
 def invoke(*words: str):
@@ -52,11 +52,20 @@ def test_options_are_told_in_one_form(name):
 
 
 def test_run_shows_every_option_in_its_section():
-    output = invoke("run", "--help").output
+    output = invoke("run", "--help-all").output
     titles = ["What to run:", "Evaluation:", "This machine:", "Results:", "Output:"]
     assert [output.index(title) for title in titles] == sorted(output.index(title) for title in titles)
     for name in option_fields():
         assert "--" + name.replace("_", "-") in output
+
+
+def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
+    output = invoke("run", "--help").output
+    assert len(BASIC) <= 13
+    assert option_fields().keys() >= BASIC
+    shown = {line.split()[0] for line in output.splitlines() if line.startswith("  --")}
+    assert shown == {"--help-all", *("--" + name.replace("_", "-") for name in BASIC)}
+    assert len(output.splitlines()) < 50
 
 
 def test_version():

@@ -8,6 +8,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.envs import catalogue
 from erlbench.envs.options import plain_values
@@ -42,6 +43,25 @@ def test_words_filter_a_list(words, names):
     lines = invoke("list", *words).stdout.splitlines()
     assert [name for name in names if any(line.startswith(f"{name} ") for line in lines)] == names
     assert not any(line.startswith(("td3 ", "Ant-v5 ")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["algos", "es"], ["openai-es", "cma-es", "nevergrad"]),  # names first; no part of `stable-baselines3`
+        (["algos", "evolution"], ["esac", "openai-es", "cma-es", "multi-actor-td3", "aes-rl"]),
+        (["envs", "cheetah"], ["HalfCheetah-v4", "HalfCheetah-v5", "dm_control/cheetah-run-v0"]),
+        (["envs", "Hopp"], ["Hopper-v4", "Hopper-v5"]),  # nothing has the whole word
+    ],
+)
+def test_whole_words_choose_and_names_come_first(words, names):
+    known = {*registry.names(), *catalogue.LISTED}
+    lines = invoke("list", *words).stdout.splitlines()
+    assert [line.split()[0] for line in lines if line.partition(" ")[0] in known] == names
+
+
+def test_a_part_of_a_description_is_no_answer():
+    assert invoke("list", "algos", "ars").exit_code == 2  # openai-es sends scalars
 
 
 def test_a_class_is_listed_as_run_takes_it():

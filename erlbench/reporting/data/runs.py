@@ -83,6 +83,7 @@ class Evaluations:
         return replace(self, **arrays)
 
 
+UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
 ARRAYS = tuple(field.name for field in fields(Evaluations) if field.default is MISSING)  # columns of eval.csv
 
 
@@ -110,6 +111,7 @@ class Run:
     evaluations: Evaluations
     machine: Machine
     settings: Mapping[str, Any]  # hyper-parameters of config.toml
+    training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
 
     @property
     def key(self) -> Key:
@@ -179,6 +181,8 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     status = str(state.get("status", "unknown"))
     total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations = _evaluations(path, warn)
+    if not len(evaluations) and status not in UNFINISHED and (path / EvaluationRow.file).is_file():
+        warn(f"{path / EvaluationRow.file}: no evaluation yet")
     timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
     message = str(state.get("message") or "")
     if status == "done" and not _has_final(evaluations, min(total, timesteps)):
@@ -214,6 +218,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         evaluations=evaluations,
         machine=replace(parse_machine(_read(path / META, warn)), repeats=tuple(repeats_of(path))),
         settings=_mapping(config.get("settings")),
+        training_return=float(value) if isinstance(value := state.get("training_return"), int | float) else math.nan,
     )
 
 
@@ -248,8 +253,6 @@ def _evaluations(path: Path, warn: Warn) -> Evaluations:
     rows = read_rows(path, EvaluationRow, warn)
     if rows is None:
         return Evaluations(**{name: np.empty(0) for name in ARRAYS})  # type: ignore[arg-type]
-    if rows.empty:
-        warn(f"{path / EvaluationRow.file}: no evaluation yet")
     arrays: dict[str, Any] = {name: rows[name].to_numpy(np.float64) for name in ARRAYS}
     return Evaluations(**arrays, last_returns=() if rows.empty else rows["returns"].iloc[-1])
 

@@ -13,6 +13,7 @@ from erlbench.reporting.figures.axis import AXES, averaged
 from erlbench.reporting.figures.captions import curve_caption
 from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_points
+from erlbench.reporting.figures.training import NOTE, training_of, training_series
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import FEWEST_RUNS, MOST_POINTS, Curve, band_kind, curve
 from erlbench.words import counted
@@ -40,17 +41,21 @@ class Curves:
         asked = self.options.x
         wanted = [asked] if asked else list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
         found = {name: self._drawn(group, name, zero=name in wanted) for name in AXES}
-        paper = [name for name in wanted if name == wanted[-1] or found[name]]
-        if not found[paper[0]]:
+        training = training_of(group.run_sets)
+        paper = [name for name in wanted if name == wanted[-1] or found[name] or name in training]
+        if not (found[paper[0]] or paper[0] in training):
             return None
         panels = {
-            name: self._panel(comparison, group, name, drawn, MOST_POINTS if name in paper else FEWER_POINTS)
-            for name, drawn in found.items() if drawn or name in paper
+            name: self._panel(
+                comparison, group, name, drawn, training.get(name, ()), MOST_POINTS if name in paper else FEWER_POINTS
+            )
+            for name, drawn in found.items() if drawn or name in paper or name in training
         }  # fmt: skip
-        run_sets = [run_set for run_set, _ in found[paper[0]]]
+        run_sets = [run_set for run_set, _ in found[paper[0]] or training[paper[0]]]
         band = band_kind([len(averaged(run_set)) for run_set in run_sets], self.options.band)
         plot = Plot(kind="curves", title=group.env, panels=panels, paper=paper, band=band)
-        return replace(plot, caption=curve_caption(plot, comparison, group, run_sets, self.published, self.options))
+        caption = curve_caption(plot, comparison, group, run_sets, self.published, self.options)
+        return replace(plot, caption=[*caption, NOTE] if any(name in training for name in paper) else caption)
 
     def _drawn(self, group: Group, name: str, zero: bool) -> list[Drawn]:
         """What an axis shows; with `zero` also runs that never leave its zero."""
@@ -66,9 +71,13 @@ class Curves:
                 found.append((run_set, own))
         return found
 
-    def _panel(self, comparison: Comparison, group: Group, name: str, drawn: Sequence[Drawn], most: int) -> Panel:
+    def _panel(
+        self, comparison: Comparison, group: Group, name: str, drawn: Sequence[Drawn],
+        training: Sequence[tuple[RunSet, Sequence[RunLine]]], most: int,
+    ) -> Panel:  # fmt: skip
         """The curves over one axis, each with at most `most` points."""
-        largest = max((float(one.x[-1]) for _, own in drawn for _, one in own), default=0.0)
+        lines = [*(one for _, own in drawn for _, one in own), *(one for _, own in training for one in own)]
+        largest = max((float(one.x[-1]) for one in lines), default=0.0)
         label, unit = AXES[name].unit(largest)
         colours = {run_set.name: number for number, run_set in enumerate(group.run_sets)}
         levels = published_levels(comparison, group, self.published)
@@ -86,7 +95,8 @@ class Curves:
             run_sets = [run_set for run_set, _ in drawn]
             series += behind(run_sets, colours, self.published)
             series += published_points(comparison, group, self.published)
-        return Panel(x=label, y="Evaluation return", series=series, steps=True)
+        series += [training_series(run_set, own, colours[run_set.name], unit) for run_set, own in training]
+        return Panel(x=label, y="Return" if training else "Evaluation return", series=series, steps=True)
 
     def _mean(
         self, name: str, runs: Sequence[tuple[Run, RunLine]], most: int, interval: bool

@@ -22,7 +22,7 @@ Band = tuple[Array, Array]  # low and high, each (points,)
 class LineLook:
     """How a series is drawn: dash, width in points, opacity of its band."""
 
-    dash: str  # "solid", "dashdot" or "dot"
+    dash: str  # "solid", "dash", "dashdot" or "dot"
     width: float
     band: float = 0.0
     hatched: bool = False  # the band

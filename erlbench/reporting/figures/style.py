@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDTH = 7.0  # inches: two columns of a paper
 MARKERS = {"": "", "o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}  # and as text
 INK = "#595959"
-DASHES = {"solid": "-", "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}
+DASHES = {"solid": "-", "dash": (0, (4, 2)), "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}
 RC: tuple[tuple[Any, Any], ...] = (
     ("font.size", 8.5), ("axes.titlesize", 9.5), ("axes.labelsize", 8.5), ("legend.fontsize", 8.0),
     ("xtick.labelsize", 8.0), ("ytick.labelsize", 8.0), ("font.family", "sans-serif"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from erlbench.reporting.data.remarks import Remark, folded
 from erlbench.reporting.data.runs import Key, Run
 from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import csv_value
-from erlbench.reporting.documents.formats import fraction
+from erlbench.reporting.documents.formats import fraction, number
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
@@ -91,7 +92,8 @@ def _contents(pages: Sequence[Page]) -> Table[Page]:
 def _unfinished(runs: Sequence[Run]) -> Iterator[str]:
     for run in (run for run in runs if not run.done):
         when = f", last update {run.updated}" if run.updated else ""
-        yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{when}"
+        known = f", training return {number(run.training_return)}" if math.isfinite(run.training_return) else ""
+        yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{known}{when}"
 
 
 def _machines(runs: Sequence[Run]) -> Iterator[str]:

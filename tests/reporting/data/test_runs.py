@@ -135,12 +135,14 @@ def test_files_without_columns_are_told(tmp_path, warnings, content, message):
     assert message in warnings[0]
 
 
-def test_a_header_alone_is_no_evaluation_yet(tmp_path, warnings):
-    path = make_run(tmp_path, "Ant-v5", "cem", 0, [], status="running", total=2000)
+@pytest.mark.parametrize(("status", "told"), [("running", False), ("interrupted", False), ("failed", True)])
+def test_a_header_alone_is_no_evaluation_yet(tmp_path, warnings, status, told):
+    """Of a run that trains this is no news: its evaluations come after the training."""
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [], status=status, total=2000)
     run = load_run(path, warnings.append)
     assert run is not None
-    assert run.status == "running"
-    assert warnings == [f"{path / 'eval.csv'}: no evaluation yet"]
+    assert run.status == status
+    assert warnings == [f"{path / 'eval.csv'}: no evaluation yet"] * told
 
 
 def test_unreadable_json_and_toml_are_told(tmp_path, warnings):

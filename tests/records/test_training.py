@@ -1,0 +1,82 @@
+"""The running mean of training returns: in status.json, after a resume, over a whole file."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from erlbench.records.read import read_rows
+from erlbench.records.schema import EpisodeRow
+from erlbench.records.training import WINDOW, TrainingReturns, running_means, thinned
+from erlbench.running.readings import LittleCurve, reading_words
+from erlbench.running.remaining import Reading
+from tests.runs import interrupt, make_cell, run
+
+
+def episode(value: float, kind: str = "es") -> EpisodeRow:
+    return EpisodeRow(value, 10, 0.0, kind, 0, 0, 0)
+
+
+def test_only_training_episodes_count_and_only_the_last_hundred():
+    returns = TrainingReturns()
+    assert returns.mean is None
+    for value in range(250):
+        returns.add(episode(float(value), ("es", "rl", "random")[value % 3]))
+        returns.add(episode(-1e9, "mean"))
+        returns.add(episode(1e9, "validation"))
+    assert returns.mean == pytest.approx(np.mean(range(250 - WINDOW, 250)))
+
+
+def trained(folder):
+    rows = read_rows(folder, EpisodeRow)
+    return rows[~rows["kind"].isin(("mean", "validation"))]["r"].to_numpy()
+
+
+@pytest.mark.parametrize("algo", ["cem", "aes-rl"])  # aes-rl measures its mean by episodes of their own
+def test_status_json_has_the_mean_also_after_an_interruption(tmp_path, algo):
+    cell = make_cell(algo, tmp_path, steps=1500)
+    interrupt(cell, 30, 10)
+    status = json.loads((cell.directory / "status.json").read_text())
+    assert status["training_return"] == pytest.approx(trained(cell.directory)[-WINDOW:].mean())
+    assert run(cell) == 0
+    status = json.loads((cell.directory / "status.json").read_text())
+    assert status["training_return"] == pytest.approx(trained(cell.directory)[-WINDOW:].mean())
+
+
+def test_running_means_of_a_file(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=3000)
+    assert run(cell) == 0
+    values = trained(cell.directory)
+    assert len(values) > WINDOW
+    means = running_means(read_rows(cell.directory, EpisodeRow))["mean"].to_numpy()
+    wanted = [values[max(0, end - WINDOW) : end].mean() for end in range(1, len(values) + 1)]
+    np.testing.assert_allclose(means, wanted)
+
+
+def test_thinned_points_keep_both_ends():
+    assert thinned(5, 10).tolist() == [0, 1, 2, 3, 4]
+    assert thinned(1001, 3).tolist() == [0, 500, 1000]
+    assert thinned(1, 3).tolist() == [0]
+
+
+def test_the_line_of_a_run_has_its_training_return_before_it_has_a_score():
+    def words(score, training, evaluations=0):
+        reading = Reading(50, 100, score, 1, 2, evaluations=evaluations, training_return=training)
+        return reading_words(reading, 1.0, 50.0, compact=True)[3:-1]
+
+    assert words(None, None) == ["score -"]
+    assert words(None, 12.34) == ["training 12.3"]
+    assert words(5.0, 12.34) == ["training 12.3", "score 5.0"]
+    assert words(5.0, 12.34, evaluations=3) == ["score 5.0"]  # the training is over
+
+
+def test_the_little_curve_grows_with_the_training_and_ends_with_the_scores():
+    curve = LittleCurve()
+    for steps in range(0, 51, 5):
+        curve.add(Reading(steps, 100, None, 1, 2, training_return=float(steps)))
+    assert str(curve) == "▁▃▃▅▆▇█"  # 5, 15, 20, 30, 40, 45, 50: the last of each twelfth of the budget
+    for score in (3.0, 1.0, 2.0):
+        curve.add(Reading(100, 100, score, 1, 2, evaluations=3, training_return=50.0))
+    assert str(curve) == "█▁▅"
