@@ -14,7 +14,7 @@ from erlbench.work.held import HeldFolder
 from erlbench.work.replay import OBSERVATIONS, Replay
 from erlbench.work.store import Store
 
-PREFIX = "erlbench-replay-"
+KIND = "replay"  # of held folders
 
 
 class ScratchReplay(Replay):
@@ -25,7 +25,7 @@ class ScratchReplay(Replay):
     ) -> None:
         self.home = home
         home.mkdir(exist_ok=True)
-        self._held = HeldFolder(scratch, PREFIX)
+        self._held = HeldFolder(scratch, KIND)
         folder = self._held.path / "replay"
         folder.mkdir()
         for file in home.iterdir():

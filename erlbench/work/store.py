@@ -24,7 +24,7 @@ from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
 
 def shared_memory_folder() -> Path:
-    """Where the stores lie: /dev/shm where there is one, else the temporary folder."""
+    """Where the user's private folder with the stores lies: /dev/shm where there is one, else the temporary folder."""
     shm = Path("/dev/shm")
     return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
@@ -41,7 +41,7 @@ class Store:
     @classmethod
     def create(cls) -> Self:
         """A new store, held by this process; stores that nobody holds any more are removed first."""
-        own = HeldFolder(shared_memory_folder())
+        own = HeldFolder(shared_memory_folder(), "store")
         store = cls(own.path)
         store._own = own
         return store

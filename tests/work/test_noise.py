@@ -15,6 +15,7 @@ from erlbench.pool import local_pool
 from erlbench.running.encoding import references
 from erlbench.work.held import remove_abandoned
 from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
+from erlbench.work.private import private_folder
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Outcome, Perturbed, Task
@@ -107,7 +108,7 @@ def test_a_killed_drivers_table_is_removed(store):
         f"Store.create().hold(NoiseTable(77, {TABLE.seed})); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", script], check=False)
-    folder = NoiseTable(77, TABLE.seed).folder(shared_memory_folder())
+    folder = NoiseTable(77, TABLE.seed).folder(private_folder(shared_memory_folder()))
     assert folder.exists()
     remove_abandoned(shared_memory_folder())
     assert not folder.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,8 @@ def test_what_a_killed_driver_left_on_the_disk_goes_with_the_next_replay(tmp_pat
     assert first.folder.exists()
     for replay in (first, second):
         replay.close()
-    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+    assert {path.name for path in tmp_path.iterdir()} == {"home", f"erlbench-{os.geteuid()}"}
+    assert [*tmp_path.glob("erlbench-*/*")] == []
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erlbench.work.held import PREFIX, remove_abandoned
+from erlbench.work.held import remove_abandoned
 from erlbench.work.noise import NoiseTable
+from erlbench.work.private import private_folder
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Output, Perturbed
@@ -64,8 +65,7 @@ def test_an_output_that_does_not_exist_yet_cannot_be_loaded(store):
 def test_a_held_store_stays_and_an_abandoned_one_is_removed(store):
     script = "import os; from erlbench.work.store import Store; print(Store.create().folder, flush=True); os._exit(9)"
     abandoned = Path(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip())
-    assert abandoned.parent == shared_memory_folder()
-    assert abandoned.name.startswith(PREFIX)
+    assert abandoned.parent == private_folder(shared_memory_folder())
     remove_abandoned(shared_memory_folder())
     assert not abandoned.exists()
     assert store.folder.exists()

@@ -32,7 +32,7 @@ from erlbench.pool.processes import ProcessPool
 from erlbench.work.held import HeldFolder
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replica import ReplayBlock, write_block
-from erlbench.work.scratch_replay import PREFIX
+from erlbench.work.scratch_replay import KIND
 from erlbench.work.store import Store, shared_memory_folder
 from erlbench.work.tasks import Perturbed, Result, Task
 
@@ -107,7 +107,7 @@ class Agent:
 
     def __init__(self, processes: int, options: PoolOptions) -> None:
         self._pool = self.make_pool(processes, options)
-        self._held = HeldFolder(Path(tempfile.gettempdir()), PREFIX)
+        self._held = HeldFolder(Path(tempfile.gettempdir()), KIND)
         self._replays = self._held.path / "replays"
         self._reader = TaskReader()
         self._unfinished: dict[int, Task] = {}
