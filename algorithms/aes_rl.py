@@ -9,6 +9,7 @@ snapshot of the mean, and the update of the search distribution. A critic learns
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -40,7 +41,13 @@ from erlbench.algorithms.search.variance_updates import (
     slide,
     success_rule,
 )
-from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, new_critic, next_critic_block
+from erlbench.algorithms.training.gradient_tasks import (
+    CriticState,
+    actor_task,
+    new_critic,
+    next_critic_block,
+    update_functions,
+)
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 
@@ -88,6 +95,10 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
     """AES-RL: asynchronous evolution strategy with TD3-trained individuals."""
 
     settings_type: ClassVar[type] = AESRLSettings
+    task_functions: ClassVar[Mapping[str, type]] = {
+        **Algorithm.task_functions,
+        **update_functions("update_critic", "train_actor"),
+    }
     default_workers: ClassVar[int | None] = 5
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0

@@ -7,15 +7,18 @@ arrays and references; a checkpoint is that dataclass.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy.typing as npt
 
 from erlbench.algorithms.policy_settings import policy_of
 from erlbench.envs.registry import Problem
+from erlbench.errors import CellError
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
@@ -95,6 +98,8 @@ class Algorithm(ABC, Generic[Settings, State]):
     """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
     open_episodes: ClassVar[bool] = False
     """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
+    task_functions: ClassVar[Mapping[str, type]] = MappingProxyType({ROLLOUT: RolloutSettings})
+    """The functions that its tasks may name, each with the class of their settings; see `declares`."""
     state: State
 
     def __init__(self, settings: Settings, context: Context) -> None:
@@ -150,12 +155,34 @@ class Algorithm(ABC, Generic[Settings, State]):
         """
         return "the algorithm does not say whether anything in it depends on the budget (depends_on_budget)"
 
+    @classmethod
+    @final
+    def declares(cls, function: str) -> bool:
+        """Whether its tasks may name this function: one of `task_functions`, or one that a plug-in's module defines.
+
+        No other is called, whatever a checkpoint says.
+        """
+        if function in cls.task_functions:
+            return True
+        module, _, name = function.partition(":")
+        if module.startswith("erlbench.") or module not in {base.__module__ for base in cls.__mro__}:
+            return False
+        found = getattr(sys.modules[module], name, None)
+        return isinstance(found, FunctionType) and found.__module__ == module
+
     # -- the protocol ---------------------------------------------------------------------------------------------
 
     @final
     def ask(self) -> list[Task]:
         """The tasks that may start now; none means: wait for a result, or, with none in flight, the end."""
-        return self._ask()
+        tasks = self._ask()
+        for function in {task.function for task in tasks}:
+            if not self.declares(function):
+                raise CellError(
+                    f"{type(self).__name__} names the task function {function}, which it does not declare; add it to "
+                    "its task_functions"
+                )
+        return tasks
 
     @final
     def tell(self, task: Task, result: Result) -> None:

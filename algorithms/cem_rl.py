@@ -14,7 +14,13 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
 from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
-from erlbench.algorithms.training.gradient_tasks import CriticState, actor_task, critic_task, new_critic
+from erlbench.algorithms.training.gradient_tasks import (
+    CriticState,
+    actor_task,
+    critic_task,
+    new_critic,
+    update_functions,
+)
 from erlbench.settings import setting
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
@@ -70,6 +76,10 @@ class CEMRL(Algorithm[S, CEMRLState]):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings
+    task_functions: ClassVar[Mapping[str, type]] = {
+        **Algorithm.task_functions,
+        **update_functions("update_critic", "train_actor"),
+    }
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0
     imagined: ClassVar[bool] = True

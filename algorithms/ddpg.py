@@ -15,7 +15,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
+from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, episode_functions, next_episode
 from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
 from erlbench.settings import setting
@@ -83,6 +83,7 @@ class DDPG(Algorithm[DDPGSettings, DDPGState]):
     """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
 
     settings_type: ClassVar[type] = DDPGSettings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_ddpg")}
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
     single_episodes: ClassVar[bool] = True

@@ -20,7 +20,7 @@ from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.search.genetic import Genetics
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
-from erlbench.algorithms.training.gradient_tasks import update_task
+from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.policy import ACTIVATIONS, initial_policy
 from erlbench.settings import setting
@@ -114,6 +114,7 @@ class ERL(Algorithm[ERLSettings, ERLState]):
     """Evolutionary reinforcement learning: a genetic algorithm with a DDPG learner that joins it now and then."""
 
     settings_type: ClassVar[type] = ERLSettings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **update_functions("update_ddpg")}
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
 

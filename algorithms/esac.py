@@ -8,7 +8,7 @@ where that works. docs/algorithms/esac.md lists the differences.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -20,12 +20,12 @@ from erlbench.algorithms.parts.esac_settings import ADAM, BUDGET, MIRRORED, PAIR
 from erlbench.algorithms.parts.esac_state import VALIDATED, ESACState, SACPart
 from erlbench.algorithms.sac import has_value_network, initial_learner, update_of
 from erlbench.algorithms.search.crossover import EXCHANGE, crossover
-from erlbench.algorithms.search.evolution_strategy import centred_ranks, gradient, gradient_tasks
+from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum, centred_ranks, gradient, gradient_tasks
 from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.search.optimisers import Adam, Optimiser, Sgd
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
-from erlbench.algorithms.training.episode_tasks import episode_task
+from erlbench.algorithms.training.episode_tasks import episode_functions, episode_task
 from erlbench.envs.registry import Problem
 from erlbench.policy import initial_parameters
 from erlbench.work.seeding import Key, Purpose, generator
@@ -39,6 +39,11 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
     """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
 
     settings_type: ClassVar[type] = ESACSettings
+    task_functions: ClassVar[Mapping[str, type]] = {
+        **Algorithm.task_functions,
+        **episode_functions("train_sac"),
+        NOISE_SUM: NoiseSum,
+    }
     critic_updates: ClassVar[float] = 0.02
     actor_updates: ClassVar[float] = 0.02
 

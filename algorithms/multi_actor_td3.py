@@ -19,7 +19,7 @@ from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.td3 import update_of
 from erlbench.algorithms.training.actor_critic_settings import unscaled
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.gradient_tasks import update_task
+from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters
@@ -92,6 +92,7 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
 
     settings_type: ClassVar[type] = MultiActorTD3Settings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **update_functions("update_td3")}
     critic_updates: ClassVar[float] = 5.0
     actor_updates: ClassVar[float] = 2.5
 

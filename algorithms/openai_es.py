@@ -8,6 +8,7 @@ evolution-strategies-starter). A task names its perturbation by a key, and its r
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -17,7 +18,14 @@ from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
 from erlbench.algorithms.policy_settings import initial_mean, policy_of
-from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks, mirrored_weights, shaped
+from erlbench.algorithms.search.evolution_strategy import (
+    NOISE_SUM,
+    NoiseSum,
+    gradient,
+    gradient_tasks,
+    mirrored_weights,
+    shaped,
+)
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, TimeLimit
@@ -74,6 +82,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
     """OpenAI's evolution strategy: mirrored perturbations, centred ranks, Adam; sends scalars only."""
 
     settings_type: ClassVar[type] = OpenAIESSettings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, NOISE_SUM: NoiseSum}
     default_workers: ClassVar[int | None] = 10
     bounded: ClassVar[bool] = False
 

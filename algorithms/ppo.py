@@ -7,6 +7,7 @@ epochs of minibatch updates on them; its task is in `erlbench.algorithms.gradien
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -40,10 +41,14 @@ class PPOState:
     metrics: dict[str, float] = field(default_factory=dict)  # of the last iteration
 
 
+ITERATION = "erlbench.algorithms.gradients.ppo_iteration:iteration"
+
+
 class PPO(Algorithm[PPOSettings, PPOState]):
     """Proximal policy optimisation, by stable-baselines3: one environment, clipped objective."""
 
     settings_type: ClassVar[type] = PPOSettings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, ITERATION: PPOIteration}
     critic_updates: ClassVar[float] = 0.16
     actor_updates: ClassVar[float] = 0.16
     single_episodes: ClassVar[bool] = True
@@ -98,7 +103,7 @@ class PPO(Algorithm[PPOSettings, PPOState]):
             Task(
                 task_id,
                 "rl",
-                "erlbench.algorithms.gradients.ppo_iteration:iteration",
+                ITERATION,
                 self.key(Purpose.EPISODE, task_id),
                 settings,
                 inputs,

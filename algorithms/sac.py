@@ -16,7 +16,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
+from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, episode_functions, next_episode
 from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.settings import setting
@@ -79,6 +79,7 @@ class SAC(Algorithm[SACSettings, SACState]):
     """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
 
     settings_type: ClassVar[type] = SACSettings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_sac")}
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
     single_episodes: ClassVar[bool] = True

@@ -15,7 +15,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, next_episode
+from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, episode_functions, next_episode
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.settings import setting
@@ -71,6 +71,7 @@ class TD3(Algorithm[TD3Settings, TD3State]):
     """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
 
     settings_type: ClassVar[type] = TD3Settings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_td3")}
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 0.5
     single_episodes: ClassVar[bool] = True

@@ -19,6 +19,7 @@ from erlbench.work.seeding import Key, Purpose
 from erlbench.work.tasks import Outcome, Priority, Result, Task
 from erlbench.work.workspace import Workspace
 
+NOISE_SUM = "erlbench.algorithms.search.evolution_strategy:noise_sum"
 PERTURBATIONS = 64  # perturbations that one task sums; the result depends on it, so it never changes
 
 CENTRED_RANKS, STANDARDISED, RAW = "centred-ranks", "standardised", "raw"
@@ -97,7 +98,7 @@ def gradient_tasks(
             Task(
                 task_id,
                 "gradient",
-                "erlbench.algorithms.search.evolution_strategy:noise_sum",
+                NOISE_SUM,
                 algorithm.key(Purpose.NOISE, task_id),  # not used: every number comes from the keys above
                 settings,
                 {},

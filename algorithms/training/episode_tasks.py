@@ -13,7 +13,13 @@ from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
+MODULE = "erlbench.algorithms.gradients.episodes"
 CUT_EPISODE = "the last episode ends with the budget"  # what depends on it
+
+
+def episode_functions(*names: str) -> dict[str, type]:
+    """Task functions of `gradients/episodes.py` as an algorithm declares them."""
+    return {f"{MODULE}:{name}": Episodes for name in names}
 
 
 @dataclass
@@ -60,7 +66,7 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
     return Task(
         task_id,
         "rl",
-        f"erlbench.algorithms.gradients.episodes:{function}",
+        f"{MODULE}:{function}",
         algorithm.key(Purpose.EPISODE, task_id),
         Episodes(update=update, **{**common, **more}),
         inputs,

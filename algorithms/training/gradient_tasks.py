@@ -17,6 +17,13 @@ from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpda
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
+MODULE = "erlbench.algorithms.gradients.updates"
+
+
+def update_functions(*names: str) -> dict[str, type]:
+    """Task functions of `gradients/updates.py` as an algorithm declares them."""
+    return {f"{MODULE}:{name}": Updates for name in names}
+
 
 @dataclass
 class CriticState:
@@ -120,7 +127,7 @@ def update_task(
     return Task(
         task_id,
         kind,
-        f"erlbench.algorithms.gradients.updates:{function}",
+        f"{MODULE}:{function}",
         algorithm.key(Purpose.MINIBATCH, task_id),
         settings,
         inputs,

@@ -20,7 +20,7 @@ from safetensors.numpy import load, save
 
 from erlbench.files import LARGE, read_bytes
 from erlbench.running.durable import sync_folder, write_durably
-from erlbench.running.encoding import DamagedCheckpoint, decode, encode
+from erlbench.running.encoding import DamagedCheckpoint, Find, decode, encode
 
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
@@ -81,8 +81,11 @@ def unreadable(found: object, simulated: bool = False) -> str:
     return ""
 
 
-def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
-    """Payload and named arrays of one checkpoint; raises `DamagedCheckpoint`."""
+def load_checkpoint(path: Path, find: Find) -> tuple[Any, dict[str, np.ndarray]]:
+    """Payload and named arrays of one checkpoint, with the dataclasses that `find` gives; raises `DamagedCheckpoint`.
+
+    The checksum finds damage, not intent: `erlbench.running.vocabulary` says what a payload may be.
+    """
     try:
         checksum, newline, text = read_bytes(path / "state.json").partition(b"\n")
         data = _arrays(path / "arrays.safetensors")
@@ -92,7 +95,7 @@ def load_checkpoint(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
         if reason := unreadable(stored["format"]):
             raise DamagedCheckpoint(reason)
         arrays = load(data)
-        return decode(stored["payload"], arrays), arrays
+        return decode(stored["payload"], arrays, find), arrays
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedCheckpoint(str(error)) from error
 

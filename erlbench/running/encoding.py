@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 
 from erlbench.records.older import type_of_today
 from erlbench.work.tasks import ArrayRef
+
+Find = Callable[[str], type | None]
 
 
 class DamagedCheckpoint(Exception):
@@ -31,6 +33,20 @@ def references(value: Any) -> Iterator[ArrayRef]:
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from references(getattr(value, field.name))
+
+
+def dataclasses_in(value: Any) -> Iterator[Any]:
+    """All dataclasses in nested containers and dataclasses, as keys and as values."""
+    if isinstance(value, Mapping):
+        for pair in value.items():
+            yield from dataclasses_in(pair)
+    elif isinstance(value, list | tuple | deque):
+        for item in value:
+            yield from dataclasses_in(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield value
+        for field in fields(value):
+            yield from dataclasses_in(getattr(value, field.name))
 
 
 def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -62,24 +78,24 @@ def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}: {value!r}")
 
 
-def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The inverse of `encode`."""
+def decode(value: Any, arrays: Mapping[str, np.ndarray], find: Find) -> Any:
+    """The inverse of `encode`; `find` gives the dataclass of a name, or None for one that must not be made."""
     if isinstance(value, list):
-        return [decode(item, arrays) for item in value]
+        return [decode(item, arrays, find) for item in value]
     if not isinstance(value, dict):
         return value
     if "$array" in value:
         return arrays[value["$array"]]
     if "$tuple" in value:
-        return tuple(decode(item, arrays) for item in value["$tuple"])
+        return tuple(decode(item, arrays, find) for item in value["$tuple"])
     if "$deque" in value:
-        return deque((decode(item, arrays) for item in value["$deque"]), value["maxlen"])
+        return deque((decode(item, arrays, find) for item in value["$deque"]), value["maxlen"])
     if "$dict" in value:
-        return {_hashable(decode(key, arrays)): decode(item, arrays) for key, item in value["$dict"]}
-    found = dataclass_named(value["$type"])
+        return {_hashable(decode(key, arrays, find)): decode(item, arrays, find) for key, item in value["$dict"]}
+    found = find(value["$type"])
     if found is None:
-        raise DamagedCheckpoint(f"there is no dataclass {value['$type']} here")
-    items = {name: decode(item, arrays) for name, item in value["fields"].items()}
+        raise DamagedCheckpoint(f"no checkpoint of this run holds a {str(value['$type'])[:80]!r}")
+    items = {name: decode(item, arrays, find) for name, item in value["fields"].items()}
     return found(**items)
 
 

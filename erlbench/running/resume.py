@@ -16,8 +16,10 @@ from erlbench.running.encoding import DamagedCheckpoint, references
 from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import Loop, Record
+from erlbench.running.vocabulary import Vocabulary
 from erlbench.work.tasks import Task
 
+WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # of a state that no run wrote
 Prepare = Callable[[Sequence[Task]], None]
 
 
@@ -26,24 +28,28 @@ def resume(run: Path, loop: Loop, evaluations: EvaluationStage, files: RowFiles,
 
     `prepare` has the workers there that tasks need. Raises `CellError` when there are only damaged checkpoints.
     """
-    reasons = []
+    reasons, vocabulary = [], Vocabulary(loop.algorithm)
     for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(run / name)):
         try:
-            payload, arrays = load_checkpoint(path)
+            payload, arrays = load_checkpoint(path, vocabulary.find)
+            vocabulary.check(payload, arrays)
             files.check(payload["files"])
             loop.algorithm.context.replay.restore(payload["replay"])
-        except (DamagedCheckpoint, CellError) as error:
+        except (DamagedCheckpoint, CellError, *WRONG) as error:
             reasons.append(f"{path.parent.name} {path.name} cannot be used: {error}")
             continue
-        files.restore(payload["files"])
-        yield from _restore(payload, arrays, loop, evaluations, prepare, ended=path.parent.name == TRAINING_END)
+        try:
+            files.restore(payload["files"])
+            yield from _restore(payload, arrays, loop, evaluations, prepare, ended=path.parent.name == TRAINING_END)
+        except WRONG as error:
+            raise CellError(f"{path} cannot be used: {error!r}; start anew by --force") from error
         total = loop.clock.total
         yield from (EventRow(total, "discarded", reason) for reason in reasons)
         steps = loop.algorithm.counters.timesteps
         yield EventRow(total, RESUMED, f"continued at {steps} timesteps from {path.parent.name} {path.name}")
         return
     if reasons:
-        raise CellError("; ".join(reasons) + "; repair the files, or start anew by --force")
+        raise CellError(f"{run}: " + "; ".join(reasons) + "; repair the files, or start anew by --force")
 
 
 def _restore(

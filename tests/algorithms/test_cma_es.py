@@ -21,6 +21,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import dataclass_named
 from erlbench.work.rollout import RolloutSettings, rollout
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
@@ -225,7 +226,7 @@ def test_replay_continues_bit_by_bit(fake, tmp_path, covariance, hidden):
     for task in tasks[:2]:
         first.finish(task, -sphere(first.input(task, "parameters")))
     path = save_checkpoint(tmp_path / "checkpoint", first.algorithm.snapshot(), {})
-    second.algorithm.restore(load_checkpoint(path)[0])
+    second.algorithm.restore(load_checkpoint(path, dataclass_named)[0])
     for task in tasks[2:]:
         second.open[task.id] = task
         second.finish(task, -sphere(first.input(task, "parameters")))

@@ -15,9 +15,10 @@ from erlbench.pool import local_pool
 from erlbench.records.schema import TaskRow
 from erlbench.running import progress
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.encoding import encode, references
+from erlbench.running.encoding import dataclass_named, encode, references
 from erlbench.running.jobs import Runner
 from erlbench.running.loop import WHOLE, Loop
+from erlbench.running.vocabulary import Vocabulary
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from tests.checkpoints import known, types_in
@@ -160,7 +161,7 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
         assert tasks
         assert [t.id for t in tasks] == sorted({t.id for t in tasks})
         path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
-        payload, _ = load_checkpoint(path)
+        payload, _ = load_checkpoint(path, Vocabulary(algorithm).find)
         assert payload["tasks"] == tasks
         assert list(references(payload["a"])) == list(references(algorithm.snapshot()))
         assert list(references(algorithm.policy()))
@@ -172,10 +173,11 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
-    saved, types = [], {}
+    saved, types, seen = [], {}, []
 
     def save(training, record):
         if record is WHOLE and training.files.counted[TaskRow].state()["length"] // 256 > len(saved):
+            seen.append(Vocabulary(training.loop.algorithm))
             training.save()
 
     def checked(folder, payload, arrays, keep, number):
@@ -183,7 +185,10 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         collected, again = dict(arrays), dict(arrays)
         text = encode(payload, collected)
         types.update(types_in(text))
-        found, loaded = load_checkpoint(path)
+        vocabulary = seen[-1] if seen else None
+        found, loaded = load_checkpoint(path, vocabulary.find if vocabulary else dataclass_named)
+        if vocabulary:
+            vocabulary.check(found, loaded)
         assert json.dumps(encode(found, again)) == json.dumps(text)  # as texts: NaN is NaN
         for name, array in (collected | again).items():
             np.testing.assert_array_equal(loaded[name], array, strict=True)

@@ -17,6 +17,7 @@ from erlbench.cli import cli
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import initial_policy
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import dataclass_named
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose, generator
 
@@ -115,7 +116,7 @@ def test_a_restored_search_goes_on_with_the_same_candidates(name, fake, tmp_path
     tasks = first.ask()
     snapshot = first.algorithm.snapshot()
     path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
-    payload, _ = load_checkpoint(path)
+    payload, _ = load_checkpoint(path, dataclass_named)
     assert "pickle" not in json.dumps(list(map(str, path.rglob("*"))))
     for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
         second.store.put(ref.name, first.store.get(ref))

@@ -32,7 +32,7 @@ def state():
 
 def test_a_state_comes_back_exactly(tmp_path, state):
     path = save_checkpoint(tmp_path, {"state": state, "flag": True}, {"3.critic": np.ones(2, np.float32)})
-    payload, arrays = load_checkpoint(path)
+    payload, arrays = load_checkpoint(path, dataclass_named)
     back = payload["state"]
     np.testing.assert_array_equal(back.mean, state.mean)
     assert back.mean.dtype == np.float64
@@ -58,7 +58,7 @@ def test_references_are_found_in_nested_values(state):
 def test_what_had_another_name_or_module_is_found(name, found):
     """Checkpoints of older versions name these so; each of their fields is still there."""
     values = {field.name: None for field in fields(found)}
-    assert decode({"$type": name, "fields": values}, {}) == found(**values)
+    assert decode({"$type": name, "fields": values}, {}, dataclass_named) == found(**values)
 
 
 @pytest.mark.parametrize("name", known())
@@ -73,7 +73,7 @@ def test_checkpoints_of_this_format_stay_readable(name):
 def test_the_last_two_are_kept_newest_first(tmp_path):
     for number in range(4):
         save_checkpoint(tmp_path, {"number": number}, {})
-    assert [load_checkpoint(path)[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
+    assert [load_checkpoint(path, dataclass_named)[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
 
 
 @pytest.mark.parametrize("name", ["state.json", "arrays.safetensors"])
@@ -87,7 +87,7 @@ def test_damage_is_noticed(tmp_path, state, name, damage):
     else:
         (path / name).write_bytes(data[: len(data) // 2] if damage == "truncate" else data)
     with pytest.raises(DamagedCheckpoint):
-        load_checkpoint(path)
+        load_checkpoint(path, dataclass_named)
 
 
 def test_an_object_that_is_no_plain_data_is_refused(tmp_path):
@@ -100,7 +100,7 @@ def test_a_checkpoint_of_another_version_says_so(tmp_path, state, monkeypatch):
         patch.setattr("erlbench.running.checkpoint.FORMAT", 1)
         path = save_checkpoint(tmp_path, state, {})
     with pytest.raises(DamagedCheckpoint, match=r"another version of erlbench wrote it \(format 1, here 3\)"):
-        load_checkpoint(path)
+        load_checkpoint(path, dataclass_named)
 
 
 def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path):
@@ -114,8 +114,8 @@ def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path
 
 def test_a_file_cannot_name_what_is_no_dataclass_or_not_loaded(tmp_path):
     for name in ("subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", ""):
-        with pytest.raises(DamagedCheckpoint, match="there is no dataclass"):
-            decode({"$type": name, "fields": {}}, {})
+        with pytest.raises(DamagedCheckpoint, match="no checkpoint of this run holds"):
+            decode({"$type": name, "fields": {}}, {}, dataclass_named)
 
 
 def test_a_file_that_somebody_made_gigabytes_long_is_damaged_and_not_read(tmp_path):
@@ -125,8 +125,8 @@ def test_a_file_that_somebody_made_gigabytes_long_is_damaged_and_not_read(tmp_pa
         with open(path / name, "r+b") as file:
             file.truncate(200 << 30)
         with pytest.raises(DamagedCheckpoint, match="larger than"):
-            load_checkpoint(path)
+            load_checkpoint(path, dataclass_named)
         (path / name).write_bytes(whole)
-    payload, arrays = load_checkpoint(path)
+    payload, arrays = load_checkpoint(path, dataclass_named)
     assert payload == {"a": 1}
     assert arrays["x"].tolist() == [1.0, 1.0, 1.0]
