@@ -35,9 +35,10 @@ def command(
 ) -> None:  # fmt: skip
     """Check the runs in the folders RUN, or all runs below them.
 
-    Rows are computed again from the raw files, files are compared with their checksums, and the saved policies play
-    their evaluations again: every return must be equal to the last bit. What cannot be verified is named with the
-    reason. Exit code 1 when something differs.
+    Rows are computed again from the raw files and compared with those of other files, files are compared with their
+    checksums, settings with those of each start, and the saved policies play their evaluations again: every return
+    must be equal to the last bit. Runs of different seeds must not be copies of one another. What cannot be verified
+    is named with the reason. Exit code 1 when something differs.
 
     \b
     Examples:
@@ -47,7 +48,8 @@ def command(
         --same-as again/Walker2d-v5/td3/seed-000
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
-    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
+    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify_all
+    from erlbench.verification.again import run_again
     from erlbench.verification.same import same
 
     if same_as is not None:
@@ -59,7 +61,11 @@ def command(
         return
     if start is not None and again is None:
         raise UsageError("--from needs --again: the evaluation up to which the run is run again")
-    found = {path: _checks(path, trusted, processes, again, start) for folder in runs for path in _runs(folder)}
+    paths = list(dict.fromkeys(path for folder in runs for path in _runs(folder)))
+    if again is not None:
+        found = {path: [run_again(path, again, start, processes, trusted)] for path in paths}
+    else:
+        found = verify_all(paths, trusted, processes)
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [
@@ -74,19 +80,6 @@ def command(
         partly = sum(any(check.outcome == UNKNOWN for check in checks) for checks in found.values())
         click.echo(f"{len(found)} runs, {len(differing)} with differences, {partly} not verified in full")
     _exit(bool(differing))
-
-
-def _checks(path: Path, trusted: bool, processes: int, again: int | None, start: int | None) -> list[Check]:
-    """All checks of a run; one that says why where its config.toml cannot be read."""
-    from erlbench.verification import DIFFERS, Check, verify
-    from erlbench.verification.again import run_again
-
-    if again is not None:
-        return [run_again(path, again, start, processes, trusted)]
-    try:
-        return verify(path, trusted, processes)
-    except UsageError as error:
-        return [Check("config", DIFFERS, str(error))]
 
 
 def _names(checks: Sequence[Check], outcome: str) -> str:

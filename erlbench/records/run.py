@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench.files import read_bytes, read_object, readable, reason
 from erlbench.records.older import read_config
-from erlbench.records.schema import COUNTED, Row
+from erlbench.records.schema import COUNTED, EventRow, Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 CONFIG, STATUS, META = "config.toml", "status.json", "meta.json"
 ROWS = tuple(row.file for row in COUNTED)  # what a run must never lose
+EVENTS = EventRow.file
 POLICY = "policy.safetensors"
+HASHED = (*ROWS, POLICY, EVENTS, CONFIG, META)  # files whose checksums status.json of a finished run has
 POLICIES = "policies"  # those of evaluations on the way
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
 KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
@@ -80,6 +83,17 @@ class RunFiles:
 def checksum(length: int, crc: int) -> str:
     """Length in bytes and CRC-32, as status.json holds them."""
     return f"{length}:{crc:08x}"
+
+
+def file_checksum(path: Path) -> str:
+    """The `checksum` of a file as it is."""
+    data = read_bytes(path)
+    return checksum(len(data), zlib.crc32(data))
+
+
+def config_hash(folder: Path) -> str:
+    """SHA-256 of the config.toml in a run's folder, as a start records it."""
+    return hashlib.sha256(read_bytes(folder / CONFIG)).hexdigest()
 
 
 def checked(path: Path, said: Any) -> tuple[bytes, str]:

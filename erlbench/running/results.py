@@ -16,7 +16,20 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
-from erlbench.records.run import ASIDE, CHECKPOINTS, CONFIG, KEPT, LOCK, META, REPLAY, STATUS, RunFiles, has_checkpoint
+from erlbench.records.run import (
+    ASIDE,
+    CHECKPOINTS,
+    CONFIG,
+    EVENTS,
+    KEPT,
+    LOCK,
+    META,
+    REPLAY,
+    STATUS,
+    RunFiles,
+    file_checksum,
+    has_checkpoint,
+)
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
@@ -126,14 +139,19 @@ class RunDirectory(RunFiles):
         """Write config.toml."""
         self.write(CONFIG, tomli_w.dumps(dict(config)).encode())
 
+    def sums(self) -> dict[str, str]:
+        """Checksums of the files that no row is in, for status.json of a finished run."""
+        return {name: file_checksum(self.path / name) for name in (EVENTS, CONFIG, META) if (self.path / name).exists()}
+
     def write_status(self, **values: Any) -> None:
         """Write status.json."""
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_json(STATUS, values)
 
     def take_down(self) -> dict[str, bytes]:
-        """config.toml and status.json as they are, for `put_back`."""
-        return {name: files.read_bytes(self.path / name) for name in (CONFIG, STATUS)}
+        """The files that a start changes before it has begun, as they are, for `put_back`."""
+        names = (name for name in (CONFIG, STATUS, META, EVENTS) if (self.path / name).exists())
+        return {name: files.read_bytes(self.path / name) for name in names}
 
     def put_back(self, kept: Mapping[str, bytes]) -> None:
         """Write the files as `take_down` found them."""

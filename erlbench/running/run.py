@@ -14,10 +14,11 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError
-from erlbench.experiment.cells import SHARED, Cell, RunOptions
+from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.experiment.planned import scored
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
+from erlbench.records.run import config_hash
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
 from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
@@ -98,6 +99,7 @@ class RunningCell:
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         known = identity.identity_of(cell)  # before anything is written
+        changes = differences(directory.known_config() or cell.config(), cell.config())
         directory.write_config(cell.config())
         files = RowFiles(directory.path, cell.env, directory.check)
         opened.callback(files.close)
@@ -109,7 +111,9 @@ class RunningCell:
             (self._show, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
         )  # fmt: skip
         self._shown = self._written = 0.0
-        directory.add_start(command.machine, start_of(cell, command.options, command.machine, pool, known))
+        start = start_of(cell, command.options, command.machine, pool, known)
+        written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
+        directory.add_start(command.machine, start | written)
         self._write_status("running", "")
         self._written = 0.0  # again as soon as the run has gone on from its checkpoint
 
@@ -180,7 +184,7 @@ class RunningCell:
     def finish(self) -> None:
         """Say that the run is done, for good once this returns."""
         self.directory.amend_meta(device=self.pool.device)
-        self._write_status(DONE, "", files=self.training.sums)
+        self._write_status(DONE, "", files=self.training.sums | self.directory.sums())
 
     def end(self, status: str, message: str) -> str:
         """Write how the run ended; that even this cannot be written must not hide the reason."""

@@ -1,17 +1,22 @@
-"""Verifying a finished run from its files: rows, checksums, starts, software, and the saved policy, played again."""
+"""Verifying finished runs from their files: rows, checksums, claims, starts, software, policies, and copies."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from erlbench.errors import UsageError
+from erlbench.verification.across import check_across
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
+from erlbench.verification.claims import check_beginning, check_claims
+from erlbench.verification.copies import check_copies, trace
 from erlbench.verification.policy import check_policies
 from erlbench.verification.rows import check_rows
 from erlbench.verification.software import check_identity, check_software
 from erlbench.verification.starts import check_starts
 from erlbench.work.identity import recorded
 
-__all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify"]
+__all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify", "verify_all"]
 
 
 def verify(path: Path, trusted: bool = False, processes: int = 0) -> list[Check]:
@@ -20,7 +25,34 @@ def verify(path: Path, trusted: bool = False, processes: int = 0) -> list[Check]
     `trusted` imports the modules of an environment `MODULE:ID` and of an algorithm that is not the suite's; `processes`
     share the work of playing its policies.
     """
-    run = load_files(path)
+    return _checks(load_files(path), trusted, processes)
+
+
+def verify_all(paths: Iterable[Path], trusted: bool = False, processes: int = 0) -> dict[Path, list[Check]]:
+    """As `verify` of each run, and whether several of them are copies of one another.
+
+    A run whose config.toml cannot be read has one check, which says why.
+    """
+    found: dict[Path, list[Check]] = {}
+    traces = []
+    for path in paths:
+        try:
+            run = load_files(path)
+        except UsageError as error:
+            found[path] = [Check("config", DIFFERS, str(error))]
+            continue
+        found[path] = _checks(run, trusted, processes)
+        traces.append(trace(run))
+    if len(found) > 1:
+        for path, check in check_copies(traces).items():
+            found[path].append(check)
+    return found
+
+
+def _checks(run: Files, trusted: bool, processes: int) -> list[Check]:
     software, identity = check_software(run), check_identity(run, trusted)
     alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
-    return [*check_rows(run), check_starts(run), software, identity, *check_policies(run, alike, trusted, processes)]
+    return [
+        *check_rows(run), *check_across(run), *check_claims(run), check_starts(run), software, identity,
+        check_beginning(run, alike, trusted), *check_policies(run, alike, trusted, processes),
+    ]  # fmt: skip

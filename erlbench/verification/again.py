@@ -63,12 +63,15 @@ def _place(path: Path, start: int, cell: Cell) -> None:
 
 
 def _compare(run: Files, again: Files, number: int, first: int) -> Check:
-    ours, theirs = (list(files.evaluations["digest"])[first : number + 1] for files in (run, again))
+    """Digests, and the episodes of the evaluations, which no digest has."""
+    ours, theirs = (files.evaluations[first : number + 1].to_dict("records") for files in (run, again))
     if len(theirs) < number - first + 1:
         reason = str(again.status.get("message") or "it stopped before")
         return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
-    wrong = [index for index, pair in enumerate(zip(ours, theirs, strict=True), first) if pair[0] != pair[1]]
-    if not wrong:
-        return Check(NAME, AGREES, f"the digests of evaluations {first} to {number} are those of a second run")
+    pairs = list(enumerate(zip(ours, theirs, strict=True), first))
     outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
-    return Check(NAME, outcome, f"the digest of evaluation {wrong[0]} and {len(wrong) - 1} later ones differ")
+    for column, what in (("digest", "digest"), ("returns", "returns"), ("lengths", "lengths")):
+        if wrong := [index for index, (row, other) in pairs if row[column] != other[column]]:
+            later = f" and {len(wrong) - 1} later ones" if len(wrong) > 1 else ""
+            return Check(NAME, outcome, f"{what} of evaluation {wrong[0]}{later}: another one in the second run")
+    return Check(NAME, AGREES, f"digests and returns of evaluations {first} to {number} are those of a second run")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench.records.read import parse_rows
-from erlbench.records.run import POLICY, ROWS, RunFiles, checked
+from erlbench.records.run import HASHED, RunFiles, checked
 from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
 
 if TYPE_CHECKING:
@@ -62,10 +63,29 @@ class Files:
         found = self.config.get(name)
         return found if isinstance(found, dict) else {}
 
+    def known_settings(self, settings_type: type) -> dict[str, Any]:
+        """Those of its settings that today's class of the algorithm has, lists as tuples."""
+        known = {item.name for item in dataclasses.fields(settings_type)}
+        return {name: tuple(value) if isinstance(value, list) else value
+                for name, value in self.table("settings").items() if name in known}  # fmt: skip
+
     @property
     def last(self) -> dict[str, Any]:
         """The last row of eval.csv; empty without one."""
         return {} if self.evaluations.empty else dict(self.evaluations.iloc[-1])
+
+
+def is_done(run: Files) -> bool:
+    """Whether its status says that the run is finished."""
+    return run.status.get("status") == "done"
+
+
+def outcome(name: str, wrong: Sequence[str], text: str) -> Check:
+    """`DIFFERS` with what is wrong, the first three named; `AGREES` with `text` where nothing is."""
+    if not wrong:
+        return Check(name, AGREES, text)
+    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+    return Check(name, DIFFERS, "; ".join(wrong[:3]) + more)
 
 
 def load_files(path: Path) -> Files:
@@ -75,7 +95,7 @@ def load_files(path: Path) -> Files:
     sums = status.get("files")
     sums = sums if isinstance(sums, dict) else {}
     content, altered = {}, []
-    for name in (name for name in (*ROWS, POLICY) if (path / name).exists()):
+    for name in (name for name in HASHED if (path / name).exists()):
         content[name], problem = checked(path / name, sums.get(name))
         altered += [f"{name} ({problem})"] if problem else []
     damage: list[str] = []

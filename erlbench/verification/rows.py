@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.schema import EpisodeRow, EvaluationRow, TaskRow
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, is_done, outcome
 
 PRECISION = 1e-12  # of means and deviations: other programs add in another order
 UNENDED = "the run is not done: its files go on after its last evaluation"
@@ -20,16 +20,12 @@ def check_rows(run: Files) -> Iterator[Check]:
     """Status, checksums, damage, evaluations, episodes, tasks, and what status.json says."""
     yield _status(run)
     yield _checksums(run)
-    yield _outcome("damage", [*run.damage], "no row is damaged or repeated")
+    yield outcome("damage", [*run.damage], "no row is damaged or repeated")
     for name, check in (("evaluations", _evaluations), ("episodes", _episodes), ("tasks", _tasks), ("scores", _scores)):
         try:
             yield check(run)
         except (KeyError, TypeError, ValueError) as error:
             yield Check(name, DIFFERS, f"a row cannot be read: {error!r}")
-
-
-def _done(run: Files) -> bool:
-    return run.status.get("status") == "done"
 
 
 def _status(run: Files) -> Check:
@@ -72,7 +68,7 @@ def _evaluations(run: Files) -> Check:
         }  # fmt: skip
         wrong += [f"row {index}: {name} {row[name]}, not {value}" for name, value in expected.items()
                   if not (isnan(row[name]) or isclose(row[name], value, rel_tol=PRECISION))]  # fmt: skip
-    return _outcome("evaluations", wrong, f"mean, deviation and steps of {len(rows)} rows from their episodes")
+    return outcome("evaluations", wrong, f"mean, deviation and steps of {len(rows)} rows from their episodes")
 
 
 def _episodes(run: Files) -> Check:
@@ -82,11 +78,11 @@ def _episodes(run: Files) -> Check:
     if not run.last:
         return Check("episodes", UNKNOWN, "there is no evaluation to compare with")
     counted, played = run.last["timesteps"] + run.last["fitness_timesteps"], episodes["l"].sum()
-    if not _done(run):
+    if not is_done(run):
         return Check("episodes", UNKNOWN, UNENDED)
     text = f"{len(episodes):,} episodes have {played:,.0f} of {counted:,.0f} steps of training and fitness"
     open_episode = played < counted and _leaves_open(str(run.run.get("algo")))
-    return _outcome("episodes", [] if played == counted or open_episode else [text], text)
+    return outcome("episodes", [] if played == counted or open_episode else [text], text)
 
 
 def _leaves_open(algo: str) -> bool:
@@ -103,7 +99,7 @@ def _tasks(run: Files) -> Check:
         return Check("tasks", UNKNOWN, "tasks.csv is missing")
     if not run.last:
         return Check("tasks", UNKNOWN, "there is no evaluation to compare with")
-    if not _done(run):
+    if not is_done(run):
         return Check("tasks", UNKNOWN, UNENDED)
     last, evaluating = run.last, tasks["kind"] == EVALUATION
     training = tasks[~evaluating]
@@ -116,7 +112,7 @@ def _tasks(run: Files) -> Check:
     wrong = [f"{name}: {total:,.0f} in tasks, {n:,.0f} counted" for name, (total, n) in counted.items() if total != n]
     backwards = tasks["task"][tasks["end_s"] < tasks["start_s"]]
     wrong += [f"task {task} ends before it starts" for task in backwards]
-    return _outcome("tasks", wrong, f"{len(tasks):,} tasks have the steps and updates that were counted")
+    return outcome("tasks", wrong, f"{len(tasks):,} tasks have the steps and updates that were counted")
 
 
 def _scores(run: Files) -> Check:
@@ -129,16 +125,9 @@ def _scores(run: Files) -> Check:
             wrong.append(f"status.json says {name} {said}, the last evaluation {run.last[name]}")
     budget, reached = run.run.get("total_timesteps"), run.last["timesteps"]
     generations = run.run.get("total_generations")
-    if _done(run) and isinstance(budget, int) and reached < budget and generations is None:
+    if is_done(run) and isinstance(budget, int) and reached < budget and generations is None:
         wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
     minutes, trained = run.run.get("total_minutes"), run.last["train_time_s"] / 60
-    if _done(run) and isinstance(minutes, int | float) and trained < minutes and generations is None:
+    if is_done(run) and isinstance(minutes, int | float) and trained < minutes and generations is None:
         wrong.append(f"the last evaluation is after {trained:.6g} of {minutes:g} modelled minutes")
-    return _outcome("scores", wrong, f"status.json has the last evaluation's {run.last['return_mean']:.6g}")
-
-
-def _outcome(name: str, wrong: list[str], text: str) -> Check:
-    if not wrong:
-        return Check(name, AGREES, text)
-    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    return Check(name, DIFFERS, "; ".join(wrong[:3]) + more)
+    return outcome("scores", wrong, f"status.json has the last evaluation's {run.last['return_mean']:.6g}")

@@ -1,0 +1,88 @@
+"""Whether runs of different seeds are copies of one another: digests, policies and returns that they share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, TaskRow
+from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
+
+NAME = "copies"
+FEWEST = 10  # episodes that tell runs apart
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What identifies a run: hashes of digests, and of rows that chance does not repeat; a few bytes a row."""
+
+    path: Path
+    claims: tuple[str, ...]  # algorithm, environment, settings, seed
+    seed: Any
+    marks: frozenset[bytes]
+
+
+def trace(run: Files) -> Trace:
+    """The trace of a run."""
+    settings = {name: run.table(name) for name in ("settings", "env_settings")}
+    claims = (str(run.run.get("algo")), str(run.run.get("env")), repr(settings), str(run.run.get("seed")))
+    return Trace(run.path, claims, run.run.get("seed"), frozenset(map(_hash, _marks(run))))
+
+
+def _marks(run: Files) -> Iterable[str]:
+    rows = run.evaluations
+    yield from (f"digest {digest}" for digest in rows["digest"] if digest)
+    policies = [policy for policy in rows["policy_sha256"] if policy]
+    yield from (f"policy {policy}" for policy in policies if policy != policies[0])
+    for returns, lengths in zip(rows["returns"], rows["lengths"], strict=True):
+        if len(set(returns)) >= FEWEST / 2:
+            yield f"returns {returns} {lengths}"
+    for row, columns in ((EpisodeRow, ["r", "l"]), (TaskRow, ["start_s", "end_s", "cpu_s"])):
+        yield from _whole(run, row, columns)
+
+
+def _whole(run: Files, row: type[Row], columns: list[str]) -> Iterable[str]:
+    """All cells of some columns, if they differ enough to tell runs apart."""
+    if (rows := run.rows.get(row)) is not None and rows[columns[-1]].notna().all():
+        found = rows[columns].head(1000)
+        if len(set(found[columns[0]])) >= FEWEST:
+            yield f"{row.file} {found.to_csv(index=False)}"
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def check_copies(traces: Iterable[Trace]) -> Mapping[Path, Check]:
+    """The check of each run among those of one command.
+
+    Runs of different seeds share no mark. Runs that share marks and claim the same algorithm, environment, settings and
+    seed are repetitions. With other settings it cannot be known which of the two they are: settings may play no part.
+    """
+    traces = list(traces)
+    holders: dict[bytes, list[int]] = {}
+    for index, one in enumerate(traces):
+        for mark in one.marks:
+            holders.setdefault(mark, []).append(index)
+    shared: list[Counter[int]] = [Counter() for _ in traces]
+    for owners in holders.values():
+        for owner in owners if len(owners) > 1 else ():
+            shared[owner].update(other for other in owners if other != owner)
+    return {one.path: _check(one, [traces[other] for other in found], len(traces))
+            for one, found in zip(traces, shared, strict=True)}  # fmt: skip
+
+
+def _check(one: Trace, others: list[Trace], number: int) -> Check:
+    copies = [other for other in others if other.seed != one.seed]
+    unclear = [other for other in others if other.seed == one.seed and other.claims != one.claims]
+    for outcome, found, what in ((DIFFERS, copies, "with another seed"), (UNKNOWN, unclear, "with other settings")):
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            return Check(NAME, outcome, f"it has rows or policies of {found[0].path}{more}, {what}")
+    if not one.marks:
+        return Check(NAME, UNKNOWN, f"{EvaluationRow.file} has nothing that tells runs apart")
+    return Check(NAME, AGREES, f"no other run of the {number} that were given has its rows or policies")
