@@ -96,6 +96,8 @@ class Algorithm(ABC, Generic[Settings, State]):
     """
     single_episodes: ClassVar[bool] = False
     """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
+    knows_budget: ClassVar[bool] = False
+    """Whether its steps depend on the budget, so that a run cut early is none of a smaller budget."""
     open_episodes: ClassVar[bool] = False
     """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
     task_functions: ClassVar[Mapping[str, type]] = MappingProxyType({ROLLOUT: RolloutSettings})

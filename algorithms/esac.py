@@ -46,6 +46,7 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
     }
     critic_updates: ClassVar[float] = 0.02
     actor_updates: ClassVar[float] = 0.02
+    knows_budget: ClassVar[bool] = True
 
     def __init__(self, settings: ESACSettings, context: Context) -> None:
         super().__init__(settings, context)

@@ -52,6 +52,7 @@ class PPO(Algorithm[PPOSettings, PPOState]):
     critic_updates: ClassVar[float] = 0.16
     actor_updates: ClassVar[float] = 0.16
     single_episodes: ClassVar[bool] = True
+    knows_budget: ClassVar[bool] = True
     open_episodes: ClassVar[bool] = True
 
     def __init__(self, settings: PPOSettings, context: Context) -> None:

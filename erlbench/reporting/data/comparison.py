@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
+from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run, env_label
 from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import slug, steps
-from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Profile, Study
@@ -46,7 +45,7 @@ OF_STUDIES = {  # by their kind
 
 @dataclass(frozen=True, kw_only=True)
 class RunSet:
-    """One algorithm in one environment: its runs, one per seed, done or not."""
+    """One cell of a comparison, an algorithm in an environment: its runs, done or not, some seeds with several."""
 
     env: str
     name: str
@@ -102,9 +101,18 @@ class RunSet:
         return replace(self, label=f"{self.label}, fitness steps counted", runs=tuple(runs))
 
     @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the runs that count: the sample."""
+        return tuple(dict.fromkeys(run.seed for run in self.done))
+
+    def by_seed(self, value: Callable[[Run], float]) -> Array:
+        """A value of each seed (seeds,): the mean over its runs, which ran with several kernels."""
+        return np.array([np.mean([value(run) for run in self.done if run.seed == seed]) for seed in self.seeds])
+
+    @property
     def scores(self) -> Array:
-        """The score of each run that counts and has one (runs,)."""
-        values = np.array([METRICS[self.metric].of(run.evaluations) for run in self.done], dtype=np.float64)
+        """The score of each seed that has one (seeds,)."""
+        values = self.by_seed(lambda run: METRICS[self.metric].of(run.evaluations))
         return values[~np.isnan(values)]
 
     @property
@@ -115,7 +123,7 @@ class RunSet:
         open_runs = [run for run in self.runs if not run.done]
         parts = [f"seed {run.seed} {run_status(run)}" for run in open_runs[:3]]
         parts += [f"{len(open_runs) - 3} more unfinished"] if len(open_runs) > 3 else []
-        absent = self.planned - len(self.runs)
+        absent = self.planned - len({run.seed for run in self.runs})
         if absent > 0:
             parts.append("not run" if not self.runs else f"{absent} not run")
         return "; ".join(parts) or "done"
@@ -333,11 +341,6 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     return not differing
 
 
-def same_setting(value: Any, wanted: Any) -> bool:
-    """Whether two settings are equal, lists as config.toml or as a study writes them."""
-    return value == wanted or setting_text(value) == setting_text(wanted)
-
-
 def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
     label = env_label(env, plan.env_settings)
     run_sets = []
@@ -358,10 +361,12 @@ def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None =
     for budget in sorted({(run.env, *run.key[3:]) for run in runs}):
         env, total, *_ = budget
         here = [run for run in runs if (run.env, *run.key[3:]) == budget]
-        counts = Counter(run.name for run in here)
+        cells: dict[str, list[Run]] = {}
+        for run in here:
+            cells.setdefault(run.name, []).append(run)
         groups.append(Group(env, "", total, tuple(
-            RunSet(env=env, name=name, planned=counts[name], runs=tuple(run for run in here if run.name == name))
-            for name in counts
+            RunSet(env=env, name=name, planned=len({run.seed for run in own}), runs=tuple(own))
+            for name, own in cells.items()
         ), at))  # fmt: skip
     return Comparison(name=ALL_RUNS, title=title, groups=tuple(groups))
 

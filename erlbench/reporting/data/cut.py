@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from erlbench.errors import UsageError
+from erlbench.reporting.data.cells import cells_of
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.data.runs import Array, Evaluations, Key, Run, disagreement
+from erlbench.reporting.data.runs import Array, Evaluations, Run, disagreement
 
 NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it
 MINUTES = "min"
@@ -52,16 +53,14 @@ def parse_moment(text: str) -> Moment:
 def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
     """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
-    A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning, and so is
-    the second of two runs with one environment, name and seed. Raises `UsageError` when no run is left.
+    A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning. Runs of
+    several budgets are one cell then, if their algorithm does not compute with its budget (`cells.py`). Raises
+    `UsageError` when no run is left.
     """
-    found: dict[Key, Run] = {}
-    for run in _cut(runs, moment, warn):
-        if (first := found.setdefault(run.key, run)) is not run:
-            warn(remark(RemarkKind.SAME_CELL, run.path, other=first.path))
+    found = list(_cut(runs, moment, warn))
     if not found:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
-    return list(found.values())
+    return cells_of(found, warn)
 
 
 def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.comparison import Comparison, RunSet, same_setting
+from erlbench.reporting.data.cells import same_setting
+from erlbench.reporting.data.comparison import Comparison, RunSet
 from erlbench.reporting.data.runs import Run, env_label
 from erlbench.settings import setting_text
 

@@ -1,4 +1,4 @@
-"""Remarks on the identity of problems: cells whose runs were made with different ones, and seeds run repeatedly."""
+"""Remarks on the identity of runs: cells whose runs were made with different packages, and seeds run repeatedly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def mixed_identities(cells: Cells) -> Iterator[str]:
     """
     mixed = [f"{label} ({'; '.join(found)})" for label, runs in cells if (found := [*_groups(runs)])]
     if mixed:
-        yield f"MIXED IDENTITIES: the mean is over runs of different problems or software: {'; '.join(mixed)}."
+        yield f"MIXED IDENTITIES: the mean is over runs with different software: {'; '.join(mixed)}."
 
 
 def repeated_seeds(cells: Cells) -> Iterator[str]:

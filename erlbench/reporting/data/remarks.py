@@ -19,11 +19,10 @@ class RemarkKind(Enum):
     """What there is to say, with the sentence that says it."""
 
     LEFT_OUT = "{path}: left out: {reason}"  # nothing that a run wrote: the report is not whole
-    SAME_RUN = (
-        "{path}: has the environment, name, seed and budget of {other}; left out here, 'erlbench compare' sets folders "
-        "side by side"
+    REPEATED = (
+        "{path}: repeats seed {seed} of {other} with the same kernel and software; listed only, the first finished run "
+        "of a seed counts"
     )
-    SAME_CELL = "{path}: has the environment, name and seed of {other}; left out"
     NO_EVALUATION = "{path}: no evaluation within {near} of {moment}; left out"
     DAMAGED_END = "{path}: the last row of eval.csv is damaged: {problem}; left out"
     OTHER_SETTINGS = (

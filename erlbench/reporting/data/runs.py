@@ -19,6 +19,7 @@ from erlbench.records.older import read_config
 from erlbench.records.read import read_rows
 from erlbench.records.run import CONFIG, META, ROWS, STATUS, folders
 from erlbench.records.schema import EvaluationRow
+from erlbench.reporting.data.cells import cells_of
 from erlbench.reporting.data.machine import Machine, parse_machine
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.work.repeats import repeats_of
@@ -26,6 +27,7 @@ from erlbench.work.repeats import repeats_of
 Array = NDArray[np.float64]
 Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
 FILES = (CONFIG, STATUS, META, EvaluationRow.file)
+MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, beside the costs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +113,13 @@ class Run:
     evaluations: Evaluations
     machine: Machine
     settings: Mapping[str, Any]  # hyper-parameters of config.toml
+    costs: Mapping[str, Any]  # of simulated time
+    budget: int  # training steps for which it was started; `total_timesteps` also where the run is cut
     training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
 
     @property
     def key(self) -> Key:
-        """What no two runs of a report share."""
+        """What runs share only where they are several draws of one seed."""
         return self.env, self.name, self.seed, self.total_timesteps, self.total_generations, self.total_minutes
 
     @property
@@ -131,11 +135,11 @@ class Run:
 
 
 def find_runs(roots: Sequence[Path], warn: Warn) -> list[Run]:
-    """All runs below the folders `roots`, ordered by environment, name and seed.
+    """The runs below the folders `roots` that count (`cells.py`), ordered by environment, name and seed.
 
     Raises `UsageError` when a folder does not exist or there is no run at all.
     """
-    runs: dict[Key, Run] = {}
+    runs: dict[Path, Run] = {}
     for folder in roots:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
@@ -151,17 +155,12 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> list[Run]:
             ) as error:  # nothing that a run wrote
                 warn(remark(RemarkKind.LEFT_OUT, path, reason=str(error)[:300]))
                 continue
-            if run is None:
-                continue
-            if run.key in runs:
-                if run.path.resolve() != runs[run.key].path.resolve():
-                    warn(remark(RemarkKind.SAME_RUN, path, other=runs[run.key].path))
-                continue
-            runs[run.key] = run
+            if run is not None:
+                runs.setdefault(path.resolve(), run)
     if not runs:
         names = ", ".join(map(str, roots)) or "the given folders"
         raise UsageError(f"no run found in {names}; start one with 'erlbench run', or name another results directory")
-    return [runs[key] for key in sorted(runs)]
+    return cells_of(list(runs.values()), warn)
 
 
 def load_run(path: Path, warn: Warn) -> Run | None:
@@ -218,6 +217,8 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         evaluations=evaluations,
         machine=replace(parse_machine(_read(path / META, warn)), repeats=tuple(repeats_of(path))),
         settings=_mapping(config.get("settings")),
+        costs={**{name: run_config[name] for name in MODELLED if name in run_config}, **_mapping(config.get("costs"))},
+        budget=total,
         training_return=float(value) if isinstance(value := state.get("training_return"), int | float) else math.nan,
     )
 

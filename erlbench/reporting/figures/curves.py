@@ -15,7 +15,7 @@ from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_points
 from erlbench.reporting.figures.training import NOTE, training_of, training_series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import FEWEST_RUNS, MOST_POINTS, Curve, band_kind, curve
+from erlbench.reporting.statistics.curves import FEWEST_RUNS, MOST_POINTS, Curve, band_kind, by_seed, curve
 from erlbench.words import counted
 
 FEWER_POINTS = 60  # of a mean that only the page shows
@@ -52,7 +52,7 @@ class Curves:
             for name, drawn in found.items() if drawn or name in paper or name in training
         }  # fmt: skip
         run_sets = [run_set for run_set, _ in found[paper[0]] or training[paper[0]]]
-        band = band_kind([len(averaged(run_set)) for run_set in run_sets], self.options.band)
+        band = band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], self.options.band)
         plot = Plot(kind="curves", title=group.env, panels=panels, paper=paper, band=band)
         caption = curve_caption(plot, comparison, group, run_sets, self.published, self.options)
         return replace(plot, caption=[*caption, NOTE] if any(name in training for name in paper) else caption)
@@ -84,11 +84,11 @@ class Curves:
         series = []
         for run_set, own in drawn:
             mean = [pair for pair in own if pair[0].done] or own
-            line, bands = self._mean(name, mean, most, len(averaged(run_set)) >= FEWEST_RUNS)
+            line, bands = self._mean(name, mean, most, len(run_set.seeds) >= FEWEST_RUNS)
             thin = [one for _, one in own if len(mean) > 1 or one is not mean[0][1]]
             series.append(Series(
                 label=f"{run_set.label} ({_seeds(run_set)})", group=run_set.label, x=line.x / unit, y=line.mean,
-                colour=colours[run_set.name], averaged=len(mean), level=levels.get(run_set.name), bands=bands,
+                colour=colours[run_set.name], averaged=len({run.seed for run, _ in mean}), level=levels.get(run_set.name), bands=bands,
                 runs=[RunLine(one.name, one.x / unit, one.y) for one in thin],
             ))  # fmt: skip
         if name == "timesteps":
@@ -104,7 +104,7 @@ class Curves:
         """The mean over the runs and its bands, with that of the bootstrap where an `interval` is wanted."""
         key = name, most, interval, tuple((run.path, len(run.evaluations)) for run, _ in runs)
         if key not in self.means:  # a run has another length where another page cuts it
-            series = [(one.x, one.y) for _, one in runs]
+            series = by_seed([(run.seed, (one.x, one.y)) for run, one in runs])
             line, bands = curve(series, "range", most), {}
             if len(series) > 1:
                 bands["range"] = line.low, line.high
@@ -128,7 +128,7 @@ def published_levels(comparison: Comparison, group: Group, published: Published)
 
 
 def _seeds(run_set: RunSet) -> str:
-    count = sum(len(run.evaluations) > 0 for run in run_set.runs)
+    count = len({run.seed for run in run_set.runs if len(run.evaluations)})
     text = f"{count} of {counted(run_set.planned, 'run')}" if count != run_set.planned else counted(count, "run")
-    unfinished = count - len(run_set.done)
+    unfinished = count - len(run_set.seeds)
     return text + (f", {unfinished} unfinished" if unfinished else "")

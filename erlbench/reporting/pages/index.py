@@ -11,7 +11,7 @@ from pathlib import Path
 
 from erlbench.reporting.data.comparison import run_status
 from erlbench.reporting.data.remarks import Remark, folded
-from erlbench.reporting.data.runs import Key, Run
+from erlbench.reporting.data.runs import Run
 from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction, number
@@ -117,10 +117,10 @@ def _list(lines: Iterable[str]) -> list[Block]:
 
 
 def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:
-    where: dict[Key, list[str]] = {}
+    where: dict[Path, list[str]] = {}
     for page in (page for page in pages if page.comparison.study and not page.known):
         for run in page.comparison.runs:
-            where.setdefault(run.key, []).append(page.comparison.name)
+            where.setdefault(run.path, []).append(page.comparison.name)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CELL_COLUMNS)
@@ -128,7 +128,7 @@ def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None
             last = float(run.evaluations.return_mean[-1]) if len(run.evaluations) else None
             values = [
                 run.env, run.name, run.seed, run.status, run.timesteps, run.total_timesteps, last, run.train_time_s,
-                run.updated, run.message, " ".join(where.get(run.key, [])), str(run.path), run.machine.command,
+                run.updated, run.message, " ".join(where.get(run.path, [])), str(run.path), run.machine.command,
             ]  # fmt: skip
             writer.writerow(map(csv_value, values))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from erlbench.reporting.statistics.intervals import bootstrap_mean_band
 MOST_POINTS = 200
 FEWEST_RUNS = 5  # for a bootstrap band
 BANDS = "auto", "range"
+Points = tuple[Array, Array]  # x and y of a run
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,20 @@ def align(series: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     x = np.unique(np.concatenate([points for points, _ in series])) if series else np.empty(0)
     values = [np.interp(x, px, py, left=np.nan, right=np.nan) for px, py in series if len(px)]
     return x, np.array(values).reshape(len(values), len(x))
+
+
+def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
+    """The curves (x, y) of seeds: of one that has several runs their mean, as far as all of them go."""
+    seeds: dict[int, list[Points]] = {}
+    for seed, points in series:
+        seeds.setdefault(seed, []).append(points)
+    return [own[0] if len(own) == 1 else _averaged(own) for own in seeds.values()]
+
+
+def _averaged(series: Sequence[Points]) -> Points:
+    x, values = align(series)
+    complete = ~np.isnan(values).any(axis=0)
+    return x[complete], values[:, complete].mean(axis=0)
 
 
 def curve(series: Sequence[tuple[Array, Array]], band: str, most: int = MOST_POINTS) -> Curve:

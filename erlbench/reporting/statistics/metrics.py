@@ -8,7 +8,7 @@ import numpy as np
 
 from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.runs import Array, Evaluations, Run
-from erlbench.reporting.statistics.curves import align
+from erlbench.reporting.statistics.curves import align, by_seed
 
 
 def max_of_average(runs: Sequence[Run]) -> float:
@@ -66,7 +66,7 @@ def average_reached(runs: Sequence[Run], score: float) -> float:
 
 def _average(runs: Sequence[Run]) -> tuple[Array, Array]:
     """The points (points,) that all runs reached and the average there, each run interpolated linearly."""
-    x, values = align([(run.evaluations.timesteps, run.evaluations.return_mean) for run in runs])
+    x, values = align(by_seed((run.seed, (run.evaluations.timesteps, run.evaluations.return_mean)) for run in runs))
     complete = ~np.isnan(values).any(axis=0)
     return x[complete], values[:, complete].mean(axis=0)
 

@@ -36,8 +36,8 @@ def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
 def runs_used() -> Column[RunSetRow]:
     """The number of runs that count, and of planned ones."""
     return Column(
-        "n", lambda row: (len(row.run_set.done), row.run_set.planned), _used, name=("n", "planned"),
-        note="finished runs of planned ones; only finished runs count.",
+        "n", lambda row: (len(row.run_set.seeds), row.run_set.planned), _used, name=("n", "planned"),
+        note="seeds with a finished run, of planned ones; only finished runs count.",
     )  # fmt: skip
 
 

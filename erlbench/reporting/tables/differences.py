@@ -118,7 +118,7 @@ def _environment(env: str, total: int) -> str:
 
 
 def _runs(run_set: RunSet | None) -> float:
-    return len(run_set.done) if run_set else math.nan
+    return len(run_set.seeds) if run_set else math.nan
 
 
 def _spread(run_set: RunSet | None) -> tuple[float, float]:

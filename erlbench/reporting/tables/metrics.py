@@ -63,7 +63,7 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
 
 
 def _of_runs(row: Metrics, metric: Callable[[Evaluations], float]) -> Array:
-    return np.array([metric(run.evaluations) for run in row.run_set.done])
+    return row.run_set.by_seed(lambda run: metric(run.evaluations))
 
 
 def _fitness_steps(row: Metrics) -> float:

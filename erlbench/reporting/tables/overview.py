@@ -38,7 +38,7 @@ def _finished(group: Group) -> int:
 
 def _mean(name: str, group: Group) -> tuple[float, str]:
     found = group.run_set(name)
-    return (estimates.mean(found.scores), f"{len(found.done)}/{len(found.runs)}") if found else (math.nan, "")
+    return (estimates.mean(found.scores), f"{len(found.seeds)}/{found.planned}") if found else (math.nan, "")
 
 
 def _cell_text(mean: float, runs: str) -> str:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
 from erlbench.reporting.data.machine import mixed_kernels
-from erlbench.reporting.data.mixture import episode_counts, mixed_settings, unequal_episodes
+from erlbench.reporting.data.mixture import episode_counts, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.score import FINAL, METRICS
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
@@ -177,7 +178,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
     yield from mixed_identities(cells)
     yield from repeated_seeds(cells)
-    yield from mixed_settings(cells)
+    yield from several_draws(cells)
     if comparison.metric == FINAL:
         yield from unequal_episodes(cells)
     yield from departure_notes(comparison.run_sets)

@@ -81,7 +81,7 @@ def test_one_seed_with_two_budgets_counts_once(tmp_path):
     warnings = []
     runs = cut_runs(find_runs([tmp_path / "a", tmp_path / "b"], warnings.append), Moment(2000), warnings.append)
     assert [run.path for run in runs] == [first]
-    assert warnings == [remark(RemarkKind.SAME_CELL, second, other=first)]
+    assert warnings == [remark(RemarkKind.REPEATED, second, seed=0, other=first)]
 
 
 def test_the_episodes_of_a_score_are_those_of_the_evaluation_that_gives_it(tmp_path):

@@ -49,10 +49,10 @@ def test_an_algorithm_that_is_not_installed_is_not_compared(tmp_path):
     assert "hidden 32-32" not in report(tmp_path, "hidden = [32, 32]\n", entries=entries)
 
 
-def test_those_of_some_runs_are_counted_and_long_ones_are_cut(tmp_path):
-    text = report(tmp_path, "batch_size = 256\n", change={1: f'hidden = "{"x" * 500}"\n', 2: "batch_size = 64\n"})
-    words = f"hidden {'x' * 60}..., not 400-300 (in 1 of 3 runs); batch_size 64, not 256 (in 1 of 3 runs)"
-    assert f"AES-RL on HalfCheetah-v5 ({words})" in text
+def test_long_ones_are_cut_and_runs_with_others_than_the_first_are_no_part_of_the_cell(tmp_path):
+    text = report(tmp_path, f'hidden = "{"x" * 500}"\nbatch_size = 256\n', change={2: "batch_size = 64\n"})
+    assert f"AES-RL on HalfCheetah-v5 (hidden {'x' * 60}..., not 400-300)" in text
+    assert "batch_size 64" not in text
 
 
 def test_another_algorithm_under_the_name_of_the_entry_is_named(tmp_path):

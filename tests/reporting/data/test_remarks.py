@@ -16,10 +16,8 @@ HERE, THERE = Path("results/a"), Path("results/b")
     ("said", "sentence"),
     [
         (remark(RemarkKind.LEFT_OUT, HERE, reason="no\x1b[2J file"), "results/a: left out: no\ufffd[2J file"),
-        (remark(RemarkKind.SAME_RUN, HERE, other=THERE), "results/a: has the environment, name, seed and budget of "
-         "results/b; left out here, 'erlbench compare' sets folders side by side"),
-        (remark(RemarkKind.SAME_CELL, HERE, other=THERE),
-         "results/a: has the environment, name and seed of results/b; left out"),
+        (remark(RemarkKind.REPEATED, HERE, seed=3, other=THERE), "results/a: repeats seed 3 of results/b with the same "
+         "kernel and software; listed only, the first finished run of a seed counts"),
         (remark(RemarkKind.NO_EVALUATION, HERE, near="10%", moment=Moment(2000)),
          "results/a: no evaluation within 10% of 2,000 training steps; left out"),
         (remark(RemarkKind.DAMAGED_END, HERE, problem="bad"),
@@ -44,9 +42,9 @@ def test_the_sentence_of_each_kind(said, sentence):
 
 def test_remarks_that_differ_in_their_paths_only_are_one_line():
     remarks = [
-        remark(RemarkKind.SAME_CELL, HERE, other=THERE),
+        remark(RemarkKind.REPEATED, HERE, seed=1, other="x"),
         remark(RemarkKind.WITHHELD, HERE, runs=1),
-        remark(RemarkKind.SAME_CELL, THERE, other=HERE),
+        remark(RemarkKind.REPEATED, THERE, seed=1, other="x"),
         remark(RemarkKind.WITHHELD, THERE, runs=2),
     ]
     same, one, two = folded(remarks)

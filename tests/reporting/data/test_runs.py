@@ -61,7 +61,7 @@ def test_the_same_cell_twice_counts_once(tmp_path, warnings):
     (run,) = find_runs([tmp_path / "a", tmp_path / "b", tmp_path / "a"], warnings.append)
     assert run.evaluations.return_mean[-1] == 2
     first, second = (tmp_path / folder / "Ant-v5/cem/seed-000" for folder in ("a", "b"))
-    assert warnings == [remark(RemarkKind.SAME_RUN, second, other=first)]
+    assert warnings == [remark(RemarkKind.REPEATED, second, seed=0, other=first)]
 
 
 def test_a_non_numeric_cell_drops_its_row_and_names_the_line(tmp_path, warnings):

@@ -175,18 +175,16 @@ def test_budgets_are_never_pooled(tmp_path):
     assert ["after 1,000 training" in tables[0].notes[0], "after 9,000 training" in tables[1].notes[0]] == [True] * 2
 
 
-def test_generations_are_a_budget_and_other_settings_are_told(tmp_path):
+def test_generations_are_a_budget_and_other_settings_are_another_cell(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10], total=90_000, generations=5)
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 1000], total=90_000, generations=500)
     changed = make_run(tmp_path, "Foo-v5", "cem", 2, [0, 1000], total=90_000, generations=500, workers=9)
     text = (changed / "config.toml").read_text()
     (changed / "config.toml").write_text(text.replace("initial_variance = 0.001", "initial_variance = 77"))
     page = page_of(tmp_path)
-    assert [len(group.run_sets[0].runs) for group in page.groups] == [1, 2]
+    cells = [[run_set.name for run_set in group.run_sets] for group in page.groups]
+    assert cells == [["cem"], ["cem", "cem (initial_variance=77, workers=9)"]]
     assert len({page.slug(group) for group in page.groups}) == 2
-    notes = " ".join(scores_table(page, load_published()).notes)
-    assert "MIXED SETTINGS" in notes
-    assert "cem on Foo-v5 (workers, initial_variance)" in notes
 
 
 def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_path):

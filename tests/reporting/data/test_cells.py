@@ -1,0 +1,94 @@
+"""One rule of which runs are of one cell, and which of a seed's runs count, whatever folders are named."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.remarks import RemarkKind
+from erlbench.reporting.data.runs import find_runs
+from tests.reporting.make_runs import make_run
+
+
+def edited(run: Path, *, started: str = "2025-01-02T03:04:05+00:00", settings: str = "", **recorded: object) -> Path:
+    """The run with other records of its start, and with more settings."""
+    meta = json.loads((run / "meta.json").read_text())
+    start = {**meta["starts"][0], "started": started, **recorded}
+    (run / "meta.json").write_text(json.dumps({**meta, **start, "starts": [start]}))
+    with (run / "config.toml").open("a") as file:
+        file.write(settings)
+    return run
+
+
+def cells(*folders: Path, at: int = 0) -> tuple[dict[str, list[float]], list[RemarkKind]]:
+    said = []
+    runs = find_runs(folders, said.append)
+    if at:
+        runs = cut_runs(runs, Moment(at), said.append)
+    found = {one.name: one.scores.tolist() for group in everything(runs).groups for one in group.run_sets}
+    return found, [one.kind for one in said]
+
+
+def test_of_a_repeated_seed_the_first_finished_run_counts(tmp_path):
+    for folder, score, status, time in (("a", 7, "done", 9), ("b", 5, "done", 8), ("c", 3, "failed", 7)):
+        run = make_run(tmp_path / folder, "Ant-v5", "cem", 0, [0, score], status=status)
+        edited(run, started=f"2025-01-0{time}T00:00:00+00:00", arithmetic="blas 1, Haswell")
+    for order in itertools.permutations("abc"):
+        assert cells(*(tmp_path / one for one in order)) == ({"cem": [5]}, [RemarkKind.REPEATED] * 2)
+
+
+def test_a_seed_on_two_kernels_counts_once_by_its_mean(tmp_path):
+    for seed in range(2):
+        for kernel, score in (("Haswell", 10 + seed), ("SkylakeX", 20 + seed)):
+            edited(make_run(tmp_path / kernel, "Ant-v5", "cem", seed, [0, score]), arithmetic=kernel)
+    edited(make_run(tmp_path / "Haswell", "Ant-v5", "cem", 2, [0, 12]), arithmetic="Haswell")
+    found, said = cells(tmp_path)
+    assert (found, said) == ({"cem": [15, 16, 12]}, [])
+    assert cells(tmp_path / "SkylakeX", tmp_path / "Haswell")[0] == found
+
+
+def test_other_settings_and_other_problems_are_other_cells(tmp_path):
+    for seed in range(3):
+        edited(make_run(tmp_path / "a", "Ant-v5", "cem", seed, [0, seed]), settings="sigma = 0.1\n")
+    edited(make_run(tmp_path / "b", "Ant-v5", "cem", 0, [0, 50]), settings="sigma = 0.2\n")
+    edited(make_run(tmp_path / "c", "Ant-v5", "cem", 4, [0, 60]), settings="")  # an older version: unknown
+    make_run(tmp_path / "d", "Ant-v5", "cem", 5, [0, 70], workers=9)
+    found, said = cells(tmp_path)
+    assert said == []
+    assert found == {"cem": [0, 1, 2, 60], "cem (sigma=0.2)": [50], "cem (workers=9)": [70]}
+
+
+@pytest.mark.parametrize("part", ["model", "modules", "files"])
+def test_another_problem_is_never_pooled_and_another_package_is(tmp_path, part):
+    identity = {"versions": {"numpy": "2"}, "modules": {"own": "a"}, "files": {"map": "a"}, "model": "a"}
+    for seed in range(2):
+        edited(make_run(tmp_path / "a", "Ant-v5", "cem", seed, [0, seed]), identity=identity)
+    other = {**identity, part: "b" if part == "model" else {"own": "b"}}
+    edited(make_run(tmp_path / "b", "Ant-v5", "cem", 0, [0, 9]), identity=other)
+    edited(make_run(tmp_path / "c", "Ant-v5", "cem", 1, [0, 5]), identity={**identity, "versions": {"numpy": "3"}})
+    assert cells(tmp_path)[0] == {"cem": [0, 3], f"cem (another problem's {part})": [9]}
+
+
+def test_runs_of_two_budgets_are_one_cell_at_a_step_unless_the_algorithm_knows_its_budget(tmp_path):
+    for name in ("cem", "ppo"):
+        edited(make_run(tmp_path, "Ant-v5", name, 0, [0, 1, 2]), arithmetic="Haswell")
+        edited(make_run(tmp_path / "long", "Ant-v5", name, 0, [0, 1, 6, 9]), arithmetic="SkylakeX")
+    found, _ = cells(tmp_path, at=2000)
+    assert found == {"cem": [4], "ppo": [2], "ppo (total_timesteps=3000)": [6]}
+
+
+def test_a_cell_does_not_depend_on_the_folders_that_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    for seed, kernel, folder in itertools.product(range(3), ("a", "b"), ("x", "y")):
+        run = make_run(tmp_path / folder / kernel, "Ant-v5", "cem", seed, [0, float(rng.normal())])
+        edited(run, arithmetic=kernel, started=f"2025-01-0{rng.integers(1, 9)}T00:00:00+00:00")
+    found = cells(tmp_path)[0]
+    parts = [tmp_path / folder / kernel for folder, kernel in itertools.product("xy", "ab")]
+    for order in itertools.permutations(parts):
+        assert cells(*order)[0] == found
