@@ -1,7 +1,8 @@
 """Settings of an environment: how long an episode may be, how many frames an action lasts, keyword arguments.
 
 Texts of the command line are read as TOML values, anything else as a text. Keyword arguments are checked against the
-signatures of the environment's class and its bases, before the environment is made.
+signatures of the environment's class and its bases, before the environment is made: by their annotations, and a default
+of another kind is only a remark.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
+from erlbench.envs import kinds
 from erlbench.envs.catalogue import module_of
 from erlbench.envs.functions import registered
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, in_words, nearest
 
-OWN = ("max_episode_steps", "frame_skip")
+OWN = ("max_episode_steps", "frame_skip", "fresh")
+FRESH = ("reset", "object")  # before each episode: a reset more, or another object
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
-_NUMBER = (int, float)
 MOST_STEPS = 10**9  # of an episode, or of a frame
 
 
@@ -36,14 +38,19 @@ class Chosen:
 
     max_episode_steps: int | None
     action_repeat: int
+    fresh: str  # one of `FRESH`, or empty
     kwargs: dict[str, Any]
+    remarks: tuple[str, ...] = ()
 
 
 def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
     known = keyword_arguments(env_id) if settings else {}
-    values = {name: _value(value) for name, value in settings.items()}
-    limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN)
+    values, remarks = {name: _value(value) for name, value in settings.items()}, []
+    limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN[:2])
+    fresh = str(values.pop("fresh", ""))
+    if fresh not in ("", *FRESH):
+        raise UsageError(f"fresh of environment '{env_id}' must be {' or '.join(FRESH)}, not '{fresh}'")
     if skip is not None and "frame_skip" in known:  # the environment's own
         values["frame_skip"] = skip
         skip = None
@@ -52,8 +59,9 @@ def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
             words = (*OWN, *known)
             hint = nearest(name, words) or f"; there are {', '.join(words)}"
             raise UsageError(f"environment '{env_id}' has no setting '{name}'{hint}")
-        _check_kind(env_id, name, value, known[name].default)
-    return Chosen(limit, skip or 1, values)
+        values[name], remark = _of_kind(env_id, name, value, known[name])
+        remarks += [remark] if remark else []
+    return Chosen(limit, skip or 1, fresh, values, tuple(remarks))
 
 
 def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,14 +90,14 @@ def _toml(value: Any) -> str:
 def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     """The keyword arguments of an environment by name; none where it is unknown or says nothing of them.
 
-    The module of `MODULE:ID` is imported; a `UsageError` when it cannot be.
+    Annotations are types, where they can be found. The module of `MODULE:ID` is imported; a `UsageError` when it cannot
+    be.
     """
     if module := module_of(env_id):
         try:
             importlib.import_module(module)
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise UsageError(f"environment '{env_id}' cannot be made: {reason} (-v shows the traceback)") from error
+            raise UsageError(f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)") from error
     try:
         entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point
         creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
@@ -101,10 +109,10 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     found: dict[str, inspect.Parameter] = {}
     functions = [vars(base).get("__init__") for base in creator.__mro__] if inspect.isclass(creator) else [creator]
     for function in filter(None, functions):
-        own = inspect.signature(function).parameters
+        own, hints = inspect.signature(function).parameters, kinds.annotations_of(function)
         for name, parameter in own.items():
             if name not in bound and not name.startswith("_") and name not in _NOT_SETTINGS:
-                found.setdefault(name, parameter)
+                found.setdefault(name, parameter.replace(annotation=hints.get(name, inspect.Parameter.empty)))
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
             break
     return found
@@ -128,28 +136,36 @@ def _value(value: Any) -> Any:
 def _positive(env_id: str, name: str, value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, _NUMBER) or not float(value).is_integer() or value < 1:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer() or value < 1:
         raise UsageError(f"{name} of environment '{env_id}' must be an integer of at least 1, not {value!r}")
     if value > MOST_STEPS:
         raise UsageError(f"{name} of environment '{env_id}' must be at most {MOST_STEPS:,}, not {value!r}")
     return int(value)
 
 
-def _check_kind(env_id: str, name: str, value: Any, default: Any) -> None:
-    """Refuse a value of another type than the default's, and a list of another length."""
+def kind_of(parameter: inspect.Parameter) -> str:
+    """The kind of a setting in words: as annotated, else as its default has it; empty where neither says it."""
+    if parameter.annotation is not parameter.empty:
+        return kinds.in_words(parameter.annotation)
+    hint = kinds.of_default(parameter.default)
+    return "" if hint is Any else kinds.in_words(hint)
+
+
+def _of_kind(env_id: str, name: str, value: Any, parameter: inspect.Parameter) -> tuple[Any, str]:
+    """The value as the environment gets it, and a remark where it only has another kind than the default."""
     of = f"setting '{name}' of environment '{env_id}'"
     if isinstance(value, float) and math.isnan(value):
         raise UsageError(f"{of} cannot be nan")
-    kinds: tuple[tuple[type, tuple[type, ...], str], ...] = (
-        (bool, (bool,), "true or false"),
-        (int, _NUMBER, "a number"),
-        (float, _NUMBER, "a number"),
-        (str, (str,), "a text"),
-        (tuple, (list, tuple), "a list such as [0.1, 0.2]"),
-    )
-    for kind, allowed, words in kinds:
-        fits = isinstance(value, allowed) and isinstance(value, bool) == (kind is bool)
-        if type(default) is kind and not fits:
-            raise UsageError(f"{of} must be {words}, not {value!r}")
-    if isinstance(default, tuple) and len(value) != len(default):
-        raise UsageError(f"{of} must have {len(default)} items, not {value!r}")
+    hint = parameter.annotation if (annotated := parameter.annotation is not parameter.empty) else Any
+    if value == kinds.NONE and (parameter.default is None or annotated and kinds.fits(None, hint)):
+        return None, ""
+    if annotated and not kinds.fits(value, hint):
+        default = parameter.default
+        if default is not None and default is not parameter.empty and not kinds.fits(default, hint):  # a wrong annotation
+            return value, f"{of} is {value!r}, annotated as {kinds.in_words(hint)}"
+        raise UsageError(f"{of} must be {kinds.in_words(hint)}, not {value!r}")
+    if not annotated and parameter.default is not None and parameter.default is not parameter.empty:
+        hint = kinds.of_default(parameter.default)
+        if not kinds.fits(value, hint):
+            return value, f"{of} is {value!r}; its default is {value_text(parameter.default)}"
+    return value, ""

@@ -8,17 +8,29 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from erlbench.envs import catalogue, functions, options
-from erlbench.envs.wrappers import Env, FlatObservation, InsertZeros, RepeatAction, RewardBeforeStep, TerminalReward
-from erlbench.errors import UsageError, nearest
+from erlbench.envs.chain import check_chain, repeats
+from erlbench.envs.flattening import FlatObservation, is_flat
+from erlbench.envs.wrappers import (
+    Env,
+    FreshObject,
+    InsertZeros,
+    RepeatAction,
+    ResetTwice,
+    RewardBeforeStep,
+    TerminalReward,
+    TypedAction,
+)
+from erlbench.errors import UsageError, in_words, nearest
 
 MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
@@ -34,6 +46,8 @@ class EnvSpec:
     action_repeat: int = 1  # where the environment has no frame_skip of its own
     reward_before: bool = False  # whether a step pays for the state that it starts from
     zeros: Mapping[int, int] = field(default_factory=dict)  # index in the observation -> zeros inserted before it
+    fresh: str = ""  # before each episode: a reset more ("reset"), or another object ("object")
+    info: tuple[str, ...] = ()  # keys of the infos whose numbers are recorded
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,15 @@ class Problem:
     action_low: tuple[float, ...]  # () where they are discrete
     action_high: tuple[float, ...]
     discrete: bool = False
+
+
+@dataclass(frozen=True)
+class Described:
+    """A problem, and what its user should know of it."""
+
+    problem: Problem
+    layout: tuple[str, ...] = ()  # of a flattened observation: "name (numbers)" of each part, in order
+    remarks: tuple[str, ...] = ()
 
 
 def ids() -> list[str]:
@@ -65,17 +88,20 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
-        reason = f"{type(error).__name__}: {error}"
-        raise UsageError(f"environment '{env_id}' cannot be made: {reason} (-v shows the traceback)") from error
+        raise UsageError(f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)") from error
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
         env = env.env
     from erlbench.envs.mujoco_fast import hasten  # not at the top: it imports MuJoCo
 
     hasten(env)
-    if env_id.startswith(catalogue.DM_CONTROL):
-        limit = catalogue.DM_CONTROL_LIMIT if env_id in catalogue.LISTED else limit
-        env = FlatObservation(env) if isinstance(env.observation_space, Dict) else env
+    if env_id.startswith(catalogue.DM_CONTROL) and env_id in catalogue.LISTED:
+        limit = catalogue.DM_CONTROL_LIMIT
+    if not is_flat(env.observation_space):
+        env = FlatObservation(env, env_id)
+    action = env.action_space
+    if isinstance(action, Box) and action.dtype.kind == "f" and action.dtype != np.float32:
+        env = TypedAction(env)
     return env, limit
 
 
@@ -90,14 +116,20 @@ def _reason(error: Exception, env_id: str) -> str:
 
 def build(spec: EnvSpec) -> Env:
     """The environment of `spec`, wrapped only where something must be changed."""
+    if spec.fresh == "object":
+        return FreshObject(partial(build, replace(spec, fresh="")))
     env, _ = make(spec.id, **spec.kwargs)
+    if spec.info:
+        vars(env).pop("step", None)  # the fast one, which leaves them out
     if spec.reward_before:
         env = RewardBeforeStep(env)
     if spec.zeros:
         env = InsertZeros(env, spec.zeros)
     if spec.terminal_reward:
         env = TerminalReward(env, spec.terminal_reward)
-    return RepeatAction(env, spec.action_repeat) if spec.action_repeat > 1 else env
+    if spec.action_repeat > 1:
+        env = RepeatAction(env, spec.action_repeat)
+    return ResetTwice(env) if spec.fresh == "reset" else env
 
 
 def import_module_of(env_id: str) -> None:
@@ -131,10 +163,15 @@ def _log_mujoco_warnings(anew: bool = False) -> None:
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
+    """The problem of `described`, alone."""
+    return described(name, settings).problem
+
+
+def described(name: str, settings: Mapping[str, Any] | None = None) -> Described:
     """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.
 
-    `settings` are `max_episode_steps`, `frame_skip` and keyword arguments of the environment, which win over those of
-    the preset.
+    `settings` are `max_episode_steps`, `frame_skip`, `fresh` and keyword arguments of the environment, which win over
+    those of the preset.
     """
     env_id, _ = catalogue.split_preset(name)
     preset = catalogue.preset_of(name)
@@ -143,6 +180,7 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
     env, limit = make(env_id, **chosen.kwargs)
     try:
         _check_version(env, env_id)
+        check_chain(env, env_id)
         limit = chosen.max_episode_steps or limit
         if limit is None:
             raise UsageError(
@@ -153,13 +191,27 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
             limit = _within_dm_control(env_id, limit, chosen)
         bonus = preset.terminal_reward and float(chosen.kwargs.get("healthy_reward", preset.terminal_reward))
         repeat, zeros = chosen.action_repeat, dict(preset.zeros)
-        spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, repeat, preset.reward_before, zeros)
+        spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, repeat, preset.reward_before, zeros, chosen.fresh)
+        remarks = [*chosen.remarks, *repeats(env, env_id, repeat, options.keyword_arguments(env_id))]
         if zeros:
             _check_zeros(env, name, preset)
             env = InsertZeros(env, zeros)
-        return _described(env, spec)
+        found = _problem(env, spec)
+        layout, dropped = _flattened(env)
+        if dropped:
+            remarks.append(f"environment '{env_id}': the observation's {', '.join(dropped)} has no numbers; left out")
+        return Described(found, layout, tuple(remarks))
     finally:
         env.close()
+
+
+def _flattened(env: Env) -> tuple[tuple[str, ...], list[str]]:
+    """Parts and left out parts of an observation that is flattened; not of dm_control's, which always are."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, FlatObservation):
+            return tuple(f"{name} ({size})" for name, size in env.layout), env.dropped
+        env = env.env
+    return (), []
 
 
 def _check_version(env: Env, env_id: str) -> None:
@@ -194,11 +246,10 @@ def _within_dm_control(env_id: str, limit: int, chosen: options.Chosen) -> int:
     return limit
 
 
-def _described(env: Env, spec: EnvSpec) -> Problem:
+def _problem(env: Env, spec: EnvSpec) -> Problem:
     """The problem that an environment poses; a `UsageError` for spaces that no policy here reads or gives."""
     observation, action = env.observation_space, env.action_space
-    if not isinstance(observation, Box) or len(observation.shape) != 1:
-        raise UsageError(f"environment '{spec.id}' has observations {observation}; a flat Box is needed")
+    assert isinstance(observation, Box)
     size = observation.shape[0]
     if isinstance(action, Discrete):
         if action.start != 0:
@@ -206,6 +257,11 @@ def _described(env: Env, spec: EnvSpec) -> Problem:
         return Problem(spec, size, int(action.n), (), (), discrete=True)
     if not isinstance(action, Box) or len(action.shape) != 1 or not action.shape[0]:
         raise UsageError(f"environment '{spec.id}' has actions {action}; a flat Box or a Discrete is needed")
+    if action.dtype.kind != "f":
+        raise UsageError(
+            f"environment '{spec.id}' has actions {action}, which are whole numbers, and policies here act by real ones; "
+            "wrap it with a Discrete, or with a Box of floats that it rounds"
+        )
     if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
         raise UsageError(f"environment '{spec.id}' has unbounded actions {action}; wrap it with finite bounds")
     return Problem(spec, size, action.shape[0], tuple(map(float, action.low)), tuple(map(float, action.high)))

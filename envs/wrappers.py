@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict
+from gymnasium.spaces import Box
 
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
 Env = gymnasium.Env[Any, Any]
@@ -78,24 +78,41 @@ class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, total, terminated, truncated, info
 
 
-class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """A Dict of Boxes as one float32 vector, in the order of the Dict's keys (`gymnasium.spaces.flatten`'s)."""
+class TypedAction(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gives actions in the dtype of the action space; a bound of float32 becomes the bound itself."""
 
     def __init__(self, env: Env) -> None:
         super().__init__(env)
-        space = env.observation_space
-        assert isinstance(space, Dict)
-        low, high = (np.concatenate([np.ravel(getattr(box, end)) for box in space.values()]) for end in ("low", "high"))
-        self.observation_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
-        self._keys = tuple(space)
-
-    def _flat(self, observation: dict[str, np.ndarray]) -> np.ndarray:
-        return np.concatenate([np.ravel(observation[key]) for key in self._keys]).astype(np.float32)
-
-    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        observation, info = self.env.reset(**arguments)
-        return self._flat(observation), info
+        space = env.action_space
+        assert isinstance(space, Box)
+        self._dtype, self._ends = space.dtype, (space.low, space.high)
+        self._rounded = [end.astype(np.float32) for end in self._ends]
 
     def step(self, action: np.ndarray) -> Step:
-        observation, *rest = self.env.step(action)
-        return self._flat(observation), *rest  # type: ignore[return-value]
+        typed = action.astype(self._dtype)
+        for end, rounded in zip(self._ends, self._rounded, strict=True):
+            np.copyto(typed, end, where=action == rounded)
+        return self.env.step(typed)  # type: ignore[return-value]
+
+
+class ResetTwice(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Resets twice with the same seed, for environments whose first reset leaves another state than later ones."""
+
+    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
+        self.env.reset(**arguments)
+        return self.env.reset(**arguments)
+
+
+class FreshObject(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Has `make` make the environment anew for each episode."""
+
+    def __init__(self, make: Callable[[], Env]) -> None:
+        super().__init__(make())
+        self._make, self._used = make, False
+
+    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
+        if self._used:
+            self.env.close()
+            self.env = self._make()
+        self._used = True
+        return self.env.reset(**arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import sys
+import traceback
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -83,6 +84,20 @@ def explain(error: OSError, place: object = "") -> str:
         return f"{error.strerror or error}{where}"
     what, remedy = ADVICE[error.errno]
     return f"{what}{where}; {remedy} and run the same command again"
+
+
+def in_words(error: BaseException) -> str:
+    """The class of an exception and what it says."""
+    return f"{type(error).__name__}: {text_of(error)}"
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says, in one line; of one without a text its place, as "in door.py, line 12: assert x"."""
+    text = " ".join(str(error).split())
+    places = traceback.extract_tb(error.__traceback__)
+    if text or not places:
+        return text or "no reason given"
+    return f"in {places[-1].filename}, line {places[-1].lineno}: {places[-1].line}"
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -10,10 +10,11 @@ import numpy as np
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.training.update_settings import Episodes
 from erlbench.envs.registry import EnvSpec
-from erlbench.errors import NumericalError, TaskError
+from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
+from erlbench.work.contract import Told, advance, reset
 from erlbench.work.replay import ReplayReader
-from erlbench.work.rollout import FIRST_STEPS, Episode, check_observation, reset
+from erlbench.work.rollout import Episode
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import ReplayView
 from erlbench.work.workspace import Workspace
@@ -98,6 +99,7 @@ def learn_episodes(
     for index in range(count):
         seed = environment_seed(*key, index)
         episode = Episode(limit, policy.sizes[0], policy.sizes[-1])
+        episode.told = Told(settings.env.info)
         episode.observations[0] = reset(step.env, seed)
         memory.begin(episode.observations[0])
         ended = False
@@ -131,19 +133,11 @@ class _Step:
         step = episode.length
         if not np.isfinite(episode.actions[step]).all():
             raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
-        try:
-            action = self._denormalise(episode.actions[step])
-            observation, reward, terminated, truncated, _ = self.env.step(action)
-            if step < FIRST_STEPS:
-                check_observation(observation, self.env, f"of step {step + 1}")
-            episode.observations[step + 1] = observation
-            episode.rewards[step] = reward
-        except TaskError:
-            raise
-        except Exception as error:
-            message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
-            raise TaskError(message) from error
-        episode.total += float(reward)
+        action = self._denormalise(episode.actions[step])
+        observation, reward, terminated, ended = advance(self.env, action, step + 1, seed, episode.told)
+        episode.observations[step + 1] = observation
+        episode.rewards[step] = reward
+        episode.total += reward
         episode.length += 1
-        episode.terminated = bool(terminated)
-        return bool(terminated or truncated)
+        episode.terminated = terminated
+        return ended

@@ -16,7 +16,8 @@ import numpy as np
 from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOIteration
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.rollout import FIRST_STEPS, NOT_FINITE, check_observation, is_finite, reset
+from erlbench.work.contract import Told, advance, reset
+from erlbench.work.rollout import NOT_FINITE, is_finite
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.workspace import Workspace
 
@@ -85,8 +86,8 @@ class Statistics:
 class Playing:
     """The episode under way: where it began, what was done in it, and where it stands."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], limit: int, seed: int) -> None:
-        self.env, self.limit, self.seed = env, limit, seed
+    def __init__(self, env: gymnasium.Env[Any, Any], limit: int, seed: int, keys: tuple[str, ...] = ()) -> None:
+        self.env, self.limit, self.seed, self.told = env, limit, seed, Told(keys)
         self.observation = np.array(reset(env, seed))  # a copy: environments may reuse theirs
         self.actions: list[np.ndarray] = []
         self.total = 0.0
@@ -94,20 +95,15 @@ class Playing:
 
     def step(self, action: np.ndarray) -> float:
         """Step with `action` as it is recorded; the reward."""
-        try:
-            observation, reward, self.terminated, truncated, _ = self.env.step(self._executed(action))
-        except Exception as error:
-            message = f"the environment raised {type(error).__name__} at step {len(self.actions) + 1}"
-            raise TaskError(f"{message} (reset seed {self.seed}): {error}") from error
-        if len(self.actions) < FIRST_STEPS:
-            check_observation(observation, self.env, f"of step {len(self.actions) + 1}")
+        executed, step = self._executed(action), len(self.actions) + 1
+        observation, reward, self.terminated, ended = advance(self.env, executed, step, self.seed, self.told)
         self.observation = np.array(observation)
         self.actions.append(action)
-        self.total += float(reward)
-        self.ended = bool(self.terminated or truncated or len(self.actions) >= self.limit)
+        self.total += reward
+        self.ended = ended or step >= self.limit
         if not (is_finite(reward) and is_finite(observation)):
             raise NumericalError(f"the reward or the observation of step {len(self.actions)} has a {NOT_FINITE}")
-        return float(reward)
+        return reward
 
     def replay(self, actions: np.ndarray, observation: np.ndarray) -> None:
         """Repeat `actions`, after which the environment must show `observation`."""
@@ -138,6 +134,7 @@ class Rollout:
         self.truncated: list[tuple[int, np.ndarray]] = []  # step that an episode was cut at, observation after it
         self.returns: list[float] = []  # of the episodes that ended
         self.lengths: list[int] = []
+        self.told: list[Told] = []
         self.statistics = statistics
         self.next_observation = np.empty(0, np.float32)  # as the networks see it
         self.ended = False  # whether an episode ended with the last step
@@ -150,6 +147,7 @@ class Rollout:
         """Report an episode."""
         self.returns.append(episode.total)
         self.lengths.append(len(episode.actions))
+        self.told.append(episode.told)
 
     def leave(self, episode: Playing) -> None:
         """Keep what the next iteration needs to go on with the episode."""
@@ -177,10 +175,10 @@ def collect(
     policy = NumpyPolicy(PolicySpec(sizes, ppo.activation, (), (), squashing="linear"), network)
     random = generator(*key, int(Purpose.EXPLORATION))
     if settings.seed < 0:
-        episode = Playing(env, limit, environment_seed(*key, next(seeds)))
+        episode = Playing(env, limit, environment_seed(*key, next(seeds)), problem.env.info)
         statistics.see(episode.observation)
     else:
-        episode = Playing(env, limit, settings.seed)
+        episode = Playing(env, limit, settings.seed, problem.env.info)
         episode.replay(inputs["actions"], inputs["observation"])
     replayed = len(episode.actions)
     rollout = Rollout(settings.steps, sizes[0], 1 if problem.discrete else sizes[-1], statistics, replayed)
@@ -194,7 +192,7 @@ def collect(
         if episode.ended:
             rollout.count(episode)
             final, cut = episode.observation, not episode.terminated
-            episode = Playing(env, limit, environment_seed(*key, next(seeds)))
+            episode = Playing(env, limit, environment_seed(*key, next(seeds)), problem.env.info)
         statistics.see(episode.observation)
         rollout.rewards[step] = statistics.reward(reward)
         if rollout.ended:

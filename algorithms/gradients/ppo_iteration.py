@@ -25,6 +25,7 @@ from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_pa
 from erlbench.algorithms.parts.ppo_settings import PPOIteration, PPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
+from erlbench.work.contract import told_values
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
@@ -76,6 +77,7 @@ def iteration(settings: PPOIteration, inputs: Mapping[str, Any], key: Key, works
         "actor_updates": updates,
         "seed": rollout.seed,
         "metrics": metrics,
+        **told_values(rollout.told),
     }
     return Outcome(values, arrays)
 

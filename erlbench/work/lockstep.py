@@ -6,12 +6,13 @@ and if its episodes end with the time limit only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
-from erlbench.errors import TaskError
+from erlbench.errors import TaskError, text_of
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 
@@ -36,13 +37,25 @@ def play_together(
 ) -> list[float]:
     """The returns of episodes of `limit` steps, one per seed, in which the policy acts without noise."""
     policy, totals = NumpyPolicy(spec, parameters, len(seeds)), np.zeros(len(seeds))
-    try:
+    shape = (len(seeds), spec.sizes[0])
+    with _of_environment(len(seeds)):
         observations = env.reset_all(seeds)
-        for _ in range(limit):
-            observations, rewards = env.step_all(policy.act(observations))
-            totals += rewards
-    except Exception as error:
-        message = f"the environment raised {type(error).__name__} in {len(seeds)} episodes together: {error}"
-        raise TaskError(message) from error
+    for _ in range(limit):
+        if np.shape(observations) != shape:
+            found = np.shape(observations)
+            raise TaskError(f"the environment's observations together have the shape {found}, not {shape}")
+        actions = policy.act(observations)
+        with _of_environment(len(seeds)):
+            observations, rewards = env.step_all(actions)
+        totals += rewards
     found: list[float] = totals.tolist()
     return found
+
+
+@contextmanager
+def _of_environment(episodes: int) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        what = f"the environment raised {type(error).__name__} in {episodes} episodes together"
+        raise TaskError(f"{what}: {text_of(error)}") from error

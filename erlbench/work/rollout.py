@@ -14,15 +14,15 @@ import gymnasium
 import numpy as np
 
 from erlbench.envs.registry import EnvSpec
-from erlbench.errors import NumericalError, TaskError
+from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Told, checked, raised, reset, told_values
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.lockstep import can_play_together, play_together
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
-FIRST_STEPS = 2  # of an episode, whose observations' shape is checked
 LARGEST = float(np.finfo(np.float32).max)
 BEYOND = "which float32 cannot hold"
 NOT_FINITE = "NaN, infinite or too large value for float32"
@@ -63,6 +63,7 @@ class Episode:
         self.length = 0
         self.total = 0.0
         self.terminated = False
+        self.told = Told()
 
     def check(self) -> None:
         """Raise `NumericalError` for the first value that is NaN, infinite or beyond float32, which networks use."""
@@ -82,30 +83,6 @@ def is_finite(values: Any) -> bool:
     return bool((np.abs(values) <= LARGEST).all())
 
 
-def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
-    """The first observation; an error of the environment is raised as one of its own."""
-    try:
-        observation = env.reset(seed=seed)[0]
-    except Exception as error:
-        raise TaskError(f"the environment raised {type(error).__name__} in reset(seed={seed}): {error}") from error
-    check_observation(observation, env, f"of reset(seed={seed})")
-    return observation
-
-
-def check_observation(observation: Any, env: gymnasium.Env[Any, Any], when: str) -> None:
-    """Raise `TaskError` for an observation that is not what the environment's space says; numpy would broadcast it.
-
-    It is called for the first observations of an episode: an environment that errs there errs everywhere.
-    """
-    expected = env.observation_space.shape
-    if not isinstance(observation, np.ndarray) or observation.shape != expected or observation.dtype.kind not in "fiub":
-        found = np.asarray(observation) if not isinstance(observation, np.ndarray) else observation
-        raise TaskError(
-            f"the environment's observation {when} is a {type(observation).__name__} of shape {found.shape} and dtype "
-            f"{found.dtype}; its observation_space says an array of numbers of shape {expected}"
-        )
-
-
 def play(
     env: gymnasium.Env[Any, Any],
     policy: NumpyPolicy,
@@ -116,49 +93,60 @@ def play(
     random_actions: bool = False,
     mode: bool = False,
     spare: Episode | None = None,
+    keys: tuple[str, ...] = (),
 ) -> Episode:
     """One episode of at most `limit` steps. With `spare` it is written over that one, and its actions are not kept.
 
     `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
     policy's actions are in the environment's units, and are not clipped);
     with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
-    the latter acts by its mode.
+    the latter acts by its mode. `keys` are those of the infos whose numbers are kept (`Episode.told`).
     """
     spec = policy.spec
     episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1])
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
     policy.reset(None if mode else random)
-    step, total, terminated = 0, 0.0, False
-    act, denormalise, advance = policy.normalised, policy.denormalise, env.step
-    try:
-        while step < limit:
-            if random_actions:
+    episode.told = told = Told(keys)
+    step, total, terminated, shape = 0, 0.0, False, observation.shape
+    act, denormalise, advance, dtype = policy.normalised, policy.denormalise, env.step, observation.dtype
+    while step < limit:
+        if random_actions:
+            assert random is not None
+            action = spec.random_action(random)
+        else:
+            action = act(observation)
+            if noise is not None:
                 assert random is not None
-                action = spec.random_action(random)
-            else:
-                action = act(observation)
-                if noise is not None:
-                    assert random is not None
-                    action += noise.step(random)
-                    if spec.bounded:
-                        np.clip(action, -1.0, 1.0, out=action)
-            if spare is None:
-                actions[step] = action
-            observation, reward, terminated, truncated, _ = advance(denormalise(action))
-            if step < FIRST_STEPS:
-                check_observation(observation, env, f"of step {step + 1}")
-            observations[step + 1] = observation
-            rewards[step] = reward
-            total += float(reward)
-            step += 1
-            if terminated or truncated:
-                break
-    except TaskError:
-        raise
-    except Exception as error:
-        message = f"the environment raised {type(error).__name__} at step {step + 1} (reset seed {seed}): {error}"
-        raise TaskError(message) from error
+                action += noise.step(random)
+                if spec.bounded:
+                    np.clip(action, -1.0, 1.0, out=action)
+        if spare is None:
+            actions[step] = action
+        chosen = denormalise(action)
+        try:
+            outcome = advance(chosen)
+        except Exception as error:
+            raise raised(error, step + 1, seed) from error
+        try:
+            observation, reward, terminated, ended, info = outcome
+            usual = (
+                type(observation) is np.ndarray and observation.shape == shape and observation.dtype is dtype
+                and type(reward) in REALS and terminated is False and ended is False and type(info) is dict
+            )  # fmt: skip
+        except Exception:
+            usual = False
+        if not usual:  # the last step of an episode, or what only looks like a step
+            observation, reward, terminated, ended, info = checked(outcome, shape, step + 1)
+            dtype = observation.dtype
+        if info and (keys or SOLVED in info or IS_SOLVED in info):
+            told.take(info)
+        step += 1
+        observations[step] = observation
+        rewards[step - 1] = reward
+        total += float(reward)
+        if ended:
+            break
     episode.length, episode.total, episode.terminated = step, total, bool(terminated)
     episode.check()
     return episode
@@ -167,7 +155,7 @@ def play(
 def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Task function: whole episodes of the policy `inputs["parameters"]`.
 
-    Values: `returns` (undiscounted sums) and `lengths`, one per episode. With `record`, the arrays `observations`,
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode, and those of `told_values`. With `record`, the arrays `observations`,
     `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value `observed` says how many
     observations the contributing episodes acted on, and, if there are any, the array `observed` `(2, observation)`
     float64 holds their sum and the sum of their squares.
@@ -179,7 +167,8 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
     env, longest = workspace.environment(settings.env), settings.env.max_episode_steps
     limit, observe, sigma = min(longest, settings.limit or longest), settings.observe, settings.action_noise
     seeds = settings.seeds or [environment_seed(*key, index) for index in range(settings.episodes)]
-    if settings.plain and can_play_together(env, spec, len(seeds)):
+    keys = settings.env.info
+    if settings.plain and not keys and can_play_together(env, spec, len(seeds)):
         returns = play_together(env, spec, policy.parameters, limit, seeds)
         if not is_finite(returns):
             raise NumericalError(f"the return of an episode has a {NOT_FINITE}")
@@ -187,18 +176,20 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
     random = generator(*key, int(Purpose.EXPLORATION))
     spare = _spare(workspace, longest, spec)
     values: dict[str, Any] = {"returns": [], "lengths": []}
-    recorded, observed = [], []
+    recorded, observed, told = [], [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
         noise = ExplorationNoise(spec.sizes[-1], settings.noise_decay, sigma) if sigma else None
         over = None if contributes or settings.record else spare
-        episode = play(env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over)
+        episode = play(env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over, keys)
+        told.append(episode.told)
         values["returns"].append(episode.total)
         values["lengths"].append(episode.length)
         if settings.record:
             recorded.append(episode)
         if contributes:
             observed.append(episode.observations[: episode.length])
+    values |= told_values(told)
     arrays = transitions(recorded) if recorded else {}
     if observe:
         values["observed"] = sum(map(len, observed))

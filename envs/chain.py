@@ -1,0 +1,66 @@
+"""What the wrappers around an environment do that nothing here may miss: statistics in scores, repeated actions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import gymnasium
+from gymnasium.wrappers import NormalizeObservation, NormalizeReward
+
+from erlbench.envs.wrappers import Env
+from erlbench.errors import UsageError
+
+# With statistics of all that this object has seen: in which process an episode is played would change what it gives.
+STATISTICS = {
+    NormalizeObservation: "algorithms that need it normalise observations by a setting of their own",
+    NormalizeReward: "a return in units of changing statistics is no score",
+}
+_REPEAT = re.compile(r"_*(n_?)?(frame_?skips?|frames?_skip|skip|action_?repeats?|sub_?steps|sim_steps_per_step)_*")
+
+
+def chain(env: Env) -> Iterator[Env]:
+    """The wrappers from the outermost on, and the environment itself."""
+    while isinstance(env, gymnasium.Wrapper):
+        yield env
+        env = env.env
+    yield env
+
+
+def check_chain(env: Env, env_id: str) -> None:
+    """Refuse wrappers whose statistics stay from episode to episode."""
+    for part in chain(env):
+        for wrapper, reason in STATISTICS.items():
+            if isinstance(part, wrapper) or type(part).__name__ == wrapper.__name__:
+                raise UsageError(
+                    f"environment '{env_id}' is wrapped in {wrapper.__name__}, whose statistics are those of each "
+                    f"process, so that no run could be repeated; register it without: {reason}"
+                )
+
+
+def repeats(env: Env, env_id: str, times: int, known: Mapping[str, Any]) -> Iterator[str]:
+    """A remark on actions that the suite repeats `times` times on top of what the environment does by itself.
+
+    Where the environment has a setting for that, it is a `UsageError` that names it.
+    """
+    own = [found for part in chain(env) for found in _own(part)] if times > 1 else []
+    for name in known:
+        if times > 1 and _REPEAT.fullmatch(name.lower()):
+            raise UsageError(
+                f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N instead of "
+                "frame_skip"
+            )
+    if own:
+        where, name, count = own[0]
+        yield (
+            f"environment '{env_id}': frame_skip={times} repeats each action on top of the {count} frames that the "
+            f"environment takes by itself ({where}.{name}): {times * count} frames an action"
+        )
+
+
+def _own(part: Env) -> Iterator[tuple[str, str, int]]:
+    """Class, attribute and number of frames where an environment or a wrapper repeats an action."""
+    for name, value in vars(part).items():
+        if isinstance(value, int) and not isinstance(value, bool) and value > 1 and _REPEAT.fullmatch(name.lower()):
+            yield type(part).__name__, name, value

@@ -1,0 +1,168 @@
+"""What crosses the border between an environment and the suite: who raised, and whether a step is what it must be.
+
+Every loop that plays episodes comes through here, so that what is refused, and how it is named, is the same in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from erlbench.errors import TaskError, text_of
+
+REALS = frozenset({float, int, np.float64, np.float32})  # what rewards mostly are; others are looked at
+NUMBERS = "fiub"  # kinds of dtypes
+SOLVED, IS_SOLVED = "success", "is_success"  # in an info: whether the task is solved
+
+
+@dataclass(slots=True)
+class Told:
+    """What the infos of an episode said: success at last and ever, and the last numbers of `keys`."""
+
+    keys: tuple[str, ...] = ()
+    success: bool | None = None  # of the last info that has it; None: no info has
+    ever: bool = False
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    def take(self, info: Mapping[str, Any]) -> None:
+        """Take in the info of a step."""
+        if not isinstance(info, Mapping):
+            raise TaskError(f"the environment's info is {_kind(info)}; it must be a dictionary")
+        for name in (SOLVED, IS_SOLVED):
+            if name in info and (value := _number(info[name])) == value:
+                self.success = value != 0
+                self.ever = self.ever or self.success
+                break
+        for key in self.keys:
+            if key in info:
+                self.numbers[key] = _number(info[key])
+
+    def values(self) -> tuple[float, ...]:
+        """The numbers in the order of the keys, NaN where no info had one."""
+        return tuple(self.numbers.get(key, float("nan")) for key in self.keys)
+
+
+def told_values(told: Sequence[Told]) -> dict[str, list[Any]]:
+    """What a task's outcome says of its episodes: `success` and `ever` (1, 0 or NaN) if any has it, `info` for keys."""
+    values: dict[str, list[Any]] = {}
+    if any(one.success is not None for one in told):
+        values["success"] = [float("nan") if one.success is None else int(one.success) for one in told]
+        values["success_ever"] = [float("nan") if one.success is None else int(one.ever) for one in told]
+    if any(one.keys for one in told):
+        values["info"] = [one.values() for one in told]
+    return values
+
+
+def _number(value: Any) -> float:
+    """A real number, or an array of one; NaN for anything else."""
+    try:
+        array = np.asarray(value)
+        return float(array.item()) if array.size == 1 and array.dtype.kind in NUMBERS else float("nan")
+    except Exception:  # of a foreign object
+        return float("nan")
+
+
+def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
+    """The first observation; an error of the environment is raised as one of its own."""
+    try:
+        outcome = env.reset(seed=seed)
+    except TaskError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        raise TaskError(f"the environment raised {name} in reset(seed={seed}): {text_of(error)}") from error
+    if not isinstance(outcome, tuple) or len(outcome) != 2:
+        raise TaskError(f"the environment's reset(seed={seed}) gave {_kind(outcome)}, not an observation and an info")
+    check_observation(outcome[0], env.observation_space.shape, f"of reset(seed={seed})")
+    return outcome[0]  # type: ignore[no-any-return]
+
+
+def raised(error: Exception, step: int, seed: int) -> TaskError:
+    """The error of an exception that came out of the environment's step `step`, counted from 1."""
+    if isinstance(error, TaskError):  # of a wrapper of the suite, in words
+        return error
+    what = f"the environment raised {type(error).__name__} at step {step} (reset seed {seed})"
+    return TaskError(f"{what}: {text_of(error)}")
+
+
+def advance(
+    env: gymnasium.Env[Any, Any], action: Any, step: int, seed: int, told: Told
+) -> tuple[np.ndarray, float, bool, bool]:
+    """The environment's step `step` (from 1): observation, reward, terminated, whether it ends; all checked.
+
+    `told` takes in its info.
+    """
+    try:
+        outcome = env.step(action)
+    except Exception as error:
+        raise raised(error, step, seed) from error
+    observation, reward, terminated, ended, info = checked(outcome, env.observation_space.shape, step)
+    told.take(info)
+    return observation, reward, terminated, ended
+
+
+def checked(
+    outcome: Any, shape: tuple[int, ...] | None, step: int
+) -> tuple[np.ndarray, float, bool, bool, Mapping[str, Any]]:
+    """The five values that a step gave: observation, reward, terminated, whether the episode ends, info.
+
+    Raises `TaskError` for anything but an array of numbers of `shape`, a real number, two truth values and a mapping.
+    """
+    if not isinstance(outcome, tuple) or len(outcome) != 5:
+        raise TaskError(
+            f"the environment's step {step} gave {_kind(outcome)}; it must give five values: observation, reward, "
+            "terminated, truncated, info"
+        )
+    observation, reward, terminated, truncated, info = outcome
+    check_observation(observation, shape, f"of step {step}")
+    if not isinstance(info, Mapping):
+        raise TaskError(f"the environment's info of step {step} is {_kind(info)}; it must be a dictionary")
+    ends = truth(terminated, "terminated", step)
+    return observation, real(reward, step), ends, truth(truncated, "truncated", step) or ends, info
+
+
+def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str) -> None:
+    """Raise `TaskError` for an observation that is no plain array of numbers of `shape`; numpy would broadcast it."""
+    array = isinstance(observation, np.ndarray) and not isinstance(observation, np.ma.MaskedArray)
+    if not array or observation.shape != shape or observation.dtype.kind not in NUMBERS:
+        raise TaskError(
+            f"the environment's observation {when} is {_kind(observation)}; its observation_space says an array of "
+            f"numbers of shape {shape}"
+        )
+
+
+def real(reward: Any, step: int) -> float:
+    """A reward as a float; `TaskError` where it is no real number. An infinite one is refused elsewhere."""
+    if type(reward) in REALS:
+        return float(reward)
+    plain = isinstance(reward, (bool, np.bool_)) or np.shape(reward) == () and not isinstance(reward, np.ma.MaskedArray)
+    if not plain or np.asarray(reward).dtype.kind not in NUMBERS:
+        raise TaskError(f"the environment's reward of step {step} is {_kind(reward)}; it must be one real number")
+    return float(reward)
+
+
+def truth(value: Any, name: str, step: int) -> bool:
+    """`terminated` or `truncated` as a bool; also 0 and 1 and an array of one bool. `TaskError` for all else."""
+    if type(value) in (bool, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)) and value in (0, 1):
+        return bool(value)
+    if type(value) is np.ndarray and value.dtype.kind == "b" and value.size == 1:
+        return bool(value.item())
+    raise TaskError(f"the environment's {name} of step {step} is {_kind(value)}; it must be True or False")
+
+
+def _kind(value: Any) -> str:
+    """What a value is, in words."""
+    name = type(value).__name__
+    if isinstance(value, np.ndarray):
+        return f"a {name} of shape {value.shape} and dtype {value.dtype}"
+    if isinstance(value, (list, tuple)):
+        return f"a {name} of {len(value)} values"
+    if isinstance(value, (str, float, int, np.generic)) or value is None:
+        return f"{str(value)[:40]!r} ({name})" if isinstance(value, str) else f"{value} ({name})"
+    return f"a {name}"
