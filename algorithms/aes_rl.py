@@ -54,7 +54,7 @@ from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Result, Task
 __all__ = ["AESRL", "PRESETS", "AESRLSettings", "AESRLState", "Individual", "Ranked"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Individual:
     """One individual on its way: sampled, perhaps trained, evaluated, compared with the mean."""
 
@@ -74,7 +74,7 @@ class Ranked:
     fitness: float
 
 
-@dataclass
+@dataclass(kw_only=True)
 class AESRLState:
     """Everything AES-RL needs to go on."""
 
@@ -113,7 +113,7 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
         self._needs_mean_fitness = settings.always_measure or not all(rank_based)
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
-        self.state = AESRLState(distribution, new_critic(self), settings.initial_variance)
+        self.state = AESRLState(distribution=distribution, critic=new_critic(self), epsilon=settings.initial_variance)
 
     @classmethod
     def is_synchronous(cls, settings: AESRLSettings) -> bool:
@@ -162,7 +162,7 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
         z = state.distribution.sample(self.key(Purpose.NOISE, number))
         kind = self._choose(number)
         state.launched += 1
-        state.individuals[place] = Individual(kind, z, self.counters.generation, number)
+        state.individuals[place] = Individual(kind=kind, parameters=z, born=self.counters.generation, number=number)
         if kind != "rl":
             return [self._evaluation(z, place)]
         view = self.context.replay.view(self.settings.replay_size)

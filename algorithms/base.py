@@ -31,7 +31,7 @@ Settings = TypeVar("Settings")
 State = TypeVar("State")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Counters:
     """Everything that is counted, each thing once."""
 
@@ -45,7 +45,7 @@ class Counters:
     actor_updates: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """What a run gives its algorithm."""
 

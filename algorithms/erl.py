@@ -93,7 +93,7 @@ class ERLSettings(FitnessSettings):
             raise ValueError("super_mutation_probability and reset_probability cannot exceed 1 together")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ERLState(Generation):
     """Everything ERL needs to go on."""
 
@@ -129,7 +129,12 @@ class ERL(Algorithm[ERLSettings, ERLState]):
         ]
         champion = individuals[0]
         assert isinstance(champion, ArrayRef)
-        self.state = ERLState(self.share(learner), self.share(learner[: self._policy.size]), individuals, champion)
+        self.state = ERLState(
+            learner=self.share(learner),
+            actor=self.share(learner[: self._policy.size]),
+            individuals=individuals,
+            champion=champion,
+        )
 
     @classmethod
     def depends_on_budget(cls, settings: ERLSettings) -> str:

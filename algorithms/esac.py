@@ -58,11 +58,11 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
         mean = initial_parameters(policy.sizes, self.key(Purpose.PARAMETERS, 4))  # 0 to 3 are the learner's
         temperature = 1.0 if settings.temperature is None else settings.temperature
         self.state = ESACState(
-            SACPart(self.share(learner), self.share(learner[: policy.size]), temperature),
-            mean.astype(np.float64),
-            self.share(mean),
-            self._optimiser.start(policy.size),
-            settings.sigma_init,
+            sac=SACPart(learner=self.share(learner), actor=self.share(learner[: policy.size]), temperature=temperature),
+            mean=mean.astype(np.float64),
+            mean_ref=self.share(mean),
+            moments=self._optimiser.start(policy.size),
+            sigma=settings.sigma_init,
         )
 
     @classmethod

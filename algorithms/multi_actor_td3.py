@@ -73,7 +73,7 @@ class ActorState:
     score: float = 0.0  # return of its episode in the round under way, once known
 
 
-@dataclass
+@dataclass(kw_only=True)
 class MultiActorTD3State:
     """Everything multi-actor TD3 needs to go on."""
 
@@ -100,7 +100,9 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
         super().__init__(settings, context)
         self._critic = critic_spec(self._policy, settings.hidden, settings.critic_activation)
         critic = initial_critic(self._critic, self.key(Purpose.PARAMETERS, 1))
-        self.state = MultiActorTD3State([self._actor(index) for index in range(settings.actors)], self.share(critic))
+        self.state = MultiActorTD3State(
+            actors=[self._actor(index) for index in range(settings.actors)], critic=self.share(critic)
+        )
 
     def _actor(self, index: int) -> ActorState:
         learner = np.zeros((4, self._policy.size), np.float32)

@@ -85,7 +85,7 @@ class NevergradSettings(PolicySettings, FitnessSettings):
             check_optimizer(self.optimizer)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class NevergradState(Generation):
     """Everything needed to go on, with the told losses in place of nevergrad's object.
 
@@ -112,7 +112,9 @@ class Nevergrad(Algorithm[NevergradSettings, NevergradState]):
         self._workers = settings.num_workers or self._batch
         self._search = self._new_search()
         centre = self._centre()
-        self.state = NevergradState(centre, self.share(centre.astype(np.float32)), np.zeros(256))
+        self.state = NevergradState(
+            reported=centre, reported_ref=self.share(centre.astype(np.float32)), losses=np.zeros(256)
+        )
 
     @classmethod
     def depends_on_budget(cls, settings: NevergradSettings) -> str:

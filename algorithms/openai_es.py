@@ -50,7 +50,7 @@ class Pair:
     results: dict[int, Result] = field(default_factory=dict)  # 0: plus, 1: minus
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Gathered:
     """What a generation has gathered so far."""
 
@@ -63,7 +63,7 @@ class Gathered:
     stale: int = 0  # episodes that came too late
 
 
-@dataclass
+@dataclass(kw_only=True)
 class OpenAIESState:
     """Everything OpenAI-ES needs to go on."""
 
@@ -102,7 +102,11 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         mean = vector[: self._size].astype(np.float64)
         statistics = ObservationStatistics.create(problem.observation_size)
         self.state = OpenAIESState(
-            mean, self._optimiser.start(self._size), statistics, self.share(vector), self._limit.first
+            mean=mean,
+            moments=self._optimiser.start(self._size),
+            statistics=statistics,
+            policy=self.share(vector),
+            limit=self._limit.first,
         )
 
     def _shared_table(self) -> NoiseTable | None:

@@ -27,7 +27,7 @@ from erlbench.work.tasks import ArrayRef, Counts, Priority, Result, Task
 __all__ = ["PPO", "PRESETS", "PPOIteration", "PPOSettings", "PPOState"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class PPOState:
     """Everything PPO needs to go on."""
 
@@ -61,7 +61,7 @@ class PPO(Algorithm[PPOSettings, PPOState]):
         learner = initial_learner(problem, settings, self.key(Purpose.PARAMETERS))
         statistics = initial_statistics(problem.observation_size)
         actor = reported_parameters(learner[0], statistics, problem, settings)
-        self.state = PPOState(self.share(learner), self.share(actor), self.share(statistics))
+        self.state = PPOState(learner=self.share(learner), actor=self.share(actor), statistics=self.share(statistics))
 
     @classmethod
     def depends_on_budget(cls, settings: PPOSettings) -> str:
@@ -89,9 +89,9 @@ class PPO(Algorithm[PPOSettings, PPOState]):
         total, before = self.context.total_timesteps, self.counters.timesteps
         steps = min(self.settings.rollout_steps, total - before)
         settings = PPOIteration(
-            self.settings,
-            self.context.problem,
-            steps,
+            ppo=self.settings,
+            problem=self.context.problem,
+            steps=steps,
             last=before + steps == total,
             progress=(total - before - steps) / total,
             updates=self.counters.critic_updates,

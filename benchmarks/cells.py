@@ -27,7 +27,7 @@ from erlbench.work.replay import Replay
 ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tasks:
     """What was seen of a cell: arrays (tasks,) of its training tasks, and (generations,) of its generations.
 
@@ -80,13 +80,22 @@ def train(
     seen = Seen()
     with local_pool(processes, one_core=one_core) as pool:
         replay = Replay(folder / "replay", task.observation_size, task.action_size)
-        context = Context(task, 0, steps, cls.default_workers or 10, pool.store, replay)
+        context = Context(
+            problem=task,
+            seed=0,
+            total_timesteps=steps,
+            workers=cls.default_workers or 10,
+            store=pool.store,
+            replay=replay,
+        )
         drive(cls(settings, context), pool, folder, seen)
         replay.close()
     process, start, end = (seen.of_tasks(name) for name in ("process", "start_s", "end_s"))
     gradient = np.array([row.kind in ("critic", "actor") for row in seen.tasks])
     timesteps, times = np.array([(row.timesteps, row.train_time_s) for row in seen.generations], float).T
-    return Tasks(process, start, end, gradient, timesteps, times, processes)
+    return Tasks(
+        process=process, start=start, end=end, gradient=gradient, timesteps=timesteps, times=times, processes=processes
+    )
 
 
 @dataclass

@@ -242,7 +242,7 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SettingRow:
     """One setting as the documentation and `erlbench list algos -v` show it."""
 
@@ -268,7 +268,12 @@ def setting_rows(settings_type: type) -> list[SettingRow]:
         by_env = ", ".join(f"{env} {setting_text(value)}" for env, value in metadata.get("by_env", {}).items())
         rows.append(
             SettingRow(
-                field.name, setting_text(default), by_env, allowed, metadata.get("help", ""), metadata.get("source", "")
+                name=field.name,
+                default=setting_text(default),
+                by_env=by_env,
+                allowed=allowed,
+                help=metadata.get("help", ""),
+                source=metadata.get("source", ""),
             )
         )
     return rows

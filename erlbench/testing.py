@@ -67,9 +67,20 @@ def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str,
     algorithm = registry.find(name)
     resolved = resolve(algorithm.settings_type, env, registry.preset(name, registry.DEFAULT_PRESET), settings)
     return Cell(
-        name, registry.DEFAULT_PRESET, registry.short_name(name), env, seed, timesteps, algorithm.default_workers or 0,
-        eval_freq=250, eval_episodes=2, final_episodes=2, evaluate="during", settings=resolved, out=out,
-    )  # fmt: skip
+        algo=name,
+        preset=registry.DEFAULT_PRESET,
+        name=registry.short_name(name),
+        env=env,
+        seed=seed,
+        total_timesteps=timesteps,
+        workers=algorithm.default_workers or 0,
+        eval_freq=250,
+        eval_episodes=2,
+        final_episodes=2,
+        evaluate="during",
+        settings=resolved,
+        out=out,
+    )
 
 
 def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = False) -> str:

@@ -57,7 +57,9 @@ def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int
         "name": algo, "seed": 0, "workers": algorithm.default_workers or 10, "eval_freq": 250, "eval_episodes": 2,
         "final_episodes": 3, "evaluate": "during",
     }  # fmt: skip
-    return Cell(algo, preset, env=env, total_timesteps=steps, settings=settings, out=out, **(values | changes))
+    return Cell(
+        algo=algo, preset=preset, env=env, total_timesteps=steps, settings=settings, out=out, **(values | changes)
+    )
 
 
 def run(*cells: Cell, processes: int = 0, **options) -> int:

@@ -104,7 +104,18 @@ def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_la
 
 def test_a_run_without_gradients_is_warm_at_once():
     none, times = np.array([]), np.array([1.0, 3.0])
-    assert Tasks(none, none, none, np.array([], bool), np.array([100, 200]), times, 4).seconds_per_step == 0.02
+    assert (
+        Tasks(
+            process=none,
+            start=none,
+            end=none,
+            gradient=np.array([], bool),
+            timesteps=np.array([100, 200]),
+            times=times,
+            processes=4,
+        ).seconds_per_step
+        == 0.02
+    )
 
 
 def test_updates_are_timed_for_any_shape(tmp_path):

@@ -13,7 +13,7 @@ from erlbench.work.tasks import ArrayRef, Perturbed, Result
 VALIDATED = ("es", "sac", "winner")  # the ES mean, the SAC policy, the best individual
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SACPart:
     """The SAC agent and what it last did."""
 
@@ -29,7 +29,7 @@ class SACPart:
     entropy: float = 0.0
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ESACState:
     """Everything ESAC needs to go on."""
 

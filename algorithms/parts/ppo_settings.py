@@ -58,7 +58,7 @@ class PPOSettings:
     normalise_rewards: bool = setting(True, "by the running deviation of discounted returns, clipped to +- 10", PPO2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PPOIteration:
     """Settings of the task of one iteration."""
 

@@ -96,7 +96,7 @@ class Raylets:
             if time.monotonic() > end:
                 raise RuntimeError(f"not all of {self.nodes} nodes have {cores} free cores")
             time.sleep(0.1)
-        with RayPool(PoolOptions(cores), agent) as pool:
+        with RayPool(PoolOptions(processes=cores), agent) as pool:
             while pool.processes < self.nodes * cores:
                 pool.next_result(1.0)
                 pool.look()
@@ -114,7 +114,17 @@ def _driver(raylets: Raylets) -> Claim:
             pool.store.clear()
             with tempfile.TemporaryDirectory() as folder:
                 replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
-                algorithm = IdleCEM(settings, Context(where, 0, budget, POPULATION, pool.store, replay))
+                algorithm = IdleCEM(
+                    settings,
+                    Context(
+                        problem=where,
+                        seed=0,
+                        total_timesteps=budget,
+                        workers=POPULATION,
+                        store=pool.store,
+                        replay=replay,
+                    ),
+                )
                 drive(algorithm, pool, Path(folder))
                 replay.close()
             return algorithm.generations.tolist()
@@ -124,7 +134,7 @@ def _driver(raylets: Raylets) -> Claim:
     return Claim("driver time per ES task through two nodes", cost, 500.0, False, "µs", samples={"cem": seconds})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Slept:
     """What a driver did while workers slept."""
 
@@ -170,7 +180,7 @@ def _sleep_once(pool: RayPool, durations: np.ndarray) -> Slept:
         results.append(result)
     seconds, cpu, calls = time.monotonic() - begun, time.process_time() - cpu, pool.calls - calls
     busy = asleep(results, wanted, pool.processes, max(result.start for result in results))
-    return Slept(busy, cpu, len(results), calls, seconds, stolen.share())
+    return Slept(busy=busy, cpu=cpu, tasks=len(results), calls=calls, seconds=seconds, stolen=stolen.share())
 
 
 def _busy(claim: str, runs: list[Slept]) -> Claim:
@@ -217,7 +227,17 @@ def _train(pool: RayPool, algo: str, steps: int, settings: dict[str, Any], kind:
     before = pool.bytes_sent
     with tempfile.TemporaryDirectory() as folder:
         replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
-        algorithm = cls(resolved, Context(where, 0, steps, cls.default_workers or 10, pool.store, replay))
+        algorithm = cls(
+            resolved,
+            Context(
+                problem=where,
+                seed=0,
+                total_timesteps=steps,
+                workers=cls.default_workers or 10,
+                store=pool.store,
+                replay=replay,
+            ),
+        )
         drive(algorithm, pool, Path(folder))
         replay.close()
         lines = (Path(folder) / "tasks.csv").read_text().splitlines()

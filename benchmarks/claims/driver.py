@@ -119,7 +119,10 @@ def _run(cls: type[Idle], settings: Any) -> Idle:
     task, total = problem("HalfCheetah-v5"), POPULATION * GENERATIONS  # each task counts one step
     with tempfile.TemporaryDirectory() as folder, local_pool(1) as pool:
         replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
-        algorithm = cls(settings, Context(task, 0, total, POPULATION, pool.store, replay))
+        algorithm = cls(
+            settings,
+            Context(problem=task, seed=0, total_timesteps=total, workers=POPULATION, store=pool.store, replay=replay),
+        )
         drive(algorithm, pool, Path(folder))
         replay.close()
     return algorithm

@@ -75,7 +75,9 @@ class Learning:
         overrides = {"hidden": HIDDEN, "critic_hidden": HIDDEN, "batch_size": BATCH, "start_timesteps": WARM_UP}
         replay = Replay(folder, task.observation_size, task.action_size)
         settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
-        algorithm = cls(settings, Context(task, 0, 1_000_000, 1, store, replay))
+        algorithm = cls(
+            settings, Context(problem=task, seed=0, total_timesteps=1_000_000, workers=1, store=store, replay=replay)
+        )
         self._workspace = Workspace(store)
         (episode,) = algorithm.ask()
         algorithm.tell(episode, self._workspace.run(episode))

@@ -77,7 +77,12 @@ class Ours:
         total = GENERATIONS * POPULATION * task.env.max_episode_steps
         with tempfile.TemporaryDirectory() as folder, local_pool(self._processes) as pool:
             replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
-            context, seen = Context(task, 0, total, POPULATION, pool.store, replay), Seen()
+            context, seen = (
+                Context(
+                    problem=task, seed=0, total_timesteps=total, workers=POPULATION, store=pool.store, replay=replay
+                ),
+                Seen(),
+            )
             drive(self._class(self._settings, context), pool, Path(folder), seen)
             replay.close()
         first, last = seen.generations[0], seen.generations[-1]

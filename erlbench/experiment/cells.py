@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class Origin:
         return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """Everything that decides a run's results, and where they go."""
 
@@ -112,6 +112,7 @@ class RunOptions:
     """How cells are run on this machine; nothing here changes a synchronous algorithm's results."""
 
     processes: int  # worker processes; 0: tasks run in the driver's process
+    _: KW_ONLY
     pool: str = "process"  # or ray, ray://HOST:PORT
     per_node: int | None = None  # processes on each node of a cluster, at most; None: its free cores
     jobs: int = 1  # cells at once

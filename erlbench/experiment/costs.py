@@ -18,7 +18,7 @@ BILLION = 10**9  # nanoseconds in a second, and parts of a factor
 BUILT_IN = "costs.toml"  # beside this module; `erlbench calibrate --out` writes it anew
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Costs:
     """Seconds of one process while no other one works, and of the driver. `source` says where they were measured.
 

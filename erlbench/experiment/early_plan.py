@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from erlbench.experiment.cells import Cell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StudyPlan:
     """What is compared, after how many seeds it is tested, and which p-values stop."""
 

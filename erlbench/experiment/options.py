@@ -58,7 +58,7 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunArguments:
     """What the user asked for; None where it is left to the study, the algorithm or the machine."""
 

@@ -26,7 +26,7 @@ HOLM, NONE = "holm", "none"
 SMALLEST_SEED, SEEDS_BELOW = 1000, 10**9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlannedCell:
     """One cell of the study: all of its runs but for their seeds."""
 
@@ -91,7 +91,7 @@ class Test:
     metric: str = setting("curve-mean", "score of a run", choices=("curve-mean",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A study as it was planned."""
 

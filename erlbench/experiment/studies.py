@@ -7,7 +7,7 @@ settings and environments. Every error names the file, the line and, for a missp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ class Profile:
     seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0)
     total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1)
     envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
+    _: KW_ONLY
     total_generations: int | None = setting(None, "generations after which a run ends, even with steps left", minimum=1)
     env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
     entry_timesteps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # an entry's own, by environment
@@ -81,7 +82,7 @@ class Profile:
         return -(-timesteps // longest) if entry.nominal else self.total_generations
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Study:
     """One table or figure of a paper."""
 

@@ -128,7 +128,14 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
         task = problem(cell.env, cell.env_settings)
         replay = Replay(folder / "replay", task.observation_size, task.action_size, pool.store)
         ends.callback(replay.close)
-        context = Context(task, cell.seed, cell.total_timesteps, cell.workers, pool.store, replay)
+        context = Context(
+            problem=task,
+            seed=cell.seed,
+            total_timesteps=cell.total_timesteps,
+            workers=cell.workers,
+            store=pool.store,
+            replay=replay,
+        )
         loop = Loop(registry.find(cell.algo)(cell.settings, context), pool)
         if not stop.is_set():
             loop.begin(gradient_workers(cell, processes), registry.gradient_modules(cell.algo))

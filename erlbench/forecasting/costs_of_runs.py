@@ -141,7 +141,15 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     values = _solve(design, seconds, 1.0 / fitted)
     spread = math.sqrt(((seconds - design @ values) ** 2).sum() / (seconds**2).sum())
     step, critic, actor, overhead, gradient = map(float, values)
-    return Costs(step, critic, actor, overhead, source, spread=spread, gradient_overhead=gradient)
+    return Costs(
+        timestep=step,
+        critic_update=critic,
+        actor_update=actor,
+        overhead=overhead,
+        source=source,
+        spread=spread,
+        gradient_overhead=gradient,
+    )
 
 
 def _solve(design: np.ndarray, seconds: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ from erlbench.work.seeding import generator
 NARROW = (4,)  # hidden units, where networks change no schedule: what they take is in the costs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What a cell is expected to do on so many processors; `minutes` per million training steps."""
 
@@ -80,7 +80,14 @@ def forecast(
     with measuring(stop), temporary as name, ImaginedPool(lengths) as inner:
         task = problem(cell.env, cell.env_settings)
         replay = CountingReplay(Path(name) / "replay", task.observation_size, task.action_size)
-        context = Context(task, cell.seed, cell.total_timesteps, cell.workers, inner.store, replay)
+        context = Context(
+            problem=task,
+            seed=cell.seed,
+            total_timesteps=cell.total_timesteps,
+            workers=cell.workers,
+            store=inner.store,
+            replay=replay,
+        )
         algorithm = kind(replace(cell.settings, hidden=NARROW) if kind.imagined else cell.settings, context)
         with closing(replay):
             loop = Loop(algorithm, _Counting(inner, processors, costs, replay, critic == SHARED))
@@ -160,8 +167,13 @@ def _measured(
     steps = learnt[-1] - learnt[0] if len(learnt) > 1 and learnt[-1, 0] > learnt[0, 0] else np.full(3, np.nan)
     minutes = train[-1, 1] / 60 / train[-1, 0] * 1e6
     return Forecast(
-        processors, cell.workers, float(minutes), float(steps[1] / 60 / steps[0] * 1e6), float(np.median(late)),
-        float(np.quantile(late, 0.9)), float(train[-1, 2] / train[-1, 0]),
-        float((end - start).sum() / (lanes * (end.max() - start.min()))),
-        float(steps[1] / 60 / steps[2] * 1e6) if steps[2] else math.nan,
-    )  # fmt: skip
+        processors=processors,
+        workers=cell.workers,
+        minutes=float(minutes),
+        minutes_after=float(steps[1] / 60 / steps[0] * 1e6),
+        staleness=float(np.median(late)),
+        staleness_90=float(np.quantile(late, 0.9)),
+        critic_per_step=float(train[-1, 2] / train[-1, 0]),
+        busy=float((end - start).sum() / (lanes * (end.max() - start.min()))),
+        minutes_per_updates=float(steps[1] / 60 / steps[2] * 1e6) if steps[2] else math.nan,
+    )

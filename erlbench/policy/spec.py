@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -41,6 +41,7 @@ class PolicySpec:
     activation: str  # of hidden layers; LSTM cells have their own
     action_low: tuple[float, ...]
     action_high: tuple[float, ...]
+    _: KW_ONLY
     network: str = "mlp"  # lstm: hidden layers are LSTM cells, whose state is zero at an episode's start
     bias: bool = True
     squashing: str = "tanh"

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
 from types import MappingProxyType
 
@@ -38,6 +38,7 @@ class Slot:
     """One place for a task, with its workers."""
 
     index: int
+    _: KW_ONLY
     rollout: WorkerProcess | None = None
     gradient: WorkerProcess | None = None
     tasks: deque[Task] = field(default_factory=deque)  # sent and not come back; the first one runs

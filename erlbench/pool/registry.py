@@ -45,7 +45,7 @@ def local_pool(processes: int, store: Store | None = None, start_method: str | N
 
     Without `store` the pool makes its own and removes it when closed. `options` are those of `PoolOptions`.
     """
-    return _on_this_machine(PoolOptions(processes, **options), store, start_method)
+    return _on_this_machine(PoolOptions(processes=processes, **options), store, start_method)
 
 
 def _on_this_machine(options: PoolOptions, store: Store | None = None, start_method: str | None = None) -> Pool:

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
@@ -29,6 +29,7 @@ class RowColumn:
 
     name: str
     kind: Kind
+    _: KW_ONLY
     unit: str
     help: str
     was: tuple[str, ...]  # its names in files of older versions

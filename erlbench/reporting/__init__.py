@@ -160,7 +160,14 @@ class _Report:
         try:
             others = folder.clear(self.out)
             with painter() as paint:
-                maker = Maker(self.out, load_published(), self.collect, self.options, charts, paint)
+                maker = Maker(
+                    out=self.out,
+                    published=load_published(),
+                    warn=self.collect,
+                    options=self.options,
+                    charts=charts,
+                    paint=paint,
+                )
                 quiet = replace(maker, warn=_ignore)
                 pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
                 pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]

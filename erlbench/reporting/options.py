@@ -19,7 +19,7 @@ FAILED = ("last", "initial")
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportOptions:
     """The options of `erlbench report`; raises `UsageError` for values that cannot be meant."""
 
@@ -76,7 +76,7 @@ def parse_options(
     """The options from the words of the command line; `others` are fields as they are."""
     scores, moment = None if reach is None else parse_scores(reach), None if at is None else parse_moment(at)
     names = tuple(dict.fromkeys(name.strip() for name in formats.split(",")))
-    return ReportOptions(parse_panels(columns), scores, at=moment, formats=names, **others)
+    return ReportOptions(panels=parse_panels(columns), reach=scores, at=moment, formats=names, **others)
 
 
 def parse_panels(text: str) -> Panels:

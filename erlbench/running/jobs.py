@@ -33,7 +33,7 @@ class Runner:
     def __init__(
         self, options: RunOptions, display: Display, stop: threading.Event, listeners: Sequence[Listener] = ()
     ) -> None:
-        self.command = Command(options, display, stop, listeners)
+        self.command = Command(options=options, display=display, stop=stop, listeners=listeners)
         self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
@@ -166,7 +166,12 @@ class Runner:
         options = self.command.options
         processes, one_core = processes_for(cell, options), options.one_core or cell.one_core
         wanted = PoolOptions(
-            processes, options.device, options.task_timeout, one_core, options.force_kernel, options.worker_memory
+            processes=processes,
+            device=options.device,
+            task_timeout=options.task_timeout,
+            one_core=one_core,
+            force_kernel=options.force_kernel,
+            worker_memory=options.worker_memory,
         )
         thread = threading.get_ident()
         known, pool = self._pools.get(thread, (None, None))

@@ -19,7 +19,7 @@ class Workload:
     estimate: float = 1.0  # seconds that the cell may take, right up to a factor that all cells share
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """Where a cell is."""
 

@@ -55,11 +55,13 @@ def _aside(cell: Cell, pool: Pool, options: RunOptions) -> Pool | None:
     """The pool for evaluations beside the training; none in simulated time or without processes."""
     if cell.evaluate != "during" or cell.simulated_time or not pool.processes:
         return None
-    limits = PoolOptions(1, task_timeout=options.task_timeout, one_core=True, worker_memory=options.worker_memory)
+    limits = PoolOptions(
+        processes=1, task_timeout=options.task_timeout, one_core=True, worker_memory=options.worker_memory
+    )
     return ProcessPool(limits, pool.store, idle=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Command:
     """What all cells of one command share."""
 
@@ -92,9 +94,15 @@ class RunningCell:
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
         context = Context(
-            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, self.replay, cell.total_generations,
-            cell.total_minutes,
-        )  # fmt: skip
+            problem=task,
+            seed=cell.seed,
+            total_timesteps=cell.total_timesteps,
+            workers=cell.workers,
+            store=pool.store,
+            replay=self.replay,
+            total_generations=cell.total_generations,
+            total_minutes=cell.total_minutes,
+        )
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
@@ -167,18 +175,20 @@ class RunningCell:
     def _reading(self) -> Reading:
         loop, evaluations = self.training.loop, self.training.evaluations
         counters = loop.algorithm.counters
+        planned, played = evaluations.evaluator.progress() if loop.clock.ended else (0, 0)
         return Reading(
-            counters.timesteps,
-            self.cell.total_timesteps,
-            evaluations.last_return,
-            len(self.pool.running()),
-            max(1, self.pool.processes),
-            counters.generation,
-            self.cell.total_generations,
-            *(evaluations.evaluator.progress() if loop.clock.ended else (0, 0)),
-            loop.clock.train / 60,
-            self.cell.total_minutes,
-            self.returns.mean,
+            timesteps=counters.timesteps,
+            total_timesteps=self.cell.total_timesteps,
+            last_return=evaluations.last_return,
+            busy=len(self.pool.running()),
+            processes=max(1, self.pool.processes),
+            generation=counters.generation,
+            total_generations=self.cell.total_generations,
+            evaluations=planned,
+            evaluated=played,
+            minutes=loop.clock.train / 60,
+            total_minutes=self.cell.total_minutes,
+            training_return=self.returns.mean,
         )
 
     def finish(self) -> None:

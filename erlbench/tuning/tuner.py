@@ -36,7 +36,7 @@ STORAGE, BEST = "optuna.db", "best.toml"
 STARTUP = 3  # trials before any is pruned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tuned:
     """The outcome, and the budget that it cost."""
 
@@ -115,7 +115,7 @@ def tune(
     folder.hold()
     try:
         study = _study(cells, space, out)
-        search = _Search(study, cells, space, out, options, say)
+        search = _Search(study=study, cells=cells, space=space, out=out, options=options, say=say)
         with signals.heeded(search.user):
             for trial in _trials(study, trials):
                 search.run(trial)
@@ -167,7 +167,7 @@ def _sampler(number: int) -> optuna.samplers.TPESampler:
     return optuna.samplers.TPESampler(seed=number)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Search:
     """What all trials of a search share."""
 
@@ -240,7 +240,13 @@ def _outcome(study: Any, cells: Sequence[Cell], fixed: Collection[str], out: Pat
     best = study.best_trial
     timesteps = sum(trial.user_attrs.get("timesteps", 0) for trial in study.trials)
     tuned = Tuned(
-        dict(best.params), best.value, len(states), states.count("PRUNED"), states.count("FAIL"), timesteps, out / BEST
+        settings=dict(best.params),
+        score=best.value,
+        trials=len(states),
+        pruned=states.count("PRUNED"),
+        failed=states.count("FAIL"),
+        timesteps=timesteps,
+        config=out / BEST,
     )
     cell = cells[0]
     known = toml_values(cell.settings)

@@ -7,7 +7,7 @@ truncation, never a terminal state.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import gymnasium
@@ -35,6 +35,7 @@ class RolloutSettings:
     env: EnvSpec
     policy: PolicySpec
     episodes: int = 1
+    _: KW_ONLY
     record: bool = False  # give the transitions, for the replay
     random_actions: bool = False  # uniform, in place of the policy's
     action_noise: float = 0.0  # sigma of `erlbench.work.exploration.ExplorationNoise`

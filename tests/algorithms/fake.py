@@ -21,7 +21,9 @@ class Fake:
         problem = Problem(EnvSpec("Fake-v0", 100), OBSERVATION, ACTION, (-1.0,), (1.0,))
         tmp_path.mkdir(exist_ok=True)
         self.replay = Replay(tmp_path / "replay", OBSERVATION, ACTION)
-        context = Context(problem, seed, total, workers, self.store, self.replay)
+        context = Context(
+            problem=problem, seed=seed, total_timesteps=total, workers=workers, store=self.store, replay=self.replay
+        )
         self.algorithm = algorithm_type(settings, context)
         self.open = {}
         self.outputs = {}

@@ -155,7 +155,9 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
     task = problem(cell.env)
     with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        context = Context(task, 0, 1000, cell.workers, pool.store, replay)
+        context = Context(
+            problem=task, seed=0, total_timesteps=1000, workers=cell.workers, store=pool.store, replay=replay
+        )
         algorithm = registry.find(algo)(cell.settings, context)
         tasks = algorithm.ask()
         assert tasks

@@ -37,7 +37,7 @@ def start(tmp_path):
 
     def make(task, total=TOTAL, **settings):
         replay = Replay(tmp_path / str(len(made)), task.observation_size, task.action_size)
-        context = Context(task, SEED, total, 0, store, replay)
+        context = Context(problem=task, seed=SEED, total_timesteps=total, workers=0, store=store, replay=replay)
         made.append((replay, Workspace(store)))
         return ppo.PPO(ppo.PPOSettings(**{"rollout_steps": STEPS, "hidden": (16, 8)} | settings), context), made[-1][1]
 

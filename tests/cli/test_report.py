@@ -86,7 +86,7 @@ def test_report_without_a_profile(built, tmp_path):
         (["--at", "2.5min"], ReportOptions(at=Moment(2.5, minutes=True))),
         (
             ["--columns", "a,b+c", "--x", "generation", "--smooth", 20, "--band", "range"],
-            ReportOptions((("a",), ("b", "c")), x="generation", smooth=20, band="range"),
+            ReportOptions(panels=(("a",), ("b", "c")), x="generation", smooth=20, band="range"),
         ),
     ],
 )

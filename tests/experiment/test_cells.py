@@ -22,7 +22,20 @@ class Settings:
     limit: int | None = None
 
 
-CELL = Cell("td3", "paper", "td3", "Hopper-v5", 7, 1000, 0, 500, 10, "during", Settings(), Path("results"))
+CELL = Cell(
+    algo="td3",
+    preset="paper",
+    name="td3",
+    env="Hopper-v5",
+    seed=7,
+    total_timesteps=1000,
+    workers=0,
+    eval_freq=500,
+    eval_episodes=10,
+    evaluate="during",
+    settings=Settings(),
+    out=Path("results"),
+)
 
 
 def test_the_directory_is_named_after_environment_name_and_seed():
@@ -65,7 +78,9 @@ def test_differences_are_named():
 
 
 def test_costs_that_were_not_measured_yet_when_a_run_began_are_none_of_its_differences():
-    now = dataclasses.replace(CELL, simulated_time=True, costs=Costs(1e-4, 0.0, 0.0, 1e-3)).config()
+    now = dataclasses.replace(
+        CELL, simulated_time=True, costs=Costs(timestep=1e-4, critic_update=0.0, actor_update=0.0, overhead=1e-3)
+    ).config()
     before = {key: value for key, value in now["costs"].items() if key not in ("spread", "gradient_overhead")}
     assert differences({**now, "costs": before}, now) == []
     assert differences({**now, "costs": {**before, "timestep": 1.0}}, now) == ["costs.timestep: 1.0 there, 0.0001 now"]

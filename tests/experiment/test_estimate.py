@@ -127,7 +127,7 @@ def test_the_critic_of_an_asynchronous_run_catches_up_with_the_warm_up(tmp_path,
     """It makes an update for every step of the run; the others make theirs after the steps of the warm-up."""
     monkeypatch.setattr(
         "erlbench.experiment.estimate.built_in_costs",
-        lambda: Costs(0.0, 1.0, 0.0, 0.0),  # a critic's updates alone
+        lambda: Costs(timestep=0.0, critic_update=1.0, actor_update=0.0, overhead=0.0),  # a critic's updates alone
     )
     monkeypatch.setattr("erlbench.experiment.estimate._update_size", lambda *_: MEASURED)
     cells = [make_cell(algo, tmp_path, steps=20_000, settings={"start_timesteps": start}) for start in (0, 10_000)]

@@ -18,7 +18,16 @@ from erlbench.machine import resources
 from erlbench.running.loop import Loop
 from tests.runs import make_cell, run
 
-TRUE = Costs(2e-4, 5e-3, 3e-3, 1.5e-3, "here", 1.6, 4, 0.02)
+TRUE = Costs(
+    timestep=2e-4,
+    critic_update=5e-3,
+    actor_update=3e-3,
+    overhead=1.5e-3,
+    source="here",
+    crowding=1.6,
+    cores=4,
+    update=0.02,
+)
 
 
 def tasks(rng, count=200):
@@ -123,14 +132,18 @@ def test_crowding_counts_how_many_tasks_ran_beside_each(tmp_path):
     found = Measured()
     found.add(tmp_path / "run")
     assert found.beside == pytest.approx([3, 3, 3, 3, 0])
-    assert found.crowding(Costs(1e-3, 0.0, 0.0, 0.0), 4) == pytest.approx(1.6)
+    assert found.crowding(Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0), 4) == pytest.approx(
+        1.6
+    )
     without = from_tasks(tmp_path / "run", 1.6, 4)
     assert without.seconds(1000, 0, 0) == pytest.approx(1.0)
     assert from_tasks(tmp_path / "run").seconds(1000, 0, 0) == pytest.approx((4 * 1.6 + 1) / 5)
     tasks_file(tmp_path / "serial", [(0.0, 2.0, 0, 1000), (2.0, 5.0, 1, 1000)])
     alone = Measured()
     alone.add(tmp_path / "serial")
-    assert alone.crowding(Costs(1e-3, 0.0, 0.0, 0.0), 4) == 1.0  # nothing ran beside another: it cannot be told
+    assert (
+        alone.crowding(Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0), 4) == 1.0
+    )  # nothing ran beside another: it cannot be told
 
 
 def test_the_built_in_costs_are_those_of_the_package_and_say_where_they_are_from():
@@ -191,7 +204,11 @@ def test_simulated_time_repeats_to_the_bit_and_uses_the_costs(tmp_path):
 @pytest.mark.parametrize(("busy", "warned"), [(0.1, False), (1.9, True)])
 def test_a_busy_machine_is_named(tmp_path, monkeypatch, busy, warned):
     monkeypatch.setattr(resources, "busy_cores", lambda: busy)
-    monkeypatch.setattr(calibration, "calibrate", lambda cell, seconds: Costs(1e-3, 0.0, 0.0, 0.0, "test"))
+    monkeypatch.setattr(
+        calibration,
+        "calibrate",
+        lambda cell, seconds: Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0, source="test"),
+    )
     words = ["calibrate", "--algo", "cem", "--env", "Pendulum-v1", "--out", str(tmp_path / "c.toml")]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 0, result.stderr

@@ -66,7 +66,9 @@ def test_the_slowest_of_unequal_tasks_is_waited_for(tmp_path):
     """Of four log-normal times of mean 1 and deviation 0.2 the largest is 1.22 in the mean (by SciPy's quadrature)."""
     largest = integrate.quad(lambda x: 1 - stats.lognorm.cdf(x, LOG, scale=math.exp(-(LOG**2) / 2)) ** 4, 0, 10)[0]
     assert largest == pytest.approx(1.22, abs=0.01)
-    even, uneven = (Costs(1e-3, 0.0, 0.0, 0.0, spread=spread) for spread in (0.0, 0.2))
+    even, uneven = (
+        Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0, spread=spread) for spread in (0.0, 0.2)
+    )
     cell = make_cell("cem", tmp_path, steps=40_000, settings={"population": 4, "elites": 2})
     assert forecast(cell, uneven, 4, [100]).minutes == pytest.approx(
         largest * forecast(cell, even, 4, [100]).minutes, rel=0.02
@@ -116,8 +118,8 @@ def test_the_model_gives_openai_es_published_minutes_on_1440_cores(tmp_path):
     cell = with_workers(make_cell("openai-es", tmp_path, "Humanoid-v5", steps=1, settings=settings), 144)
     linear, step = 657 * 18 / 1440, 1e-3  # minutes; seconds, of which only ratios count
     uniform = [int(length) for length in np.random.default_rng(0).integers(1, 1001, 10_007)]
-    full, any_length = (linear / forecast(cell, Costs(step, 0, 0, step), 144, lengths).busy
-                        for lengths in ([1000], uniform))  # fmt: skip
+    costs = Costs(timestep=step, critic_update=0, actor_update=0, overhead=step)
+    full, any_length = (linear / forecast(cell, costs, 144, lengths).busy for lengths in ([1000], uniform))
     assert linear < full < any_length < 10
     assert full == pytest.approx(linear * 7 * 1440 / 10_000, rel=0.02)  # seven rounds of 1,440
     assert any_length == pytest.approx(10, rel=0.12)

@@ -28,7 +28,9 @@ def generation(tmp_path):
 
     def make(hidden):
         settings = resolve(CEMSettings, "HalfCheetah-v5", {}, {"population": 100, "hidden": hidden})
-        return CEM(settings, Context(task, 0, 1000, 100, store, replay)).ask()
+        return CEM(
+            settings, Context(problem=task, seed=0, total_timesteps=1000, workers=100, store=store, replay=replay)
+        ).ask()
 
     yield make
     replay.close()

@@ -94,7 +94,7 @@ def test_auto_is_resolved_by_the_first_gradient_worker():
 @pytest.mark.parametrize(("idle", "expected"), [(True, os.SCHED_IDLE), (False, os.SCHED_OTHER)])
 def test_a_pool_for_idle_time_runs_only_on_cores_that_nobody_else_wants(idle, expected):
     """As that of `--evaluate during`."""
-    with ProcessPool(PoolOptions(1), idle=idle) as pool:
+    with ProcessPool(PoolOptions(processes=1), idle=idle) as pool:
         assert os.sched_getscheduler(one(pool, task(1, "surroundings")).values["pid"]) == expected
 
 

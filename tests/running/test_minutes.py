@@ -171,7 +171,9 @@ def test_what_others_say_of_such_a_run(tmp_path):
 
 
 def test_progress_and_estimates_follow_the_minutes(tmp_path):
-    minutes = Reading(5000, 0, None, 1, 2, minutes=1.5, total_minutes=6.0)
+    minutes = Reading(
+        timesteps=5000, total_timesteps=0, last_return=None, busy=1, processes=2, minutes=1.5, total_minutes=6.0
+    )
     assert minutes.work / minutes.whole == pytest.approx(0.25)
     assert reading_words(minutes, 10.0, None)[0] == "5,000 steps, 1.5/6 modelled minutes"
     both = replace(minutes, total_timesteps=50_000)

@@ -26,7 +26,7 @@ WORKLOADS = [Workload(f"cem, seed {seed}", ("cem", "Hopper-v5"), 1000) for seed 
 
 
 def reading(steps: int, total: int = 1000, score: float | None = None) -> Reading:
-    return Reading(steps, total, score, 2, 2)
+    return Reading(timesteps=steps, total_timesteps=total, last_return=score, busy=2, processes=2)
 
 
 def test_the_time_left_follows_the_recent_rate():
@@ -82,10 +82,20 @@ def test_evaluations_after_the_training_slow_down_no_cell_that_waits():
     for second, steps in [(0, 0), (10, 500), (20, 1000)]:
         remaining.update("cem, seed 0", reading(steps), float(second))
     for second in (100, 500):
-        remaining.update("cem, seed 0", Reading(1000, 1000, None, 1, 1, evaluations=9, evaluated=3), float(second))
+        remaining.update(
+            "cem, seed 0",
+            Reading(
+                timesteps=1000, total_timesteps=1000, last_return=None, busy=1, processes=1, evaluations=9, evaluated=3
+            ),
+            float(second),
+        )
     assert remaining.all() == pytest.approx(2 * 20)
     remaining.end("cem, seed 0")
-    remaining.update("cem, seed 1", Reading(1000, 1000, None, 1, 1, evaluations=9), 600.0)  # it was interrupted there
+    remaining.update(
+        "cem, seed 1",
+        Reading(timesteps=1000, total_timesteps=1000, last_return=None, busy=1, processes=1, evaluations=9),
+        600.0,
+    )  # it was interrupted there
     assert remaining.all() == pytest.approx(20)
 
 
@@ -93,7 +103,19 @@ def test_the_time_left_after_the_training_is_that_of_the_evaluations():
     """The line said that no time was left, for half an hour."""
     remaining = Remaining(WORKLOADS[:1])
     for second, played in [(0, 3), (10, 5), (20, 7)]:
-        remaining.update("cem, seed 0", Reading(1000, 1000, None, 1, 1, evaluations=9, evaluated=played), float(second))
+        remaining.update(
+            "cem, seed 0",
+            Reading(
+                timesteps=1000,
+                total_timesteps=1000,
+                last_return=None,
+                busy=1,
+                processes=1,
+                evaluations=9,
+                evaluated=played,
+            ),
+            float(second),
+        )
     assert remaining.of("cem, seed 0")[1] == pytest.approx(10)
     assert remaining.all() == pytest.approx(10)
 
@@ -102,12 +124,39 @@ def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are():
     """600 of 60,000 steps, but half of its generations, in ten seconds: ten are left."""
     remaining = Remaining([Workload("es, seed 0", ("es", "L"), 60_000), Workload("es, seed 1", ("es", "L"), 60_000)])
     for second, steps, generation in [(0, 0, 0), (10, 600, 50)]:
-        remaining.update("es, seed 0", Reading(steps, 60_000, None, 1, 1, generation, 100), float(second))
+        remaining.update(
+            "es, seed 0",
+            Reading(
+                timesteps=steps,
+                total_timesteps=60_000,
+                last_return=None,
+                busy=1,
+                processes=1,
+                generation=generation,
+                total_generations=100,
+            ),
+            float(second),
+        )
     rate, left = remaining.of("es, seed 0")
     assert rate == pytest.approx(60)
     assert left == pytest.approx(10)
     assert remaining.all() == pytest.approx(10 + 20)
-    assert reading_words(Reading(600, 60_000, None, 1, 1, 50, 100), rate, left)[0] == "600 steps, generation 50/100"
+    assert (
+        reading_words(
+            Reading(
+                timesteps=600,
+                total_timesteps=60_000,
+                last_return=None,
+                busy=1,
+                processes=1,
+                generation=50,
+                total_generations=100,
+            ),
+            rate,
+            left,
+        )[0]
+        == "600 steps, generation 50/100"
+    )
 
 
 def test_cells_that_wait_take_the_rate_of_their_kind():
@@ -143,7 +192,12 @@ def test_no_line_is_wider_than_the_terminal():
     bars = Bars(screen, Remaining([Workload(label, ("cem", "L"), 10**9)]))
     bars.close()
     for step in range(1, 20):
-        bars.update(label, Reading(10**8 * step // 20, 10**9, -123456.7 * step, 16, 16))
+        bars.update(
+            label,
+            Reading(
+                timesteps=10**8 * step // 20, total_timesteps=10**9, last_return=-123456.7 * step, busy=16, processes=16
+            ),
+        )
     shown = Console(file=io.StringIO(), width=80)
     shown.print(bars._picture())
     lines = shown.file.getvalue().splitlines()

@@ -118,7 +118,7 @@ def test_the_pool_of_an_abandoned_thread_is_left_alone():
     """Its thread may be in the middle of a reset; closing it from another one raised "handle is closed"."""
     closed = []
     runner = Runner(RunOptions(processes=0), None, threading.Event())
-    runner._pools = {n: (PoolOptions(0), SimpleNamespace(close=lambda n=n: closed.append(n))) for n in (1, 2)}
+    runner._pools = {n: (PoolOptions(processes=0), SimpleNamespace(close=lambda n=n: closed.append(n))) for n in (1, 2)}
     runner._abandoned = {1}
     runner.close()
     assert closed == [2]

@@ -42,7 +42,9 @@ def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, to
     settings = module.ArsSettings(directions=directions, top=top, nu=0.1, step_size=0.3)
     with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        algorithm = module.Ars(settings, Context(task, 0, 10**6, 1, pool.store, replay))
+        algorithm = module.Ars(
+            settings, Context(problem=task, seed=0, total_timesteps=10**6, workers=1, store=pool.store, replay=replay)
+        )
         assert algorithm.policy_spec.size == 16  # two actions, eight observations, no bias
         mean = np.zeros(16)
         for generation in range(4):
@@ -62,7 +64,10 @@ def test_equal_returns_move_nothing(module, tmp_path):
     task = problem("Swimmer-v5")
     with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        algorithm = module.Ars(module.ArsSettings(), Context(task, 0, 10**6, 1, pool.store, replay))
+        algorithm = module.Ars(
+            module.ArsSettings(),
+            Context(problem=task, seed=0, total_timesteps=10**6, workers=1, store=pool.store, replay=replay),
+        )
         for one in algorithm.ask():
             algorithm.tell(one, Result(one.id, {"returns": [7.0], "lengths": [10]}, {}, 0, 0.0, 0.0))
         assert not np.any(pool.store.load(algorithm.policy()))

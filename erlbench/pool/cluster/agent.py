@@ -52,7 +52,7 @@ class Facts:
     shared_memory: int  # bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     """What the driver sends: in the order of `number`, whatever the order in which they arrive."""
 

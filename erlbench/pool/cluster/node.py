@@ -76,12 +76,16 @@ class Node:
                         self._has.add(ref.name)
                         self._add(ref, store, objects, arrays, shared)
             self.sent[task.id] = task
-        self._post(Batch(self._number, message, arrays, shared, self._take_free(), blocks))
+        self._post(
+            Batch(
+                number=self._number, tasks=message, arrays=arrays, objects=shared, free=self._take_free(), blocks=blocks
+            )
+        )
 
     def prepare(self, task: Task, workers: int) -> None:
         """Run `task` on `workers` workers of the node now."""
         self.preparations += 1
-        self._post(Batch(self._number, prepare=(task, workers)))
+        self._post(Batch(number=self._number, prepare=(task, workers)))
 
     def free(self, names: Iterable[str]) -> None:
         """Have the node remove arrays, with the next batch."""
@@ -100,7 +104,7 @@ class Node:
         self._has.clear()
         self._copies.clear()
         self._free.clear()
-        self._post(Batch(self._number, epoch=epoch))
+        self._post(Batch(number=self._number, epoch=epoch))
 
     def forget_forms(self) -> None:
         """Name the settings of all tasks anew."""

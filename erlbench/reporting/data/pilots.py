@@ -54,9 +54,16 @@ def plan_of(pairs: Sequence[tuple[Sequence[Run], Sequence[Run]]], test: Test, **
         )
     simulated, costs = times[0]
     return Plan(
-        test.looks[-1], tuple(cells.values()), tuple(contrasts), test, evaluations.pop(), tuple(sorted(pilots)),
-        simulated, costs, **texts,
-    )  # fmt: skip
+        seeds=test.looks[-1],
+        cells=tuple(cells.values()),
+        contrasts=tuple(contrasts),
+        test=test,
+        evaluation=evaluations.pop(),
+        pilot_seeds=tuple(sorted(pilots)),
+        simulated_time=simulated,
+        costs=costs,
+        **texts,
+    )
 
 
 def _shared_config(runs: Iterable[Run]) -> dict[str, Any]:
@@ -76,10 +83,16 @@ def _cell(run: Run, config: Mapping[str, Any]) -> PlannedCell:
         what = "ends by generations" if run.total_generations else "has no settings in its config.toml"
         raise UsageError(f"{run.path} {what}, which a plan cannot repeat")
     return PlannedCell(
-        f"{table['algo']}@{table['preset']}", str(table["env"]), f"{run.name} on {run.env}", run.name,
-        int(table.get("workers") or 0), run.total_timesteps or None, table.get("total_minutes"),
-        settings=dict(settings), env_settings=dict(_table(config, "env_settings")),
-    )  # fmt: skip
+        algo=f"{table['algo']}@{table['preset']}",
+        env=str(table["env"]),
+        label=f"{run.name} on {run.env}",
+        name=run.name,
+        workers=int(table.get("workers") or 0),
+        total_timesteps=run.total_timesteps or None,
+        total_minutes=table.get("total_minutes"),
+        settings=dict(settings),
+        env_settings=dict(_table(config, "env_settings")),
+    )
 
 
 def _time(config: Mapping[str, Any]) -> tuple[Simulated | None, dict[str, Any] | None]:

@@ -14,10 +14,14 @@ from erlbench.reporting.data.runs import Array, Run
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
-OPTIONAL = "critic_updates", "timesteps", "ready_s", "staleness", "critic_lag", "second_core_s"
+COLUMNS = {  # of tasks.csv, by the field of `Timeline`
+    "process": "process", "start": "start_s", "end": "end_s", "critic_updates": "critic_updates",
+    "timesteps": "timesteps", "ready": "ready_s", "staleness": "staleness", "critic_lag": "critic_lag",
+    "second_core": "second_core_s",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Timeline:
     """The tasks of one run, arrays and lists (tasks,); times in seconds since the run began."""
 
@@ -135,10 +139,8 @@ def load_timeline(run: Run, warn: Warn) -> Timeline | None:
     if rows.empty:
         warn(f"{path}: no task yet")
         return None
-    process, start, end, *more = (
-        rows[name].to_numpy(np.float64) for name in ("process", "start_s", "end_s", *OPTIONAL)
-    )
-    return Timeline(run, process, list(rows["kind"]), start, end, *more)
+    arrays = {name: rows[column].to_numpy(np.float64) for name, column in COLUMNS.items()}
+    return Timeline(run=run, kind=list(rows["kind"]), **arrays)
 
 
 def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -26,6 +26,7 @@ class Column(Generic[Row]):
     title: str  # the header without its unit; no two printed columns of a table share it
     metric: Callable[[Row], Any]
     format: Callable[..., str] = text  # of the value, or of the values of the tuple
+    _: KW_ONLY
     name: str | tuple[str, ...] = ""  # in the CSV file; by default the title in small letters with underscores
     unit: str = ""
     note: str = ""  # what it means, a sentence or more: below the table, and on hover
@@ -170,7 +171,7 @@ class Chart:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
     """A figure that lies beside the document, in one format or several."""
 

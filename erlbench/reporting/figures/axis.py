@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class Axis:
     of: Callable[[Evaluations], Array]
     train_column: str | None  # of train.csv; None when it has none
     note: str  # what it counts
+    _: KW_ONLY
     seconds: bool = False  # its values are seconds, shown in the unit that fits
     nominal: bool = False  # runs without nominal steps are left out; train.csv is read by generations, if they count
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -75,6 +75,7 @@ class TaskBars:
 
     label: str
     colour: int
+    _: KW_ONLY
     row: Array
     start: Array
     length: Array

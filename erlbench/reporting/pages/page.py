@@ -40,7 +40,7 @@ SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing
 Named = tuple[str, str, Plot]  # the name of its files, its title, a figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """A written page, as the index links it."""
 
@@ -52,7 +52,7 @@ class Page:
     known: bool = False  # of reference results, which were there before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Maker:
     """What all pages of a report are made with."""
 
@@ -87,15 +87,25 @@ class Maker:
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
-            comparison, document, f"{comparison.name}/index.md", sum(len(run_set.done) for run_set in run_sets),
-            sum(run_set.planned for run_set in run_sets),
-        )  # fmt: skip
+            comparison=comparison,
+            document=document,
+            link=f"{comparison.name}/index.md",
+            done=sum(len(run_set.done) for run_set in run_sets),
+            planned=sum(run_set.planned for run_set in run_sets),
+        )
 
     def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
         """The figure of a plot, drawn on paper and, but for columns, as a chart."""
         self.paint(plot, folder / name, self.options.formats)
         chart = None if plot.kind == "columns" else self.charts.chart(plot)
-        return Figure(name, title, plot.caption[0], tuple(plot.caption[1:]), self.options.formats, chart)
+        return Figure(
+            name=name,
+            title=title,
+            caption=plot.caption[0],
+            notes=tuple(plot.caption[1:]),
+            formats=self.options.formats,
+            chart=chart,
+        )
 
     def _curves(self, comparison: Comparison) -> Iterator[Named]:
         curves = Curves(self.published, self.options, self.means)

@@ -43,7 +43,7 @@ class Bare(Algorithm):
 def algorithm():
     store = Store.create()
     problem = Problem(EnvSpec("Fake-v0", 100), 2, 1, (-1.0,), (1.0,))
-    yield Bare(None, Context(problem, 7, 1000, 1, store, None))
+    yield Bare(None, Context(problem=problem, seed=7, total_timesteps=1000, workers=1, store=store, replay=None))
     store.close()
 
 

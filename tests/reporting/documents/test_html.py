@@ -96,7 +96,8 @@ def test_no_text_becomes_markup():
     columns = [Column[str](EVIL, lambda row: row, note=EVIL, style=lambda row: EVIL, link=lambda row: EVIL)]
     blocks = [
         Heading(EVIL), Text((EVIL, Link(EVIL, EVIL)), banner=True), Bullets((EVIL,)), Code((EVIL,)),
-        Figure(EVIL, EVIL, EVIL, (EVIL,)), Figure("f", EVIL, EVIL, chart=Chart("curves", {})),
+        Figure(name=EVIL, title=EVIL, caption=EVIL, notes=(EVIL,)),
+        Figure(name="f", title=EVIL, caption=EVIL, chart=Chart("curves", {})),
         Table(EVIL, EVIL, columns, [EVIL], [EVIL]),
     ]  # fmt: skip
     tags = Tags(document(blocks))
@@ -106,8 +107,9 @@ def test_no_text_becomes_markup():
 
 def test_charts_have_a_place_and_data():
     blocks = [
-        Figure("f", "A", "Caption.", chart=Chart("curves", {"panels": {"<!--<script>": 1}})),
-        Figure("g", "B", "Caption."), Figure("h", "C", "Caption.", formats=("pdf",)),
+        Figure(name="f", title="A", caption="Caption.", chart=Chart("curves", {"panels": {"<!--<script>": 1}})),
+        Figure(name="g", title="B", caption="Caption."),
+        Figure(name="h", title="C", caption="Caption.", formats=("pdf",)),
     ]  # fmt: skip
     page = html.page({PLACE: Document(blocks)}, {"lists": []})
     data = re.search(r'id="data">(.*?)</script>', page)[1]

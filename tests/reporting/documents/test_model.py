@@ -55,7 +55,7 @@ def test_two_columns_never_share_a_header_or_a_name():
 
 def test_a_document_and_its_files(tmp_path):
     (tmp_path / "page").mkdir()
-    figure = Figure("f", "A figure", "Caption.", ("Note.",), ("png", "svg", "pdf"))
+    figure = Figure(name="f", title="A figure", caption="Caption.", notes=("Note.",), formats=("png", "svg", "pdf"))
     blocks = [Heading("Top", 1), Text(("See ", Link("this", "a.md"), ".")), Bullets(("one", "t*o")), Code(("ls",)),
               figure, small_table(), small_table("")]  # fmt: skip
     index = write_document(Document(blocks), tmp_path / "page")

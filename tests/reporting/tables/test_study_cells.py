@@ -115,7 +115,9 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
 def test_the_studys_note_stands_in_the_captions(tmp_path):
     make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
-    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData()).write(comparison)
+    page = Maker(
+        out=tmp_path / "out", published=load_published(), warn=pytest.fail, options=ReportOptions(), charts=ChartData()
+    ).write(comparison)
     (scores,) = [table for table in page.document.tables if table.name == "scores"]
     assert "Batch 256 here, 100 there." in scores.notes
     figures = [block for block in page.document.blocks if isinstance(block, Figure)]
@@ -133,7 +135,9 @@ def test_the_studys_note_stands_in_the_captions(tmp_path):
 def test_a_page_says_what_it_repeats_and_whose_numbers_stand_beside_it(tmp_path, item, head):
     make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     comparison = comparison_of(tmp_path / "in", make_study(item=item))
-    page = Maker(tmp_path / "out", load_published(), pytest.fail, ReportOptions(), ChartData()).write(comparison)
+    page = Maker(
+        out=tmp_path / "out", published=load_published(), warn=pytest.fail, options=ReportOptions(), charts=ChartData()
+    ).write(comparison)
     assert (head,) in [block.parts for block in page.document.blocks if isinstance(block, Text)]
 
 
