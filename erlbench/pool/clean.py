@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import signal
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -42,7 +41,7 @@ def _main(connection: Any, function: Callable[..., Any], arguments: tuple[Any, .
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for descriptor in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-    threading.Thread(target=worker.die_with_driver, args=(connection.fileno(),), daemon=True).start()
+    worker.follow_driver(connection.fileno())
     try:
         for name in PRELOAD:
             importlib.import_module(name)

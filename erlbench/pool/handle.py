@@ -18,6 +18,7 @@ import multiprocess
 from multiprocess import forkserver, resource_tracker
 
 from erlbench.machine.libraries import prepare_libraries
+from erlbench.machine.parent import LastingThread
 from erlbench.pool import messages, worker
 from erlbench.pool.failures import Failure
 from erlbench.work.tasks import Task
@@ -36,6 +37,9 @@ SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which anoth
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
 LOCK = threading.RLock()
 
+# All processes are started from one thread, since they end with the thread that started them.
+STARTS_FROM = LastingThread()
+
 
 def start_context(method: str | None = None) -> Any:
     """A context of the multiprocess library: fork server where there is one, else spawn; never fork.
@@ -49,9 +53,18 @@ def start_context(method: str | None = None) -> Any:
     context = multiprocess.get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload(PRELOAD)
-        with worker_surroundings():
-            forkserver.ensure_running()
+        _start(forkserver.ensure_running)
     return context
+
+
+def _start(start: Callable[[], Any]) -> None:
+    """Start a process, in the surroundings of workers; the fork server, too, if it is not there."""
+
+    def in_surroundings() -> None:
+        with worker_surroundings():
+            start()
+
+    STARTS_FROM.call(in_surroundings)
 
 
 @contextmanager
@@ -160,8 +173,7 @@ def started(context: Any, main: Callable[..., None], arguments: tuple[Any, ...])
         connection, theirs = context.Pipe()
         process = context.Process(target=main, args=(theirs, *arguments), daemon=True)
         try:
-            with worker_surroundings():
-                process.start()
+            _start(process.start)
         except (OSError, EOFError) as error:
             connection.close()
             if attempt == STARTS - 1 or (isinstance(error, OSError) and error.errno in SCARCE):

@@ -16,6 +16,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.machine.libraries import prepare_libraries
+from erlbench.machine.parent import end_with_parent
 from erlbench.pool.chunks import HELD
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader, receive, send, tasks_in, write_answers
@@ -49,7 +50,7 @@ def main(
     if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
         del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
     descriptor = connection.fileno()
-    threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
+    follow_driver(descriptor)
     if memory is not None:
         threading.Thread(target=die_over, args=(memory,), daemon=True).start()
     if device is None:
@@ -99,12 +100,29 @@ def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> Iterator
         yield answer
 
 
+def follow_driver(descriptor: int) -> None:
+    """Have this process end when the driver ends or closes its end of the connection, from the beginning on.
+
+    The kernel ends it with the fork server, and that with the driver, also where this process holds Python's lock for
+    ever. A thread sees all else: another system, a connection that is closed, a driver that was gone before.
+    """
+    end_with_parent()
+    if _hung_up(descriptor, timeout=0):
+        os._exit(0)
+    threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
+
+
 def die_with_driver(descriptor: int) -> None:
-    """End this process, whatever it is doing, when the driver's end of the connection is gone."""
+    """End this process when the driver's end of the connection is gone."""
+    _hung_up(descriptor)
+    os._exit(0)
+
+
+def _hung_up(descriptor: int, timeout: int | None = None) -> bool:
+    """Whether the other end is gone, after at most `timeout` milliseconds."""
     poll = select.poll()
     poll.register(descriptor, 0)  # no event asked for: only a hang-up wakes it
-    poll.poll()
-    os._exit(0)
+    return bool(poll.poll(timeout))
 
 
 def die_over(memory: int) -> None:

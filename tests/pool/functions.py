@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -120,3 +121,9 @@ def episode(settings, inputs, key, workspace):
     time.sleep(seconds)
     values = {"lengths": [int(length)], "critic_updates": settings.get("critic_updates", 0)}
     return Outcome(values, {"array": np.full(1, length, np.float32)})
+
+
+def hold_lock(settings, inputs, key, workspace):
+    """Sleep with Python's lock, as C code of an environment may."""
+    while True:
+        ctypes.PyDLL(None).sleep(600)

@@ -18,6 +18,7 @@ from multiprocess import forkserver
 
 from erlbench.pool import local_pool
 from erlbench.work.store import Store
+from tests.processes import kill
 from tests.runs import heed_interrupts
 
 from .helpers import gone, one, results, task
@@ -94,15 +95,92 @@ except KeyboardInterrupt:
 """
 
 
+def path_of_tests():
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path}
+
+
 def driver(seconds):
     """A driver in a process group of its own with busy workers; its process, store and the processes it started."""
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env={**os.environ, "PYTHONPATH": path}, preexec_fn=heed_interrupts,
+        start_new_session=True, env=path_of_tests(), preexec_fn=heed_interrupts,
     )  # fmt: skip
     folder, *pids = process.stdout.readline().split()
     return process, Path(folder), [int(pid) for pid in pids]
+
+
+# Two cells at once, as by `--jobs 2`: each thread has a pool, and one of them has started the fork server. A worker of
+# each holds Python's lock, another one is stopped. A third pool's thread has ended before.
+STUCK = """
+import os, signal, sys, threading, time
+from multiprocess import forkserver, resource_tracker
+from erlbench.pool import local_pool
+from erlbench.work.tasks import Task
+
+functions = "tests.pool.functions:"
+pids, ready = [], threading.Barrier(3)
+
+def brief():
+    with local_pool(1) as pool:
+        pool.submit([Task(1, "test", functions + "draw", (1,))])
+        pool.next_result(60)
+
+def cell():
+    pool = local_pool(3)
+    pool.submit([Task(index, "test", functions + "sleep", (1,), {"seconds": 0.3}) for index in (1, 2, 3)])
+    for _ in range(3):
+        pool.next_result(60)
+    pids.extend(slot.rollout.pid for slot in pool._slots)
+    pool.submit([Task(index, "test", functions + "hold_lock", (1,)) for index in (4, 5)])
+    time.sleep(0.3)
+    stopped = next(slot for slot in pool._slots if not slot.tasks)
+    os.kill(stopped.rollout.pid, signal.SIGSTOP)
+    ready.wait()
+    assert not pool.events()
+    time.sleep(600)
+
+first = threading.Thread(target=brief)
+first.start()
+first.join()
+server = forkserver._forkserver._forkserver_pid
+for _ in range(2):
+    threading.Thread(target=cell, daemon=True).start()
+ready.wait()
+assert forkserver._forkserver._forkserver_pid == server  # it outlives the thread that started it
+print(server, resource_tracker._resource_tracker._pid, *pids, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.usefixtures("temporary_folder")
+def test_nothing_survives_a_killed_driver_whose_workers_are_stuck():
+    process = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True, env=path_of_tests())
+    pids = [int(pid) for pid in process.stdout.readline().split()]
+    try:
+        assert len(pids) == 8
+        process.kill()
+        assert gone(pids, 5)
+    finally:
+        for pid in pids:
+            kill(pid)
+        process.communicate()
+
+
+@pytest.mark.usefixtures("temporary_folder")
+def test_a_fork_server_whose_driver_dies_at_once_ends():
+    """Before the server could ask the kernel for a signal."""
+    script = """if True:
+        import os
+        from multiprocess import forkserver, resource_tracker
+        from erlbench.pool.handle import start_context
+        start_context()
+        print(forkserver._forkserver._forkserver_pid, resource_tracker._resource_tracker._pid, flush=True)
+        os.kill(os.getpid(), 9)
+    """
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=path_of_tests())
+    assert gone([int(pid) for pid in process.stdout.readline().split()], 20)
+    process.communicate()
 
 
 @pytest.mark.usefixtures("temporary_folder")

@@ -23,6 +23,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from erlbench.algorithms.gradients.programs.program import Lane, Program
+from erlbench.machine.parent import end_with_parent
 
 Surroundings = AbstractContextManager[object]
 SPINS = 20_000  # looks, about a millisecond, before a process that waits goes to sleep
@@ -117,6 +118,8 @@ class TwoProcesses:
             if os.getppid() != parent:
                 os._exit(0)
 
+        end_with_parent()
+        check()
         with surroundings:
             while True:
                 _await(self._go, check)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from erlbench.machine.parent import end_with_parent
 from erlbench.machine.resources import cores
 from erlbench.reporting.figures.draw import draw_plot
 from erlbench.reporting.figures.model import Plot
@@ -33,7 +34,9 @@ def painter() -> Iterator[Paint]:
         nonlocal pool
         waiting.append((replace(plot, panels={name: plot.panels[name] for name in plot.paper}), path, formats))
         if len(waiting) > FEW or pool:
-            pool = pool or ProcessPoolExecutor(min(cores(), MOST_PROCESSES), multiprocessing.get_context("fork"))
+            pool = pool or ProcessPoolExecutor(
+                min(cores(), MOST_PROCESSES), multiprocessing.get_context("fork"), end_with_parent
+            )
             drawn.extend(pool.submit(draw_plot, *one) for one in waiting)
             waiting.clear()
 

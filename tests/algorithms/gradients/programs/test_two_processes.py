@@ -176,7 +176,7 @@ def test_it_ends_with_its_object():
 
 
 PROGRAM = """
-import os, signal, time
+import ctypes, os, signal, time
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.gradients.programs.two_processes import TwoProcesses
@@ -188,13 +188,15 @@ time.sleep(60)
 """
 
 
-def test_it_ends_with_a_process_that_is_killed():
-    with subprocess.Popen([sys.executable, "-c", PROGRAM.format(work="None")], stdout=subprocess.PIPE) as process:
+@pytest.mark.parametrize("work", ["None", "ctypes.PyDLL(None).sleep(60)", "os.kill(os.getpid(), signal.SIGSTOP)"])
+def test_it_ends_with_a_process_that_is_killed(work):
+    with subprocess.Popen([sys.executable, "-c", PROGRAM.format(work=work)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
+        time.sleep(0.3)
         assert alive([pid])
         process.kill()
-    wait_for(lambda: not alive([pid]))
+        wait_for(lambda: not alive([pid]), 10)
 
 
 def test_a_process_ends_whose_other_is_killed():
