@@ -48,7 +48,7 @@ def repeats(env: Env, env_id: str, times: int, known: Mapping[str, Any]) -> Iter
     for name in known:
         if times > 1 and _REPEAT.fullmatch(name.lower()):
             raise UsageError(
-                f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N instead of "
+                f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N, not "
                 "frame_skip"
             )
     if own:

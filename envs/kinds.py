@@ -72,7 +72,8 @@ def in_words(hint: Any) -> str:
     if origin is Literal:
         return f"one of {', '.join(map(str, parts))}"
     if origin is tuple and parts and parts[-1] is not Ellipsis:
-        return f"a list of {len(parts)} items, such as [{', '.join(str(index / 10) for index in range(1, len(parts) + 1))}]"
+        example = ", ".join(str(index / 10) for index in range(1, len(parts) + 1))
+        return f"a list of {len(parts)} items, such as [{example}]"
     kind = origin or hint
     if kind in LISTS:
         return "a list such as [0.1, 0.2]"

@@ -97,7 +97,9 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
         try:
             importlib.import_module(module)
         except Exception as error:
-            raise UsageError(f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)") from error
+            raise UsageError(
+                f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)"
+            ) from error
     try:
         entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point
         creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
@@ -157,11 +159,13 @@ def _of_kind(env_id: str, name: str, value: Any, parameter: inspect.Parameter) -
     if isinstance(value, float) and math.isnan(value):
         raise UsageError(f"{of} cannot be nan")
     hint = parameter.annotation if (annotated := parameter.annotation is not parameter.empty) else Any
-    if value == kinds.NONE and (parameter.default is None or annotated and kinds.fits(None, hint)):
+    if value == kinds.NONE and (parameter.default is None or (annotated and kinds.fits(None, hint))):
         return None, ""
     if annotated and not kinds.fits(value, hint):
         default = parameter.default
-        if default is not None and default is not parameter.empty and not kinds.fits(default, hint):  # a wrong annotation
+        if (
+            default is not None and default is not parameter.empty and not kinds.fits(default, hint)
+        ):  # a wrong annotation
             return value, f"{of} is {value!r}, annotated as {kinds.in_words(hint)}"
         raise UsageError(f"{of} must be {kinds.in_words(hint)}, not {value!r}")
     if not annotated and parameter.default is not None and parameter.default is not parameter.empty:

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -88,7 +88,9 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
-        raise UsageError(f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)") from error
+        raise UsageError(
+            f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)"
+        ) from error
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
         env = env.env
@@ -167,16 +169,19 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
     return described(name, settings).problem
 
 
-def described(name: str, settings: Mapping[str, Any] | None = None) -> Described:
+def described(
+    name: str, settings: Mapping[str, Any] | None = None, say: Callable[[str], object] = lambda phase: None
+) -> Described:
     """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.
 
     `settings` are `max_episode_steps`, `frame_skip`, `fresh` and keyword arguments of the environment, which win over
-    those of the preset.
+    those of the preset. `say` is told what comes next: its import, its constructor, close().
     """
     env_id, _ = catalogue.split_preset(name)
     preset = catalogue.preset_of(name)
     import_module_of(env_id)
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
+    say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
     env, limit = make(env_id, **chosen.kwargs)
     try:
         _check_version(env, env_id)
@@ -202,6 +207,7 @@ def described(name: str, settings: Mapping[str, Any] | None = None) -> Described
             remarks.append(f"environment '{env_id}': the observation's {', '.join(dropped)} has no numbers; left out")
         return Described(found, layout, tuple(remarks))
     finally:
+        say("close()")
         env.close()
 
 
@@ -259,7 +265,7 @@ def _problem(env: Env, spec: EnvSpec) -> Problem:
         raise UsageError(f"environment '{spec.id}' has actions {action}; a flat Box or a Discrete is needed")
     if action.dtype.kind != "f":
         raise UsageError(
-            f"environment '{spec.id}' has actions {action}, which are whole numbers, and policies here act by real ones; "
+            f"environment '{spec.id}' has actions {action}, which are whole numbers, and policies act by real ones; "
             "wrap it with a Discrete, or with a Box of floats that it rounds"
         )
     if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):

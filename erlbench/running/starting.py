@@ -11,6 +11,7 @@ from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
 from erlbench.running import continuing, extension, identity
+from erlbench.running.admission import rules_of
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
 
@@ -22,7 +23,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
         if not cell.directory.exists():
             directory.check_parent()
             if number < options.jobs:
-                identity.begin(cell)  # beside what follows
+                identity.begin(cell, rules_of(options))  # beside what follows
             continue
         directory.hold()
         try:

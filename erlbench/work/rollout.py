@@ -155,10 +155,10 @@ def play(
 def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Task function: whole episodes of the policy `inputs["parameters"]`.
 
-    Values: `returns` (undiscounted sums) and `lengths`, one per episode, and those of `told_values`. With `record`, the arrays `observations`,
-    `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value `observed` says how many
-    observations the contributing episodes acted on, and, if there are any, the array `observed` `(2, observation)`
-    float64 holds their sum and the sum of their squares.
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode; those of `told_values`. With `record`, the
+    arrays `observations`, `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value
+    `observed` says how many observations the contributing episodes acted on, and, if there are any, the array `observed`
+    `(2, observation)` float64 holds their sum and the sum of their squares.
     """
     spec, parameters = settings.policy, inputs["parameters"]
     if not np.isfinite(parameters).all():
