@@ -62,13 +62,13 @@ def fits(value: Any, hint: Any) -> bool:
     return True
 
 
-def in_words(hint: Any) -> str:
+def kind_in_words(hint: Any) -> str:
     """An annotated kind as a user reads it: "a whole number, or a text"."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is None:
         return NONE
     if origin in (typing.Union, types.UnionType):
-        return ", or ".join(map(in_words, parts))
+        return ", or ".join(map(kind_in_words, parts))
     if origin is Literal:
         return f"one of {', '.join(map(str, parts))}"
     if origin is tuple and parts and parts[-1] is not Ellipsis:

@@ -30,7 +30,7 @@ from erlbench.envs.wrappers import (
     TerminalReward,
     TypedAction,
 )
-from erlbench.errors import UsageError, in_words, nearest
+from erlbench.errors import UsageError, nearest, said_by
 
 MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
@@ -88,9 +88,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
-        raise UsageError(
-            f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)"
-        ) from error
+        raise UsageError(f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)") from error
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
         env = env.env
@@ -165,11 +163,11 @@ def _log_mujoco_warnings(anew: bool = False) -> None:
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
-    """The problem of `described`, alone."""
-    return described(name, settings).problem
+    """The problem of `describe_problem`, alone."""
+    return describe_problem(name, settings).problem
 
 
-def described(
+def describe_problem(
     name: str, settings: Mapping[str, Any] | None = None, say: Callable[[str], object] = lambda phase: None
 ) -> Described:
     """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.

@@ -17,16 +17,16 @@ from erlbench.running.inspections import Inspection, inspection, of_files
 from erlbench.settings import toml_values
 from erlbench.work import identity
 
-UNTRIED = Rules(tries=False)
+TRIED, UNTRIED = Rules(), Rules(tries=False)
 GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes")
 
 
-def begin(cell: Cell, rules: Rules) -> None:
+def begin(cell: Cell, rules: Rules = TRIED) -> None:
     """Begin to find out the identity of the cell's problem; returns at once."""
     _parts(cell.algo, cell.env, cell.env_settings, rules)
 
 
-def identity_of(cell: Cell, rules: Rules) -> dict[str, Any]:
+def identity_of(cell: Cell, rules: Rules = TRIED) -> dict[str, Any]:
     """The identity of the cell's problem here and now; empty where it cannot be found out."""
     return identity_of_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings), rules)
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from erlbench.envs.options import FRESH
-from erlbench.envs.registry import Described, Problem, build, described
+from erlbench.envs.registry import Described, Problem, build, describe_problem
 from erlbench.envs.wrappers import Env
-from erlbench.errors import ErlbenchError, UsageError, in_words
+from erlbench.errors import ErlbenchError, UsageError, said_by
 from erlbench.work import identity, remembered
 from erlbench.work.contract import Told, advance, reset
 from erlbench.work.rollout import is_finite
@@ -82,12 +82,12 @@ def inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Ad
         cause = error.__cause__
         return Admission(refusal=refusal, details="".join(traceback.format_exception(cause)) if cause else "")
     except BaseException as error:  # of the environment, which may raise SystemExit
-        refusal = f"environment '{name}' raised {in_words(error)} in {last[0]} (-v shows the traceback)"
+        refusal = f"environment '{name}' raised {said_by(error)} in {last[0]} (-v shows the traceback)"
         return Admission(refusal=refusal, details="".join(traceback.format_exception(error)))
 
 
 def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
-    found = described(name, settings, say)
+    found = describe_problem(name, settings, say)
     say("its constructor")
     env = build(found.problem.env)
     files, model = identity.loaded(), identity.model_digest(env)
