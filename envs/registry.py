@@ -18,7 +18,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from erlbench.envs import catalogue, functions, options
-from erlbench.envs.chain import check_chain, repeats
+from erlbench.envs.chain import check_chain, own_limit, repeats
 from erlbench.envs.flattening import FlatObservation, is_flat
 from erlbench.envs.wrappers import (
     Env,
@@ -184,7 +184,10 @@ def describe_problem(
     try:
         _check_version(env, env_id)
         check_chain(env, env_id)
-        limit = chosen.max_episode_steps or limit
+        limit, remarks = chosen.max_episode_steps or limit, [*chosen.remarks]
+        if limit is None and (own := own_limit(env)):
+            limit = own[1]
+            remarks.append(f"environment '{env_id}' has no registered time limit; its {own[0]}, {limit}, is taken")
         if limit is None:
             raise UsageError(
                 f"environment '{env_id}' has no time limit; register it with max_episode_steps or give "
@@ -195,7 +198,8 @@ def describe_problem(
         bonus = preset.terminal_reward and float(chosen.kwargs.get("healthy_reward", preset.terminal_reward))
         repeat, zeros = chosen.action_repeat, dict(preset.zeros)
         spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, repeat, preset.reward_before, zeros, chosen.fresh)
-        remarks = [*chosen.remarks, *repeats(env, env_id, repeat, options.keyword_arguments(env_id))]
+        if repeat > 1:
+            remarks += repeats(env, env_id, repeat, options.keyword_arguments(env_id))
         if zeros:
             _check_zeros(env, name, preset)
             env = InsertZeros(env, zeros)

@@ -110,4 +110,5 @@ def _is_only_here(env_id: str) -> bool:
     """Whether this very program has registered an id, so that no other process knows it."""
     spec = gymnasium.registry.get(env_id)
     entry = "" if spec is None else spec.entry_point
-    return spec is not None and not (isinstance(entry, str) and entry.startswith(OF_ALL))
+    module = entry if isinstance(entry, str) else str(getattr(entry, "__module__", ""))
+    return spec is not None and not module.startswith(OF_ALL)
