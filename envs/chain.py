@@ -19,6 +19,9 @@ STATISTICS = {
 }
 _REPEAT = re.compile(r"_*(n_?)?(frame_?skips?|frames?_skip|skip|action_?repeats?|sub_?steps|sim_steps_per_step)_*")
 
+_LIMIT = re.compile(r"_*max_(episode_)?(steps|length)")
+MOST_STEPS = 100_000  # memory for so many steps is reserved
+
 
 def chain(env: Env) -> Iterator[Env]:
     """The wrappers from the outermost on, and the environment itself."""
@@ -44,23 +47,30 @@ def repeats(env: Env, env_id: str, times: int, known: Mapping[str, Any]) -> Iter
 
     Where the environment has a setting for that, it is a `UsageError` that names it.
     """
-    own = [found for part in chain(env) for found in _own(part)] if times > 1 else []
     for name in known:
-        if times > 1 and _REPEAT.fullmatch(name.lower()):
+        if _REPEAT.fullmatch(name.lower()):
             raise UsageError(
-                f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N instead of "
+                f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N, not "
                 "frame_skip"
             )
-    if own:
-        where, name, count = own[0]
-        yield (
-            f"environment '{env_id}': frame_skip={times} repeats each action on top of the {count} frames that the "
-            f"environment takes by itself ({where}.{name}): {times * count} frames an action"
-        )
+    for where, name, count in _integers(env, _REPEAT):
+        if count > 1:
+            yield (
+                f"environment '{env_id}': frame_skip={times} repeats each action on top of the {count} frames that the "
+                f"environment takes by itself ({where}.{name}): {times * count} frames an action"
+            )
+            return
 
 
-def _own(part: Env) -> Iterator[tuple[str, str, int]]:
-    """Class, attribute and number of frames where an environment or a wrapper repeats an action."""
-    for name, value in vars(part).items():
-        if isinstance(value, int) and not isinstance(value, bool) and value > 1 and _REPEAT.fullmatch(name.lower()):
-            yield type(part).__name__, name, value
+def own_limit(env: Env) -> tuple[str, int] | None:
+    """Name and value of the attribute by which an environment without a registered time limit ends its episodes."""
+    found = [(name, count) for _, name, count in _integers(env, _LIMIT) if 0 < count <= MOST_STEPS]
+    return found[0] if found else None
+
+
+def _integers(env: Env, names: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
+    """Class, attribute and value of the integers with such names in an environment and its wrappers."""
+    for part in chain(env):
+        for name, value in vars(part).items():
+            if isinstance(value, int) and not isinstance(value, bool) and names.fullmatch(name.lower()):
+                yield type(part).__name__, name, value

@@ -1,4 +1,4 @@
-"""Observations of any shape as one vector of float32: `gymnasium.spaces.flatten`, without the parts that have no numbers."""
+"""Observations of any shape as one float32 vector, by `gymnasium.spaces.flatten`, without the parts of no numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscr
 from gymnasium.spaces.utils import flatdim, flatten, flatten_space
 
 from erlbench.envs.wrappers import Env, Step
-from erlbench.errors import TaskError, UsageError, in_words
+from erlbench.errors import TaskError, UsageError, said_by
 
 MOST = 10_000  # numbers of a flattened observation; images have more
 NUMERIC = (Box, Discrete, MultiBinary, MultiDiscrete)
@@ -40,8 +40,8 @@ class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise UsageError(f"environment '{name}' observes no numbers ({env.observation_space})")
         if size > MOST:
             raise UsageError(
-                f"environment '{name}' has observations of {size:,} numbers ({_first_line(env.observation_space)}); the "
-                f"networks here read up to {MOST:,}, and no images: register it with a smaller observation, such as a "
+                f"environment '{name}' has observations of {size:,} numbers ({_first_line(env.observation_space)}); "
+                f"the networks here read up to {MOST:,}, and no images: register it with a smaller observation, as a "
                 "state, or by gymnasium.wrappers.ResizeObservation and GrayscaleObservation"
             )
         self.layout = [(key or "all", flatdim(part)) for key, part in _leaves(space, "")]
@@ -53,7 +53,9 @@ class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         try:
             flat: np.ndarray = flatten(self._space, observation)  # type: ignore[assignment]
         except Exception as error:
-            raise TaskError(f"the environment's observation is not in its observation_space ({in_words(error)})") from error
+            raise TaskError(
+                f"the environment's observation is not in its observation_space ({said_by(error)})"
+            ) from error
         return flat.astype(np.float32)
 
     def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
@@ -70,7 +72,9 @@ def _numeric(space: gymnasium.Space[Any], name: str, dropped: list[str], of: str
     if isinstance(space, NUMERIC):
         return space
     if isinstance(space, CHANGING):
-        raise UsageError(f"{of} has observations whose size changes ({name or space}); wrap it with a Box of fixed size")
+        raise UsageError(
+            f"{of} has observations whose size changes ({name or space}); wrap it with a Box of fixed size"
+        )
     if isinstance(space, Dict):
         parts = {key: _numeric(part, f"{name}.{key}".lstrip("."), dropped, of) for key, part in space.spaces.items()}
         kept = OrderedDict((key, part) for key, part in parts.items() if part is not None)
@@ -78,7 +82,9 @@ def _numeric(space: gymnasium.Space[Any], name: str, dropped: list[str], of: str
     if isinstance(space, Tuple):
         found = [_numeric(part, f"{name}.{index}".lstrip("."), dropped, of) for index, part in enumerate(space.spaces)]
         if None in found:
-            raise UsageError(f"{of} observes a Tuple with a part without numbers ({space}); wrap it with a Dict or a Box")
+            raise UsageError(
+                f"{of} observes a Tuple with a part without numbers ({space}); wrap it with a Dict or a Box"
+            )
         return Tuple([part for part in found if part is not None]) if found else None
     dropped.append(name or type(space).__name__)
     return None

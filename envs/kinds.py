@@ -62,17 +62,18 @@ def fits(value: Any, hint: Any) -> bool:
     return True
 
 
-def in_words(hint: Any) -> str:
+def kind_in_words(hint: Any) -> str:
     """An annotated kind as a user reads it: "a whole number, or a text"."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is None:
         return NONE
     if origin in (typing.Union, types.UnionType):
-        return ", or ".join(map(in_words, parts))
+        return ", or ".join(map(kind_in_words, parts))
     if origin is Literal:
         return f"one of {', '.join(map(str, parts))}"
     if origin is tuple and parts and parts[-1] is not Ellipsis:
-        return f"a list of {len(parts)} items, such as [{', '.join(str(index / 10) for index in range(1, len(parts) + 1))}]"
+        example = ", ".join(str(index / 10) for index in range(1, len(parts) + 1))
+        return f"a list of {len(parts)} items, such as [{example}]"
     kind = origin or hint
     if kind in LISTS:
         return "a list such as [0.1, 0.2]"

@@ -24,7 +24,7 @@ from gymnasium.envs.registration import load_env_creator
 from erlbench.envs import kinds
 from erlbench.envs.catalogue import module_of
 from erlbench.envs.functions import registered
-from erlbench.errors import UsageError, in_words, nearest
+from erlbench.errors import UsageError, nearest, said_by
 
 OWN = ("max_episode_steps", "frame_skip", "fresh")
 FRESH = ("reset", "object")  # before each episode: a reset more, or another object
@@ -97,7 +97,9 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
         try:
             importlib.import_module(module)
         except Exception as error:
-            raise UsageError(f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)") from error
+            raise UsageError(
+                f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)"
+            ) from error
     try:
         entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point
         creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
@@ -146,9 +148,9 @@ def _positive(env_id: str, name: str, value: Any) -> int | None:
 def kind_of(parameter: inspect.Parameter) -> str:
     """The kind of a setting in words: as annotated, else as its default has it; empty where neither says it."""
     if parameter.annotation is not parameter.empty:
-        return kinds.in_words(parameter.annotation)
+        return kinds.kind_in_words(parameter.annotation)
     hint = kinds.of_default(parameter.default)
-    return "" if hint is Any else kinds.in_words(hint)
+    return "" if hint is Any else kinds.kind_in_words(hint)
 
 
 def _of_kind(env_id: str, name: str, value: Any, parameter: inspect.Parameter) -> tuple[Any, str]:
@@ -157,13 +159,15 @@ def _of_kind(env_id: str, name: str, value: Any, parameter: inspect.Parameter) -
     if isinstance(value, float) and math.isnan(value):
         raise UsageError(f"{of} cannot be nan")
     hint = parameter.annotation if (annotated := parameter.annotation is not parameter.empty) else Any
-    if value == kinds.NONE and (parameter.default is None or annotated and kinds.fits(None, hint)):
+    if value == kinds.NONE and (parameter.default is None or (annotated and kinds.fits(None, hint))):
         return None, ""
     if annotated and not kinds.fits(value, hint):
         default = parameter.default
-        if default is not None and default is not parameter.empty and not kinds.fits(default, hint):  # a wrong annotation
-            return value, f"{of} is {value!r}, annotated as {kinds.in_words(hint)}"
-        raise UsageError(f"{of} must be {kinds.in_words(hint)}, not {value!r}")
+        if (
+            default is not None and default is not parameter.empty and not kinds.fits(default, hint)
+        ):  # a wrong annotation
+            return value, f"{of} is {value!r}, annotated as {kinds.kind_in_words(hint)}"
+        raise UsageError(f"{of} must be {kinds.kind_in_words(hint)}, not {value!r}")
     if not annotated and parameter.default is not None and parameter.default is not parameter.empty:
         hint = kinds.of_default(parameter.default)
         if not kinds.fits(value, hint):

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from erlbench.envs import catalogue, functions, options
-from erlbench.envs.chain import check_chain, repeats
+from erlbench.envs.chain import check_chain, own_limit, repeats
 from erlbench.envs.flattening import FlatObservation, is_flat
 from erlbench.envs.wrappers import (
     Env,
@@ -30,7 +30,7 @@ from erlbench.envs.wrappers import (
     TerminalReward,
     TypedAction,
 )
-from erlbench.errors import UsageError, in_words, nearest
+from erlbench.errors import UsageError, nearest, said_by
 
 MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
@@ -88,7 +88,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
-        raise UsageError(f"environment '{env_id}' cannot be made: {in_words(error)} (-v shows the traceback)") from error
+        raise UsageError(f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)") from error
     limit = env.spec.max_episode_steps if env.spec else None
     while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
         env = env.env
@@ -163,25 +163,31 @@ def _log_mujoco_warnings(anew: bool = False) -> None:
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
-    """The problem of `described`, alone."""
-    return described(name, settings).problem
+    """The problem of `describe_problem`, alone."""
+    return describe_problem(name, settings).problem
 
 
-def described(name: str, settings: Mapping[str, Any] | None = None) -> Described:
+def describe_problem(
+    name: str, settings: Mapping[str, Any] | None = None, say: Callable[[str], object] = lambda phase: None
+) -> Described:
     """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.
 
     `settings` are `max_episode_steps`, `frame_skip`, `fresh` and keyword arguments of the environment, which win over
-    those of the preset.
+    those of the preset. `say` is told what comes next: its import, its constructor, close().
     """
     env_id, _ = catalogue.split_preset(name)
     preset = catalogue.preset_of(name)
     import_module_of(env_id)
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
+    say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
     env, limit = make(env_id, **chosen.kwargs)
     try:
         _check_version(env, env_id)
         check_chain(env, env_id)
-        limit = chosen.max_episode_steps or limit
+        limit, remarks = chosen.max_episode_steps or limit, [*chosen.remarks]
+        if limit is None and (own := own_limit(env)):
+            limit = own[1]
+            remarks.append(f"environment '{env_id}' has no registered time limit; its {own[0]}, {limit}, is taken")
         if limit is None:
             raise UsageError(
                 f"environment '{env_id}' has no time limit; register it with max_episode_steps or give "
@@ -192,7 +198,8 @@ def described(name: str, settings: Mapping[str, Any] | None = None) -> Described
         bonus = preset.terminal_reward and float(chosen.kwargs.get("healthy_reward", preset.terminal_reward))
         repeat, zeros = chosen.action_repeat, dict(preset.zeros)
         spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, repeat, preset.reward_before, zeros, chosen.fresh)
-        remarks = [*chosen.remarks, *repeats(env, env_id, repeat, options.keyword_arguments(env_id))]
+        if repeat > 1:
+            remarks += repeats(env, env_id, repeat, options.keyword_arguments(env_id))
         if zeros:
             _check_zeros(env, name, preset)
             env = InsertZeros(env, zeros)
@@ -202,6 +209,7 @@ def described(name: str, settings: Mapping[str, Any] | None = None) -> Described
             remarks.append(f"environment '{env_id}': the observation's {', '.join(dropped)} has no numbers; left out")
         return Described(found, layout, tuple(remarks))
     finally:
+        say("close()")
         env.close()
 
 
@@ -259,7 +267,7 @@ def _problem(env: Env, spec: EnvSpec) -> Problem:
         raise UsageError(f"environment '{spec.id}' has actions {action}; a flat Box or a Discrete is needed")
     if action.dtype.kind != "f":
         raise UsageError(
-            f"environment '{spec.id}' has actions {action}, which are whole numbers, and policies here act by real ones; "
+            f"environment '{spec.id}' has actions {action}, which are whole numbers, and policies act by real ones; "
             "wrap it with a Discrete, or with a Box of floats that it rounds"
         )
     if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):

@@ -72,6 +72,7 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     from erlbench.experiment.options import option_fields
     from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
+    from erlbench.running.admission import problems, rules_of
     from erlbench.running.runner import run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
@@ -86,7 +87,8 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
         {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
     )
     check_device(asked.device)
-    cells, how = requested_cells(asked), run_options(asked, ("erlbench.run",))
+    how = run_options(asked, ("erlbench.run",))
+    cells = requested_cells(asked, problems(rules_of(how)))
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan
 

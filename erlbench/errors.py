@@ -86,7 +86,7 @@ def explain(error: OSError, place: object = "") -> str:
     return f"{what}{where}; {remedy} and run the same command again"
 
 
-def in_words(error: BaseException) -> str:
+def said_by(error: BaseException) -> str:
     """The class of an exception and what it says."""
     return f"{type(error).__name__}: {text_of(error)}"
 

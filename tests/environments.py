@@ -9,7 +9,7 @@ import gymnasium
 import multiprocess
 import numpy as np
 from gymnasium.envs.registration import register
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Discrete
 
 
 class Broken(gymnasium.Env):
@@ -107,12 +107,6 @@ class Drifting(Broken):
         return observation + type(self).episodes, *rest
 
 
-class DictObservation(Broken):
-    """Observations that no policy here can read."""
-
-    observation_space = Dict({"x": Box(-1, 1, (2,))})
-
-
 class DiscreteAction(Broken):
     """Three actions to choose from."""
 
@@ -144,5 +138,5 @@ for how in (
 ):  # fmt: skip
     limit = 1_000_000 if how == "endless" else 20
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=limit, kwargs={"how": how})
-for cls in (Stuck, Leaking, Matrix, Drifting, DictObservation, DiscreteAction, Unbounded, NoAction, Unmakeable):
+for cls in (Stuck, Leaking, Matrix, Drifting, DiscreteAction, Unbounded, NoAction, Unmakeable):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

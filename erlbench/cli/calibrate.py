@@ -52,6 +52,7 @@ def command(
     from erlbench.forecasting.costs_of_runs import from_tasks
     from erlbench.machine import description
     from erlbench.machine.resources import busy_cores, cores
+    from erlbench.running.admission import Rules, problems
     from erlbench.settings import toml_values
     from erlbench.words import counted
 
@@ -66,7 +67,7 @@ def command(
             raise UsageError(
                 "nothing to measure: give --algo and --env, or --from-run; see `erlbench calibrate --help`"
             )
-        cells = requested_cells(arguments({"algo": algo, "env": env, "set": assignments}))
+        cells = requested_cells(arguments({"algo": algo, "env": env, "set": assignments}), problems(Rules()))
         if len(cells) != 1:
             raise UsageError("one cell is measured at a time; give one --algo and one --env")
         check_costs_file(out)

@@ -52,9 +52,10 @@ def _budget(cell: Cell) -> str:
 def estimates_of(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
     """Time, memory and disk of each cell."""
     from erlbench.experiment.estimate import estimates
+    from erlbench.running.admission import problems, rules_of
     from erlbench.running.starting import processes_for
 
-    return estimates(cells, lambda cell: processes_for(cell, options))
+    return estimates(cells, lambda cell: processes_for(cell, options), problems(rules_of(options)))
 
 
 def wall(estimates: Sequence[Estimate], options: RunOptions) -> str:

@@ -89,10 +89,11 @@ def command(
     from erlbench.forecasting.environment import given_lengths, lengths_in, load_costs_of, of_this_environment
     from erlbench.forecasting.forecast import forecast
     from erlbench.forecasting.validation import errors_of
+    from erlbench.running.admission import Rules, problems
 
     counts = _counts(processes)
     cells = requested_cells(arguments({"algo": tuple(algo.split(",")), "env": (env,), "set": assignments,
-                            "total_timesteps": str(steps)}))  # fmt: skip
+                            "total_timesteps": str(steps)}), problems(Rules()))  # fmt: skip
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is forecast at a time, not {env}")
     if lengths and from_run:

@@ -101,11 +101,12 @@ def _resolve(path: Path, write: Path | None) -> None:
     from erlbench.experiment.options import RunArguments
     from erlbench.experiment.plan_file import check_new, plan_text
     from erlbench.reporting.statistics.simulated_studies import check_plan
+    from erlbench.running.admission import Rules, problems
 
     if write is not None:
         check_new(write)
     asked = RunArguments(plan=str(path), out=str(write) if write else None)
-    requested_cells(asked)
+    requested_cells(asked, problems(Rules()))
     found = study_plan(asked)[0]
     check_plan(found)
     if write is None:

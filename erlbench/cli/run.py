@@ -6,13 +6,13 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from erlbench.cli.completion import VALUES, complete
 from erlbench.cli.dry_run import estimates_of, show_plan, wall
-from erlbench.errors import UsageError
+from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.cells import Cell, RunOptions
@@ -21,6 +21,9 @@ from erlbench.experiment.shards import Shard
 from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.machine.resources import check_device
 from erlbench.words import counted
+
+if TYPE_CHECKING:
+    from erlbench.running.admission import Rules
 
 WHOLE = "erlbench.cli.run.whole"  # in the context: the help shows all options
 MOST_KEPT = 6  # values of a folder that are named
@@ -88,17 +91,20 @@ def run(**given: Any) -> None:
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
+    from erlbench.running.admission import problems, rules_of
 
     check_device(asked.device)
     if asked.launcher is not None:
         check_launcher(asked.launcher)
-    cells, part = requested_cells(asked), ""
+    rules = rules_of(run_options(asked, ()))
+    cells, part = requested_cells(asked, problems(rules)), ""
     if asked.shard is not None:
         part = shards.configuration_hash(cells, budget=False)
         cells = _shard(cells, asked.shard, part, asked)
         if not cells:
             return  # this part is empty
     if not asked.quiet:
+        _name_remarks(cells, rules)
         _name_kept(cells)
         _compare_with_plan(cells)
         if asked.save_replay:
@@ -144,8 +150,9 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
 def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     """Core seconds of a cell, estimated by rules that are the same on all machines."""
     from erlbench.experiment.estimate import estimates
+    from erlbench.running.admission import Rules, problems
 
-    needs = estimates(cells, lambda cell: 1)
+    needs = estimates(cells, lambda cell: 1, problems(Rules(unrepeatable=True)))
     seconds = {cell.directory: found.core_seconds for cell, found in zip(cells, needs, strict=True)}
     return lambda cell: seconds[cell.directory]
 
@@ -179,6 +186,22 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
             continue
         if found:
             _message(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
+
+
+def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
+    """Say what the user should know of environments that are not the suite's own."""
+    from erlbench.envs.catalogue import LISTED, split_preset
+    from erlbench.running.admission import admitted
+
+    seen = set()
+    for cell in cells:
+        key = cell.env, repr(cell.env_settings)
+        if split_preset(cell.env)[0] in LISTED or key in seen:
+            continue
+        seen.add(key)
+        with contextlib.suppress(ErlbenchError):
+            for line in admitted(cell.env, cell.env_settings, rules).lines(cell.env):
+                _message(line)
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:

@@ -48,6 +48,7 @@ def command(
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.cells import RunOptions
     from erlbench.experiment.command import requested_cells
+    from erlbench.running.admission import Rules, problems
     from erlbench.tuning import parse_space, tune
 
     name = algo.partition("@")[0]
@@ -62,7 +63,7 @@ def command(
     options = RunOptions(processes=cores() if processes is None else processes, verbosity=-1,
                          command_line=("erlbench", "tune"))  # fmt: skip
     asked = arguments(given)
-    cells = requested_cells(asked)
+    cells = requested_cells(asked, problems(Rules()))
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is tuned at a time, not {env}")
     tuned = tune(cells, space, asked.set, trials, out, options, lambda text: click.echo(text, err=True))

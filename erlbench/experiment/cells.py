@@ -58,6 +58,7 @@ class Cell:
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
     simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the other processors
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
+    info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
     origin: Origin | None = field(default=None, compare=False)  # None: all of it counts as typed
 
     @property
@@ -95,6 +96,8 @@ class Cell:
             run["total_generations"] = self.total_generations
         if self.total_minutes is not None:
             run["total_minutes"] = self.total_minutes
+        if self.info:
+            run["info"] = list(self.info)
         settings = {**(self.origin.retired if self.origin else {}), **toml_values(self.settings)}
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
@@ -132,6 +135,8 @@ class RunOptions:
     force: bool = False  # move a directory with other settings aside and start anew
     force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
     force_identity: bool = False  # go on with a run of other packages, source files or another model
+    admission: bool = True  # try each environment before a run
+    allow_unrepeatable: bool = False  # run environments whose episodes their seeds do not decide
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import CellError, UsageError, nearest
 from erlbench.experiment import planned, studies
 from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
@@ -23,14 +23,19 @@ from erlbench.experiment.plan_file import read_plan
 from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.settings import resolve
 
+ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 RESULTS = Path("results")
 PROFILE = "smoke"
 
 
-def requested_cells(arguments: RunArguments) -> list[Cell]:
-    """The cells to run, each directory once; everything about them is checked, nothing is written."""
+def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) -> list[Cell]:
+    """The cells to run, each directory once; everything about them is checked, nothing is written.
+
+    `problem_of` gives the problem of an environment and its settings. What that adds to the settings, the cells have.
+    A `CellError` from it is the cell's own, and meets it when it starts.
+    """
     made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
-    cells = list(made(arguments))
+    cells = list(made(arguments, problem_of))
     for algo in dict.fromkeys(cell.algo for cell in cells):
         registry.require(algo)
     distinct: dict[Path, Cell] = {}
@@ -42,21 +47,20 @@ def requested_cells(arguments: RunArguments) -> list[Cell]:
                 "two commands, with another --out each"
             )
     found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
-    _check_problems(found)
-    return found
+    return _check_problems(found, problem_of)
 
 
 def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
     """The plan of `--plan` with all values, and one cell with seed 0 for each of its cells, not checked."""
     path = Path(arguments.plan or "")
     written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
-    made = [next(_free_cells(request)) for request in planned.requests(written, path, folder)]
+    made = [next(_free_cells(request, problem)) for request in planned.requests(written, path, folder)]
     whole = planned.with_values(written, made)
     planned.check_folder(written, whole, made, folder)
     return whole, made
 
 
-def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
+def _planned_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
     whole, made = study_plan(arguments)
     # What a plan states wins over what a folder holds; a setting of a later version is none of these.
@@ -66,21 +70,30 @@ def _planned_cells(arguments: RunArguments) -> Iterator[Cell]:
             yield dataclasses.replace(cell, seed=seed, origin=origin)
 
 
-def _check_problems(cells: Iterable[Cell]) -> None:
-    """Make each environment once, and refuse algorithms and settings that do not go with it."""
-    problems: dict[tuple[Any, ...], Problem] = {}
+def _check_problems(cells: Iterable[Cell], problem_of: ProblemOf) -> list[Cell]:
+    """Make each environment once, and refuse what does not go with it; the cells as they are run."""
+    problems: dict[tuple[Any, ...], Problem | None] = {}
     checked: set[tuple[Any, ...]] = set()
+    found = []
     for cell in cells:
         where = (cell.env, repr(sorted(cell.env_settings.items())))
         if where not in problems:
-            problems[where] = problem(cell.env, cell.env_settings)
-        if (what := (*where, cell.algo, cell.settings)) not in checked:
+            try:
+                problems[where] = problem_of(cell.env, cell.env_settings)
+            except CellError:
+                problems[where] = None
+        task = problems[where]
+        if task is not None and (what := (*where, cell.algo, cell.settings)) not in checked:
             checked.add(what)
-            registry.check_observations(cell.algo, problems[where].observation_size, cell.env)
-            registry.find(cell.algo).check(cell.settings, problems[where])
+            registry.check_observations(cell.algo, task.observation_size, cell.env)
+            registry.find(cell.algo).check(cell.settings, task)
+        if task is not None and task.env.fresh and "fresh" not in cell.env_settings:
+            cell = dataclasses.replace(cell, env_settings={**cell.env_settings, "fresh": task.env.fresh})
+        found.append(cell)
+    return found
 
 
-def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
+def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     if not arguments.algo or not arguments.env:
         raise UsageError("nothing to run: give --algo and --env, or --study; see `erlbench run --help`")
     if arguments.profile is not None:
@@ -110,6 +123,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     eval_episodes=arguments.eval_episodes or 10,
                     final_episodes=arguments.final_episodes or FINAL_EPISODES,
                     evaluate=arguments.evaluate or "after",
+                    info=arguments.info,
                     out=Path(arguments.out or RESULTS),
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
@@ -119,7 +133,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                 )
 
 
-def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
+def _study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
         if getattr(arguments, option) is not None:
             given = f"--{option.replace('_', '-')}"
@@ -135,18 +149,23 @@ def _study_cells(arguments: RunArguments) -> Iterator[Cell]:
         for study in chosen.values()
     ]
     _require_extras(wanted)
-    studies.validate(chosen)
+    studies.validate(chosen, problem_of)
     # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
     timed = {entry.name for study in known.values() if study.kind == studies.TIME for entry in study.entries}
     for profile, entries in wanted:
         for env in profile.envs:
             for entry in entries:
-                for cell in _entry_cells(arguments, entry, profile, env, profile_name):
+                for cell in _entry_cells(arguments, entry, profile, env, profile_name, problem_of):
                     yield dataclasses.replace(cell, one_core=entry.name in timed)
 
 
 def _entry_cells(
-    arguments: RunArguments, entry: studies.Entry, profile: studies.Profile, env: str, profile_name: str
+    arguments: RunArguments,
+    entry: studies.Entry,
+    profile: studies.Profile,
+    env: str,
+    profile_name: str,
+    problem_of: ProblemOf,
 ) -> Iterator[Cell]:
     known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
     own = {name: value for name, value in arguments.set.items() if name in known}
@@ -158,7 +177,7 @@ def _entry_cells(
         )
     stated = (f"settings.{name}" for name in studies.profile_settings(profile, entry))
     typed = _typed(arguments) | {"run.*", "env_settings.*", *stated}
-    longest = problem(env, env_settings).env.max_episode_steps if entry.nominal else 1
+    longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.all_seeds or profile.seeds:
         yield Cell(
             algo=entry.algo,
@@ -174,6 +193,7 @@ def _entry_cells(
             eval_episodes=arguments.eval_episodes or profile.eval_episodes,
             final_episodes=arguments.final_episodes or profile.final_episodes,
             evaluate=arguments.evaluate or profile.evaluate,
+            info=arguments.info,
             out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
             processes=entry.processes,
             env_settings=env_settings,

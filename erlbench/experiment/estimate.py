@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem, problem
+from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.costs import built_in_costs
 from erlbench.settings import environment_name
@@ -38,15 +39,29 @@ class Estimate:
     disk: float  # bytes of replay while it runs
 
 
-def estimates(cells: Iterable[Cell], processes: Callable[[Cell], int | None]) -> list[Estimate]:
-    """What each cell takes with its number of processes (0 or None counts as 1); makes each environment once."""
-    problems: dict[tuple[str, str], Problem] = {}
+NOTHING = Estimate(0.0, 0.0, 0.0, 0.0)
+
+
+def estimates(
+    cells: Iterable[Cell],
+    processes: Callable[[Cell], int | None],
+    problem_of: Callable[[str, Mapping[str, Any]], Problem] = problem,
+) -> list[Estimate]:
+    """What each cell takes with its number of processes (0 or None counts as 1); makes each environment once.
+
+    `problem_of` gives the problem of an environment and its settings; a cell for which it raises takes nothing.
+    """
+    problems: dict[tuple[str, str], Problem | None] = {}
     found = []
     for cell in cells:
         key = cell.env, repr(sorted(cell.env_settings.items()))
         if key not in problems:
-            problems[key] = problem(cell.env, cell.env_settings)
-        found.append(estimate(cell, problems[key], processes(cell) or 1))
+            try:
+                problems[key] = problem_of(cell.env, cell.env_settings)
+            except ErlbenchError:
+                problems[key] = None
+        task = problems[key]
+        found.append(NOTHING if task is None else estimate(cell, task, processes(cell) or 1))
     return found
 
 

@@ -23,7 +23,8 @@ TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  #
 BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
     "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory", "shard",
     "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool", "checkpoint_every",
-    "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "dry_run", "quiet", "verbose",
+    "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "no_admission", "allow_unrepeatable",
+    "dry_run", "quiet", "verbose",
 })  # fmt: skip
 
 BASIC = frozenset({  # what `--help` shows; `--help-all` shows all
@@ -140,6 +141,9 @@ class RunArguments:
         "evaluate the reported policy after the training, or during it on idle cores [default: after]",
         choices=EVALUATE,
     )
+    info: tuple[str, ...] = option(
+        (), "numbers of the environment's infos to record, as of each episode's last step", "KEY[,KEY...]"
+    )
     processes: int | None = option(
         None,
         "worker processes; 0: the main process runs all tasks; a study may set its own number [default: the cores]",
@@ -198,6 +202,10 @@ class RunArguments:
     force: bool = option(False, "start again; existing runs are moved aside")
     force_kernel: bool = option(False, "continue runs that began on another BLAS kernel")
     force_identity: bool = option(False, "continue runs that began with other packages, source files or MuJoCo models")
+    no_admission: bool = option(False, "do not try the environments before the runs, which are marked")
+    allow_unrepeatable: bool = option(
+        False, "run environments whose episodes are not decided by their seeds; the runs are marked"
+    )
     dry_run: bool = option(False, "show settings, memory and time; run and write nothing")
     quiet: bool = option(False, "print errors only", short="-q", section="Output")
     verbose: bool = option(False, "print more messages, and tracebacks of errors", short="-v")

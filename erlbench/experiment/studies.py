@@ -6,11 +6,11 @@ settings and environments. Every error names the file, the line and, for a missp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import erlbench
 from erlbench.algorithms import registry
@@ -18,6 +18,9 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, cell_name, check_name
 from erlbench.experiment.toml_file import Keys, TomlFile
 from erlbench.settings import as_toml, resolve, resolved_values, setting
+
+if TYPE_CHECKING:
+    from erlbench.envs.registry import Problem
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
@@ -160,11 +163,14 @@ def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
     return as_toml(resolved_values(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo))
 
 
-def validate(studies: Mapping[str, Study]) -> None:
+def validate(
+    studies: Mapping[str, Study], problem_of: Callable[[str, Mapping[str, Any]], Problem] | None = None
+) -> None:
     """Check presets, settings and environments of `studies`; imports algorithms."""
     from erlbench.envs.catalogue import canonical
-    from erlbench.envs.registry import Problem, problem
+    from erlbench.envs.registry import problem
 
+    problem_of = problem_of or problem
     cache: dict[str, Problem] = {}
     readers = {path: _open(path) for path in {study.file for study in studies.values()}}
     for study in studies.values():
@@ -183,7 +189,7 @@ def validate(studies: Mapping[str, Study]) -> None:
                     if canonical(env) != env:
                         raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
                     key = f"{env} {sorted(profile.env_settings.items())}"
-                    problems[env] = cache[key] if key in cache else problem(env, profile.env_settings)
+                    problems[env] = cache[key] if key in cache else problem_of(env, profile.env_settings)
                     cache[key] = problems[env]
             for index, entry in enumerate(study.entries):
                 with reader.at(("studies", study.name, "entries", index)):

@@ -11,6 +11,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.machine import kernel
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
 from erlbench.running import extension
+from erlbench.running.admission import Rules, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.identity import identity_of
 from erlbench.running.results import RunDirectory
@@ -33,7 +34,7 @@ def check(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:
     if not options.force_kernel:
         _check_kernel(directory, meta, cell)
     if not options.force_identity:
-        _check_identity(directory, meta, cell)
+        _check_identity(directory, meta, cell, rules_of(options))
 
 
 def _check_format(directory: RunDirectory, cell: Cell, folder: str) -> None:
@@ -62,10 +63,10 @@ def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) 
         )
 
 
-def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) -> None:
+def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
     """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
     before = identity.last_recorded(meta)
-    if before and (different := identity.changes(before, identity_of(cell))):
+    if before and (different := identity.changes(before, identity_of(cell, rules))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
             "was begun with, go on by --force-identity (the report says so), or start anew by --force"

@@ -6,13 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
-from erlbench.envs.registry import Problem, problem
+from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.experiment.planned import scored
@@ -22,6 +22,7 @@ from erlbench.records.run import config_hash
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
 from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
+from erlbench.running.admission import admitted, rules_of
 from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.files import RowFiles
@@ -88,9 +89,11 @@ class RunningCell:
     def _open(self, opened: contextlib.ExitStack) -> None:
         """Make the algorithm and the training, and open the files; `opened` closes them."""
         cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
-        identity.begin(cell)
-        task = problem(cell.env, cell.env_settings)
         self.returns = TrainingReturns()
+        rules = rules_of(command.options)
+        identity.begin(cell, rules)
+        admission = admitted(cell.env, cell.env_settings, rules)
+        task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
         self.replay = _replay(directory.path / "replay", task, pool.store)
         opened.callback(self.replay.close)
         context = Context(
@@ -106,7 +109,7 @@ class RunningCell:
         algorithm = registry.find(cell.algo)(cell.settings, context)
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
-        known = identity.identity_of(cell)  # before anything is written
+        known = identity.identity_of(cell, rules)  # before anything is written
         changes = differences(directory.known_config() or cell.config(), cell.config())
         directory.write_config(cell.config())
         files = RowFiles(directory.path, cell.env, directory.check)
@@ -119,7 +122,7 @@ class RunningCell:
             (self._show, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
         )  # fmt: skip
         self._shown = self._written = 0.0
-        start = start_of(cell, command.options, command.machine, pool, known)
+        start = start_of(cell, command.options, command.machine, pool, known, admission)
         written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
         directory.add_start(command.machine, start | written)
         self._write_status("running", "")

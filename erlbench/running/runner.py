@@ -12,6 +12,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimates
 from erlbench.pool.registry import connected
 from erlbench.running import progress, signals
+from erlbench.running.admission import problems, rules_of
 from erlbench.running.jobs import Runner
 from erlbench.running.remaining import Workload
 from erlbench.running.run import DONE, FAILED, INTERRUPTED
@@ -27,7 +28,7 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
     check_directories(cells, options)
-    needs = estimates(cells, lambda cell: processes_for(cell, options))
+    needs = estimates(cells, lambda cell: processes_for(cell, options), problems(rules_of(options)))
     workloads = [
         Workload(cell.label, (cell.name, cell.env), cell.total_timesteps or 1, found.seconds)
         for cell, found in zip(cells, needs, strict=True)

@@ -14,10 +14,16 @@ from erlbench.experiment.plan_file import plan_hash
 from erlbench.machine import kernel
 from erlbench.pool import Pool
 from erlbench.running.checkpoint import FORMAT
+from erlbench.work.admission import Admission
 
 
 def start_of(
-    cell: Cell, asked: RunOptions, machine: Mapping[str, Any], pool: Pool, identity: Mapping[str, Any] | None
+    cell: Cell,
+    asked: RunOptions,
+    machine: Mapping[str, Any],
+    pool: Pool,
+    identity: Mapping[str, Any] | None,
+    admission: Admission,
 ) -> dict[str, Any]:
     """The start of a cell on `machine`; under a plan it is appended to the plan's journal."""
     start = {
@@ -31,6 +37,7 @@ def start_of(
         "threads_per_process": 1,
         "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
         **({"identity": identity} if identity else {}),
+        "admission": admission.record(),
         **({"force_identity": True} if asked.force_identity else {}),
         **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
         **({"studies": list(asked.studies)} if asked.studies else {}),

@@ -12,6 +12,7 @@ from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
 from erlbench.running import continuing, extension, identity
 from erlbench.running.listeners.tensorboard import check_installed
+from erlbench.running.admission import rules_of
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
 
@@ -25,7 +26,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
         if not cell.directory.exists():
             directory.check_parent()
             if number < options.jobs:
-                identity.begin(cell)  # beside what follows
+                identity.begin(cell, rules_of(options))  # beside what follows
             continue
         directory.hold()
         try:

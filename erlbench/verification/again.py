@@ -13,6 +13,8 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.records.run import CHECKPOINTS, CONFIG, KEPT, REPLAY, ROWS
+from erlbench.running.admission import problems
+from erlbench.running.identity import UNTRIED
 from erlbench.running.runner import run_cells
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.software import check_software
@@ -38,13 +40,13 @@ def run_again(path: Path, number: int, start: int | None = None, processes: int 
         if (module := module_of(named)) and not trusted:
             return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
-        (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": folder}))
+        (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": folder}), problems(UNTRIED))
         if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
             return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
         if start is not None:
             _place(path, start, cell)
         until = None if rows["final"][number] == 1 else number
-        run_cells([cell], RunOptions(processes, verbosity=-1, until=until))
+        run_cells([cell], RunOptions(processes, verbosity=-1, until=until, admission=False))
         again = load_files(cell.directory)
         return _compare(run, again, number, first + 1)
 

@@ -78,7 +78,8 @@ def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
     if not isinstance(outcome, tuple) or len(outcome) != 2:
         raise TaskError(f"the environment's reset(seed={seed}) gave {_kind(outcome)}, not an observation and an info")
     check_observation(outcome[0], env.observation_space.shape, f"of reset(seed={seed})")
-    return outcome[0]  # type: ignore[no-any-return]
+    observation: np.ndarray = outcome[0]
+    return observation
 
 
 def raised(error: Exception, step: int, seed: int) -> TaskError:
@@ -100,14 +101,12 @@ def advance(
         outcome = env.step(action)
     except Exception as error:
         raise raised(error, step, seed) from error
-    observation, reward, terminated, ended, info = checked(outcome, env.observation_space.shape, step)
+    observation, reward, terminated, ended, info = checked_step(outcome, env.observation_space.shape, step)
     told.take(info)
     return observation, reward, terminated, ended
 
 
-def checked(
-    outcome: Any, shape: tuple[int, ...] | None, step: int
-) -> tuple[np.ndarray, float, bool, bool, Mapping[str, Any]]:
+def checked_step(outcome: Any, shape: tuple[int, ...] | None, step: int) -> tuple[np.ndarray, float, bool, bool, Any]:
     """The five values that a step gave: observation, reward, terminated, whether the episode ends, info.
 
     Raises `TaskError` for anything but an array of numbers of `shape`, a real number, two truth values and a mapping.
@@ -139,7 +138,9 @@ def real(reward: Any, step: int) -> float:
     """A reward as a float; `TaskError` where it is no real number. An infinite one is refused elsewhere."""
     if type(reward) in REALS:
         return float(reward)
-    plain = isinstance(reward, (bool, np.bool_)) or np.shape(reward) == () and not isinstance(reward, np.ma.MaskedArray)
+    plain = isinstance(reward, (bool, np.bool_)) or (
+        np.shape(reward) == () and not isinstance(reward, np.ma.MaskedArray)
+    )
     if not plain or np.asarray(reward).dtype.kind not in NUMBERS:
         raise TaskError(f"the environment's reward of step {step} is {_kind(reward)}; it must be one real number")
     return float(reward)

@@ -43,19 +43,11 @@ def loaded() -> dict[str, str]:
     return {name: file for name, file in found.items() if not _is_pythons(file)}
 
 
-def of_environment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Make an environment in this process: what is `loaded` then, and the digest of its compiled model."""
-    from erlbench.envs.registry import build, problem  # not at the top: whoever compares identities makes nothing
-
-    env = build(problem(name, settings).env)
-    return loaded(), model_digest(env)
-
-
-def of_modules(names: Iterable[str]) -> tuple[dict[str, str], str]:
-    """Import modules in this process: what is `loaded` then; there is no model."""
+def of_modules(names: Iterable[str]) -> dict[str, str]:
+    """Import modules in this process: what is `loaded` then."""
     for name in names:
         importlib.import_module(name)
-    return loaded(), ""
+    return loaded()
 
 
 def _is_pythons(file: str) -> bool:

@@ -42,8 +42,8 @@ def play_together(
         observations = env.reset_all(seeds)
     for _ in range(limit):
         if np.shape(observations) != shape:
-            found = np.shape(observations)
-            raise TaskError(f"the environment's observations together have the shape {found}, not {shape}")
+            there = np.shape(observations)
+            raise TaskError(f"the environment's observations together have the shape {there}, not {shape}")
         actions = policy.act(observations)
         with _of_environment(len(seeds)):
             observations, rewards = env.step_all(actions)

@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Told, checked, raised, reset, told_values
+from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Told, checked_step, raised, reset, told_values
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.lockstep import can_play_together, play_together
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
@@ -138,7 +138,7 @@ def play(
         except Exception:
             usual = False
         if not usual:  # the last step of an episode, or what only looks like a step
-            observation, reward, terminated, ended, info = checked(outcome, shape, step + 1)
+            observation, reward, terminated, ended, info = checked_step(outcome, shape, step + 1)
             dtype = observation.dtype
         if info and (keys or SOLVED in info or IS_SOLVED in info):
             told.take(info)
@@ -156,10 +156,10 @@ def play(
 def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Task function: whole episodes of the policy `inputs["parameters"]`.
 
-    Values: `returns` (undiscounted sums) and `lengths`, one per episode, and those of `told_values`. With `record`, the arrays `observations`,
-    `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value `observed` says how many
-    observations the contributing episodes acted on, and, if there are any, the array `observed` `(2, observation)`
-    float64 holds their sum and the sum of their squares.
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode; those of `told_values`. With `record`, the
+    arrays `observations`, `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value
+    `observed` says how many observations the contributing episodes acted on, and, if there are any, the array
+    `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
     """
     spec, parameters = settings.policy, inputs["parameters"]
     if not np.isfinite(parameters).all():

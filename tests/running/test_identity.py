@@ -205,13 +205,6 @@ def test_what_was_not_recorded_refuses_nothing(tmp_path):
     assert [*map(bool, (start.get("identity") for start in meta(cell)["starts"]))] == [False, True]
 
 
-def test_an_environment_that_ends_the_clean_process_leaves_it_unknown(tmp_path, swing):
-    swing.write_text(ENVIRONMENT + "\nimport os, sys\nif 'pytest' not in sys.modules:\n    os._exit(3)\n")
-    cell = make_cell("cem", tmp_path / "results", "swinging:Swing-v0", steps=300)
-    assert run(cell) == 0  # in this very process
-    assert "identity" not in meta(cell)
-
-
 def test_a_clean_process_has_a_limit_and_may_raise_or_die():
     begun = time.monotonic()
     assert in_clean_process(time.sleep, 60, limit=0.2) is None

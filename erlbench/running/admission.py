@@ -1,0 +1,114 @@
+"""The door for environments: each is made and tried in a clean process before anything of a run starts here."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gymnasium
+
+from erlbench.envs.catalogue import module_of, split_preset
+from erlbench.envs.registry import Problem
+from erlbench.errors import CellError, UsageError
+from erlbench.experiment.cells import HUNG_AFTER, RunOptions
+from erlbench.pool.clean import ask_clean_process
+from erlbench.running.inspections import Inspection, also, inspection, of_files
+from erlbench.work import identity
+from erlbench.work.admission import Admission, inspect
+
+LIMIT = 120.0  # seconds to make and try an environment, unless --task-timeout says otherwise
+OF_ALL = ("gymnasium.", "erlbench.", "shimmy.")  # modules whose ids every process registers
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How environments are admitted."""
+
+    tries: bool = True  # whether episodes are tried; False: --no-admission
+    unrepeatable: bool = False  # whether those that cannot be repeated may run
+    limit: float = LIMIT  # seconds
+
+
+def rules_of(options: RunOptions) -> Rules:
+    """The rules that a command asks for."""
+    limit = LIMIT if options.task_timeout == HUNG_AFTER else options.task_timeout
+    return Rules(options.admission, options.allow_unrepeatable, limit)
+
+
+def begin(env: str, settings: Settings, rules: Rules) -> Future[Inspection]:
+    """Begin to inspect an environment; returns at once."""
+    return inspection(_key(env, settings, rules), partial(_inspect, env, dict(settings), rules))
+
+
+def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
+    """The environment `ID` or `ID@PRESET`, tried.
+
+    Raises `UsageError` where it is refused, and `CellError` where it crashes or hangs.
+    """
+    future = begin(env, settings, rules)
+    found = future.result()
+    admission = found.answer
+    if not isinstance(admission, Admission):
+        raise CellError(f"environment '{env}' cannot be run: {found.failure}")
+    if admission.refusal:
+        raise UsageError(admission.refusal) from (_Traceback(admission.details) if admission.details else None)
+    if admission.unrepeatable and not rules.unrepeatable:
+        raise UsageError(
+            f"environment '{env}' cannot be repeated: {admission.unrepeatable}; its reset(seed) must decide all that "
+            "an episode draws, or run it by --allow-unrepeatable (its results are marked)"
+        )
+    if fresh := admission.problem.env.fresh:
+        also(_key(env, {**settings, "fresh": fresh}, rules), future)
+    return admission
+
+
+def problems(rules: Rules) -> Callable[[str, Settings], Problem]:
+    """The function from an environment and its settings to its problem, by these rules."""
+    return lambda env, settings: admitted(env, settings, rules).problem
+
+
+class _Traceback(Exception):
+    """The traceback of another process, for `-v`."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def _inspect(env: str, settings: dict[str, Any], rules: Rules) -> Inspection:
+    arguments = (env, settings, rules.tries)
+    env_id = split_preset(env)[0]
+    if not module_of(env_id) and _is_only_here(env_id):
+        return Inspection(answer=inspect(lambda phase: None, *arguments))
+    answer, failure = ask_clean_process(inspect, *arguments, limit=rules.limit)
+    if not isinstance(answer, Admission) or answer.refusal:
+        return Inspection(answer=answer, failure=failure)
+    return of_files(answer, answer.files, answer.model)
+
+
+def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
+    """What decides an inspection: also the files that the settings name and the one of the environment's module."""
+    files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", dict(settings)))
+    return tuple(sys.path), env, repr(sorted(settings.items())), files, _source(module_of(env)), rules.tries
+
+
+def _source(module: str) -> str:
+    """The digest of a module's file, which is looked for and not loaded."""
+    try:
+        found = importlib.util.find_spec(module.partition(".")[0]) if module else None
+    except (ImportError, ValueError):  # ValueError: of a module that this process has made
+        return ""
+    return identity.file_digest(found.origin) if found and found.origin else ""
+
+
+def _is_only_here(env_id: str) -> bool:
+    """Whether this very program has registered an id, so that no other process knows it."""
+    spec = gymnasium.registry.get(env_id)
+    entry = "" if spec is None else spec.entry_point
+    module = entry if isinstance(entry, str) else str(getattr(entry, "__module__", ""))
+    return spec is not None and not module.startswith(OF_ALL)

@@ -1,0 +1,217 @@
+"""Trying an environment before a run trusts it: whether its seed decides an episode, and a step is what it must be.
+
+`inspect` is for a clean process: whatever the environment does there, to crash or to hang included, harms nobody.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from erlbench.envs.options import FRESH
+from erlbench.envs.registry import Described, Problem, build, describe_problem
+from erlbench.envs.wrappers import Env
+from erlbench.errors import ErlbenchError, UsageError, said_by
+from erlbench.work import identity, remembered
+from erlbench.work.contract import Told, advance, reset
+from erlbench.work.rollout import is_finite
+from erlbench.work.seeding import generator
+
+Say = Callable[[str], None]
+SEEDS = (7, 1_000_003, 2**31 - 1)
+STEPS, SECONDS = 200, 0.15  # of an episode that is tried, at most; two steps at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admission:
+    """What a clean process has found out of a problem."""
+
+    described: Described | None = None  # None where it is refused
+    refusal: str = ""  # in one line
+    details: str = ""  # the traceback, where an exception was the reason
+    unrepeatable: str = ""  # what differed between episodes with one seed
+    tried: bool = False
+    files: dict[str, str] = field(default_factory=dict)  # of the modules that it has loaded
+    model: str = ""  # digest of the compiled model
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of an environment that is not refused."""
+        assert self.described is not None
+        return self.described.problem
+
+    def lines(self, name: str) -> list[str]:
+        """What the user of the environment should know, a line each."""
+        found = self.described or Described(self.problem)
+        flat = f"environment '{name}': observations are flattened: {', '.join(found.layout)}"
+        unrepeatable = f"environment '{name}' cannot be repeated: {self.unrepeatable}; the runs are marked"
+        return [*([flat] if found.layout else []), *found.remarks, *([unrepeatable] if self.unrepeatable else [])]
+
+    def record(self) -> dict[str, Any]:
+        """What meta.json says of it."""
+        found = self.described or Described(self.problem)
+        return {
+            "tried": self.tried,
+            **({"unrepeatable": self.unrepeatable} if self.unrepeatable else {}),
+            **({"observation": list(found.layout)} if found.layout else {}),
+            **({"remarks": list(found.remarks)} if found.remarks else {}),
+        }
+
+
+def inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
+    """Describe an environment and, if `tries`, try it; what goes wrong is the admission's `refusal`.
+
+    `say` is told what comes next, so that somebody knows it if this process ends.
+    """
+    last = ["its import"]
+
+    def next_is(phase: str) -> None:
+        last[0] = phase
+        say(phase)
+
+    try:
+        return _inspect(next_is, name, settings, tries)
+    except ErlbenchError as error:
+        text = str(error)
+        refusal = text if isinstance(error, UsageError) else f"environment '{name}' is refused: {text}"
+        cause = error.__cause__
+        return Admission(refusal=refusal, details="".join(traceback.format_exception(cause)) if cause else "")
+    except BaseException as error:  # of the environment, which may raise SystemExit
+        refusal = f"environment '{name}' raised {said_by(error)} in {last[0]} (-v shows the traceback)"
+        return Admission(refusal=refusal, details="".join(traceback.format_exception(error)))
+
+
+def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
+    found = describe_problem(name, settings, say)
+    say("its constructor")
+    env = build(found.problem.env)
+    files, model = identity.loaded(), identity.model_digest(env)
+    if not tries:
+        say("close()")
+        env.close()
+        return Admission(described=found, files=files, model=model)
+    key = remembered.key_of(name, settings, files, model)
+    known = remembered.recall(key)
+    if known is not None and settings.get("fresh", known.fresh) == known.fresh:
+        fresh, unrepeatable, remarks = known.fresh, "", known.remarks
+    else:
+        fresh, unrepeatable, remarks = try_problem(say, found.problem, env)
+        if not unrepeatable:
+            remembered.keep(key, remembered.Passed(fresh, remarks))
+    say("close()")
+    env.close()
+    problem = replace(found.problem, env=replace(found.problem.env, fresh=fresh))
+    of = f"environment '{name}': "
+    told = (*found.remarks, *(of + remark for remark in remarks))
+    return Admission(
+        described=Described(problem, found.layout, told),
+        unrepeatable=unrepeatable,
+        tried=True,
+        files=files,
+        model=model,
+    )
+
+
+def try_problem(say: Say, problem: Problem, env: Env | None = None) -> tuple[str, str, tuple[str, ...]]:
+    """Play a problem's first steps several times; `env` is a fresh object of it.
+
+    Returns what makes its episodes repeatable (`EnvSpec.fresh`: empty where nothing is needed), what differs where
+    nothing helps, and remarks. Raises `TaskError` or `NumericalError` for a step that is not what it must be.
+    """
+    given = problem.env.fresh
+    first: Trial | None = None
+    for fresh in (given,) if given else ("", *FRESH):
+        trial = Trial(problem, fresh, env if fresh == given else None, say)
+        first = first or trial
+        if not trial.differences and not (first.starts_vary and not trial.starts_vary):
+            remarks = list(trial.remarks)
+            if fresh and not given:
+                remarks.append(f"a used object is not as a fresh one ({first.differences[0]}); fresh={fresh} mends it")
+            return fresh, "", tuple(remarks)
+    assert first is not None
+    return given, first.differences[0], tuple(first.remarks)
+
+
+class Trial:
+    """Episodes with a few seeds on one object and on a second one, and what differs between those with one seed."""
+
+    def __init__(self, problem: Problem, fresh: str, env: Env | None, say: Say) -> None:
+        self.remarks: list[str] = []
+        self._problem = replace(problem, env=replace(problem.env, fresh=fresh))
+        self._actions, self._say = _actions(problem), say
+        say("its constructor")
+        first = env or build(self._problem.env)
+        begun = self._play(first, SEEDS[0], SECONDS)
+        self._actions = self._actions[: len(begun) - 1]
+        others = [self._play(first, seed) for seed in SEEDS[1:]]
+        again = self._play(first, SEEDS[0])
+        say("its constructor, for the second time")
+        second = build(self._problem.env)
+        fresh_again = self._play(second, SEEDS[0])
+        seed = f"reset(seed={SEEDS[0]}) and the same actions"
+        self.differences = [
+            f"{seed} on {where} give another {difference}"
+            for episode, where in ((again, "the same object"), (fresh_again, "a fresh object"))
+            if (difference := _difference(begun, episode))
+        ]
+        self.starts_vary = any(other[0] != begun[0] for other in others)
+        if not self.differences and all(other == begun for other in others):
+            self.remarks.append("all seeds give one episode, so that the episodes of an evaluation are one sample")
+        say("close()")
+        for made in [second] if first is env else [first, second]:
+            made.close()
+
+    def _play(self, env: Env, seed: int, seconds: float | None = None) -> list[tuple[Any, ...]]:
+        """Observation, reward and end of each step; of the reset, too. `seconds`: of the first episode of all."""
+        self._say(f"reset(seed={seed})")
+        observation, begun = reset(env, seed), time.monotonic()
+        episode: list[tuple[Any, ...]] = [(observation.tobytes(), 0.0, False, False)]
+        self._look(env, observation, f"reset(seed={seed})")
+        for step, action in enumerate(self._actions, 1):
+            self._say(f"step {step} after reset(seed={seed})")
+            observation, reward, terminated, ended = advance(env, action, step, seed, Told())
+            self._look(env, observation, f"step {step}")
+            if not is_finite(reward):
+                raise UsageError(f"environment '{self._problem.env.id}' gives the reward {reward} in step {step}")
+            episode.append((observation.tobytes(), reward, terminated, ended))
+            if ended or (seconds is not None and step > 1 and time.monotonic() - begun > seconds):
+                break
+        return episode
+
+    def _look(self, env: Env, observation: np.ndarray, when: str) -> None:
+        """Remark on an observation that is not in the declared space, as many are not; refuse NaN."""
+        space: Any = env.observation_space
+        if not is_finite(observation):
+            raise UsageError(f"environment '{self._problem.env.id}' observes NaN, or too large a number, in {when}")
+        if self.remarks:
+            return
+        if observation.dtype != space.dtype:
+            self.remarks.append(f"observations are {observation.dtype}, declared as {space.dtype}")
+        elif ((observation < space.low) | (observation > space.high)).any():
+            self.remarks.append(f"the observation of {when} is out of the bounds of observation_space")
+
+
+def _actions(problem: Problem) -> list[Any]:
+    """Uniform actions from a fixed generator."""
+    random, steps = generator(0, 0), min(STEPS, problem.env.max_episode_steps)
+    if problem.discrete:
+        return [int(action) for action in random.integers(problem.action_size, size=steps)]
+    low, high = np.array(problem.action_low, np.float32), np.array(problem.action_high, np.float32)
+    uniform = random.uniform(size=(steps, problem.action_size))
+    return [*np.clip((low + (high.astype(np.float64) - low) * uniform).astype(np.float32), low, high)]
+
+
+def _difference(one: Sequence[tuple[Any, ...]], other: Sequence[tuple[Any, ...]]) -> str:
+    """The first thing that differs between two episodes; empty where they are equal."""
+    for step, (here, there) in enumerate(zip(one, other, strict=False)):
+        when = f"in step {step}" if step else "at the start"
+        for name, a, b in zip(("observation", "reward", "end", "end"), here, there, strict=True):
+            if a != b:
+                values = f" ({a:.6g}, then {b:.6g})" if name == "reward" else ""
+                return f"{name} {when}{values}"
+    return "" if len(one) == len(other) else "end"
