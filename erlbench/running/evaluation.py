@@ -158,9 +158,9 @@ class Evaluator:
         return next((pending, task) for pending, task in tasks if task.id == result.task)
 
     def finish(self, result: Result, keep: Callable[[Pending], str]) -> Iterator[EvaluationRow]:
-        """Take in the result of an evaluation or of a part of it; the rows whose turn it is now, in the order of their policies.
+        """Take in the result of an evaluation or of a part of it; the rows whose turn it is now.
 
-        `keep` keeps the policy of each and gives its SHA-256.
+        They come in the order of their policies. `keep` keeps the policy of each and gives its SHA-256.
         """
         pending, _ = self.asked(result)
         pending.take_in(result)
