@@ -11,6 +11,7 @@ from typing import Any
 
 import erlbench
 from erlbench.machine import kernel
+from erlbench.machine.resources import cores
 
 PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 
@@ -19,7 +20,7 @@ def describe() -> dict[str, Any]:
     """CPU, cores, memory (GiB), GPUs, system, versions, commit and kernels of this machine and installation."""
     return {
         "cpu": cpu_model(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "gpus": gpus(),
         "platform": platform.platform(),

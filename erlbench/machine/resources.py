@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from erlbench.errors import UsageError
+from erlbench.machine.cgroup import cpu_quota, memory_left
 
 STAT = Path("/proc/stat")  # Linux's
 
@@ -18,8 +19,12 @@ def limit_threads() -> None:
 
 
 def cores() -> int:
-    """The cores that this process may use; in a Slurm job those of its task, where Slurm does not bind it to them."""
+    """The cores that this process may use: whole ones of a container's CPU quota, at least 1.
+
+    In a Slurm job those of its task, where Slurm does not bind it to them.
+    """
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    own = max(1, int(min(own, cpu_quota())))
     task = os.environ.get("SLURM_CPUS_PER_TASK", "")
     return min(own, int(task)) if task.isdigit() and int(task) else own
 
@@ -52,14 +57,18 @@ def _core_times() -> dict[int, tuple[int, int]]:
 
 
 def available_memory() -> float:
-    """Bytes that can be had without swapping; all of the memory where the system does not say."""
+    """Bytes that can be had without swapping, by the machine and by a container's limit.
+
+    All of the memory where the system does not say.
+    """
+    free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
-                return 1024.0 * int(line.split()[1])
+                free = 1024.0 * int(line.split()[1])
     except (OSError, ValueError):
         pass
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(free, memory_left())
 
 
 def check_device(device: str) -> None:

@@ -95,7 +95,7 @@ class EvaluationStage:
         beside = result.task == self._beside
         if beside:
             result = replace(result, process=self._loop.pool.processes)
-        task = next(pending.task for pending in self.evaluator.state.pending if pending.task.id == result.task)
+        _, task = self.evaluator.asked(result)
         yield task_row(task, result, self._loop.clock)
         for row in self.evaluator.finish(result, self._keep):
             self.last_return = row.return_mean
@@ -105,4 +105,4 @@ class EvaluationStage:
             self.begin_beside()
 
     def _unplayed(self) -> list[Task]:
-        return [pending.task for pending in self.evaluator.state.pending if pending.values is None]
+        return [task for pending in self.evaluator.state.pending for task in pending.unplayed()]

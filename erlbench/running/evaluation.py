@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -16,15 +16,51 @@ from erlbench.work.tasks import Counts, Priority, Result, Task
 
 FIRST_ID = 10**12  # ids of evaluations stay clear of the algorithm's, whose random streams are keyed by them
 BUCKET = 10_000  # training steps whose evaluations have the same start states
+PART = 10  # episodes of one task of the final evaluation
 
 
 @dataclass
 class Pending:
-    """An evaluation whose row is not yet written: what was counted when its policy was taken."""
+    """An evaluation whose row is not yet written: what was counted when its policy was taken.
 
-    task: Task
+    The final one is played in parts; `parts` has the values of those that are played, by the numbers of their tasks.
+    """
+
+    task: Task  # that plays all episodes
     row: dict[str, Any]
-    values: dict[str, Any] | None = None
+    values: dict[str, Any] | None = None  # of all episodes, in their order
+    parts: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def tasks(self) -> list[Task]:
+        """The tasks that play it, in the order of their episodes."""
+        return in_parts(self.task) if self.row["final"] else [self.task]
+
+    def unplayed(self) -> list[Task]:
+        """Those of them that have not played."""
+        return [] if self.values is not None else [task for task in self.tasks() if task.id not in self.parts]
+
+    def take_in(self, result: Result) -> None:
+        """Take in what one of the tasks has played."""
+        self.parts[result.task] = dict(result.values)
+        played = [self.parts.get(task.id) for task in self.tasks()]
+        if None not in played:
+            names = ("returns", "lengths")
+            self.values = {name: [value for part in played if part for value in part[name]] for name in names}
+            self.parts = {}
+
+
+def in_parts(task: Task) -> list[Task]:
+    """A task of episodes as tasks of at most `PART` of them, numbered from its own number on.
+
+    The final evaluation is played so whatever the number of processes: then it takes the time of one part where there
+    are enough of them. Each episode begins with a seed of its own, so the parts have the returns of the whole.
+    """
+    seeds = task.settings.seeds
+    cuts = [seeds[begin : begin + PART] for begin in range(0, len(seeds), PART)]
+    return [
+        replace(task, id=task.id + number, settings=replace(task.settings, episodes=len(some), seeds=some))
+        for number, some in enumerate(cuts)
+    ]
 
 
 @dataclass
@@ -75,7 +111,10 @@ class Evaluator:
         return self.state.taken + (not self.state.final), self.state.taken - left
 
     def take(self, clock: Clock, digest: str, final: bool = False) -> Task:
-        """The task that evaluates the policy as it is now; `digest` is that of the run's state."""
+        """The task that evaluates the policy as it is now; `digest` is that of the run's state.
+
+        The final one is to be played in parts: `Pending.tasks`.
+        """
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed
         episodes = self.final_episodes if final else self.episodes
@@ -113,14 +152,18 @@ class Evaluator:
         self.state.final = final
         return task
 
-    def finish(self, result: Result, keep: Callable[[Pending], str]) -> Iterator[EvaluationRow]:
-        """Take in the result of an evaluation; the rows whose turn it is now, in the order of their policies.
+    def asked(self, result: Result) -> tuple[Pending, Task]:
+        """The evaluation that a result belongs to, and its task."""
+        tasks = ((pending, task) for pending in self.state.pending for task in pending.tasks())
+        return next((pending, task) for pending, task in tasks if task.id == result.task)
 
-        `keep` keeps the policy of each and gives its SHA-256.
+    def finish(self, result: Result, keep: Callable[[Pending], str]) -> Iterator[EvaluationRow]:
+        """Take in the result of an evaluation or of a part of it; the rows whose turn it is now.
+
+        They come in the order of their policies. `keep` keeps the policy of each and gives its SHA-256.
         """
-        for pending in self.state.pending:
-            if pending.task.id == result.task:
-                pending.values = dict(result.values)
+        pending, _ = self.asked(result)
+        pending.take_in(result)
         while self.state.pending and (values := self.state.pending[0].values) is not None:
             pending = self.state.pending.pop(0)
             returns, lengths = values["returns"], values["lengths"]

@@ -17,13 +17,12 @@ from erlbench.policy.file import load_policy
 from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
-from erlbench.running.evaluation import evaluation_seeds
+from erlbench.running.evaluation import evaluation_seeds, in_parts
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task
 
 NAME = "policy"
-PART = 10  # episodes of one task
 Played = list[tuple[float, int]]  # returns and lengths
 
 
@@ -75,21 +74,19 @@ def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) ->
     parts: dict[int, int] = {}  # task -> row
     played: dict[int, Played] = {index: [] for index in held}
     with local_pool(processes) as pool:
-        tasks = []
+        tasks: list[Task] = []
         for index, path in held.items():
             policy, row = load_policy(path), _row(run, index)
             parameters = pool.store.put(f"policy.{index}", policy.parameters)
             steps = None if row["final"] == 1 else int(row["timesteps"])
             seeds = evaluation_seeds(int(run.run["seed"]), steps, len(row["returns"]))
-            for begin in range(0, len(seeds), PART):
-                some = seeds[begin : begin + PART]
-                settings = RolloutSettings(env, policy.spec, len(some), seeds=some, mode=True)
-                number = len(parts)
-                parts[number] = index
-                tasks.append(
-                    Task(number, "evaluation", "erlbench.work.rollout:rollout", (number,), settings,
-                         {"parameters": parameters}, Priority.EVALUATION)
-                )  # fmt: skip
+            settings = RolloutSettings(env, policy.spec, len(seeds), seeds=seeds, mode=True)
+            number = len(tasks)
+            tasks += in_parts(
+                Task(number, "evaluation", "erlbench.work.rollout:rollout", (number,), settings,
+                     {"parameters": parameters}, Priority.EVALUATION)
+            )  # fmt: skip
+            parts |= dict.fromkeys(range(number, len(tasks)), index)
         pool.submit(tasks)
         results: dict[int, Mapping[str, Any]] = {}
         while len(results) < len(tasks) and (result := pool.next_result()) is not None:

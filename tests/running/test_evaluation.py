@@ -1,8 +1,9 @@
 """Evaluations: their start states, and that the reported score is that of the saved policy."""
 
+from erlbench.records.schema import TaskRow
 from erlbench.running.evaluation import BUCKET, evaluation_seeds
 from erlbench.running.training import Training
-from tests.runs import make_cell, replayed, returns, rows, run, stop
+from tests.runs import listen, make_cell, replayed, returns, rows, run, stop
 
 
 def test_the_final_score_is_that_of_the_saved_policy_although_it_moved_after_the_last_step(tmp_path):
@@ -53,3 +54,39 @@ def test_start_states_belong_to_the_seed_and_a_bucket_of_the_budget():
     assert evaluation_seeds(3, None, 10) == evaluation_seeds(3, None, 50)[:10]
     found = [evaluation_seeds(seed, steps, 5) for seed in (3, 4) for steps in (0, BUCKET, 7 * BUCKET + 38, None)]
     assert len({value for states in found for value in states}) == 40
+
+
+def test_the_final_evaluation_is_played_in_parts_of_ten_whatever_the_number_of_processes(tmp_path):
+    alone, together = (make_cell("cem", tmp_path / name, steps=300, final_episodes=23) for name in ("alone", "both"))
+    assert run(alone) == 0
+    assert run(together, processes=2) == 0
+    for cell in (alone, together):
+        evaluations, tasks = rows(cell.directory, "eval.csv"), rows(cell.directory, "tasks.csv")
+        last, first = evaluations[-1], 10**12 + len(evaluations) - 1
+        parts = [int(row["timesteps"]) for row in tasks if int(row["task"]) >= first]
+        lengths = [int(length) for length in last["lengths"].split()]
+        assert parts == [sum(lengths[:10]), sum(lengths[10:20]), sum(lengths[20:])]
+        assert len(returns(last)) == 23
+        assert returns(last) == replayed(cell)
+    assert rows(alone.directory, "eval.csv") == rows(together.directory, "eval.csv")
+
+
+def test_a_run_goes_on_in_the_middle_of_its_final_evaluation(tmp_path, monkeypatch):
+    whole, cut = (make_cell("cem", tmp_path / name, steps=300, final_episodes=30) for name in ("whole", "cut"))
+    assert run(whole) == 0
+    played = []
+    with monkeypatch.context() as patch:
+
+        def stop_in_the_middle(training, record):
+            if isinstance(record, TaskRow) and training.evaluations.evaluator.state.final:
+                played.append(record.task)
+                if len(played) == 2:
+                    stop(training)
+
+        listen(patch, stop_in_the_middle)
+        assert run(cut) == 130
+    assert not [row for row in rows(cut.directory, "eval.csv") if row["final"] == "1"]
+    assert run(cut) == 0
+    for name in ("eval.csv", "tasks.csv"):
+        assert rows(cut.directory, name) == rows(whole.directory, name)
+    assert len({row["task"] for row in rows(cut.directory, "tasks.csv")}) == len(rows(cut.directory, "tasks.csv"))
