@@ -17,8 +17,9 @@ PRINTED = ("name", "folder", "mean_first", "mean", "change_pct", "identity", "p_
 @click.argument("folders", nargs=-1, metavar="A B [C]...", type=click.Path(path_type=Path))
 @click.option("--out", default="comparison", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
               help="folder of the report")  # fmt: skip
-@click.option("--metric", default="final", show_default=True, metavar="final|final-10|area",
-              help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
+@click.option("--metric", default="auto", show_default=True, metavar="auto|curve|final|...",
+              help="the score of a run: the mean of its curve over the last fifth that all share, its final one, "
+              "the mean of its last ten, or the mean over training; auto: the curve where all runs have it, else final",
 )  # fmt: skip
 def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     """Compare folders of results: two commits, two machines, two people.

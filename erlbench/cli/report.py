@@ -83,10 +83,11 @@ class _Report(click.Command):
 )
 @click.option(
     "--metric",
-    default="final",
+    default="auto",
     show_default=True,
-    metavar="final|final-10|area",
-    help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
+    metavar="auto|curve|final|...",
+    help="the score of a run: the mean of its curve over the last fifth that all share, its final evaluation, the mean "
+    "of its last ten, or the mean over training; auto: the curve where all runs have it, else final",
 )
 @click.option(
     "--reference",

@@ -12,7 +12,7 @@ from erlbench.experiment.departures import Departure, Kind
 from erlbench.experiment.plan import FILE
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Run, find_runs
-from erlbench.reporting.data.score import FINAL
+from erlbench.reporting.data.score import AUTO
 from erlbench.reporting.data.study import PlannedStudy, folder_of_results, studies_of
 from erlbench.reporting.data.study_departures import record_report
 from erlbench.reporting.documents.model import Table
@@ -50,7 +50,7 @@ def asked_departures(study: PlannedStudy, folders: Iterable[Path], options: Repo
     """In what a report of `folders` with these options departs from the plan of a study."""
     if options.early and study.withheld:
         yield Departure(Kind.EARLY, f"{len(study.complete)} of {study.plan.seeds} seeds complete")
-    if options.metric != FINAL:
+    if options.metric != AUTO:
         yield Departure(Kind.SCORE, f"--metric {options.metric}")
     if options.at is not None:
         yield Departure(Kind.SCORE, f"--at {options.at}")

@@ -79,7 +79,8 @@ class Curves:
             thin = [one for _, one in own if len(mean) > 1 or one is not mean[0][1]]
             series.append(Series(
                 label=f"{run_set.label} ({_seeds(run_set)})", group=run_set.label, x=line.x / unit, y=line.mean,
-                colour=colours[run_set.name], averaged=len({run.seed for run, _ in mean}), level=levels.get(run_set.name), bands=bands,
+                colour=colours[run_set.name], averaged=len({run.seed for run, _ in mean}),
+                level=levels.get(run_set.name), bands=bands,
                 runs=[RunLine(one.name, one.x / unit, one.y) for one in thin],
             ))  # fmt: skip
         if name == "timesteps":

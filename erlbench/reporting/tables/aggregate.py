@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, RunSet
-from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -58,7 +57,7 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         Column("Scale", lambda row: pooled.how, shown=False),
     ]  # fmt: skip
     remarks = (
-        f"{METRICS[comparison.metric].words} on {', '.join(environments)} after {comparison.budget}.",
+        f"{comparison.score_words} on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         + (f"{pooled.words}." if pooled.scores else f"left out: {name}'s mean is not positive everywhere."),

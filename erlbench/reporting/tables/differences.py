@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.comparison import RunSet, judged_alike
 from erlbench.reporting.data.identities import change_between, mixed_identities, repeated_seeds
-from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
@@ -68,7 +67,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
     rows = _rows(sides, metric)
-    remarks = [f"{METRICS[metric].words}. Runs are compared where environment, budget and name are the same."]
+    scores = dict.fromkeys(one.score_words for row in rows for one in (row.first, row.other) if one)
+    remarks = [f"{'; '.join(scores)}. Runs are compared where environment, budget and name are the same."]
     cells = [(f"{row.name} on {row.env} in {side}", run_set.done) for row in rows
              for side, run_set in ((first, row.first), (row.side, row.other)) if run_set]  # fmt: skip
     cells = list(dict(cells).items())  # each once
@@ -100,9 +100,11 @@ def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:
     keys = sorted({(run.env, run.total_timesteps, run.name) for side in sides for run in side.runs})
     rows = []
     for env, total, name in keys:
-        first = sides[0].run_set(env, total, name, metric)
+        own = sides[0].run_set(env, total, name)
         for side in sides[1:]:
-            other = side.run_set(env, total, name, metric)
+            there = side.run_set(env, total, name)
+            judged = iter(judged_alike([one for one in (own, there) if one], metric, total))
+            first, other = next(judged) if own else None, next(judged) if there else None
             if first or other:
                 compared = compare_run_sets(other, first) if other else Compared(math.nan, math.nan, None)
                 rows.append(FolderPair(

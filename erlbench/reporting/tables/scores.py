@@ -13,7 +13,7 @@ from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.mixture import episode_counts, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
-from erlbench.reporting.data.score import FINAL, METRICS
+from erlbench.reporting.data.score import CURVE, FINAL
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -64,13 +64,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         *identity(comparison), runs_used(), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
         *reference_columns(rows), updates(rows), status(),
     ]  # fmt: skip
-    title = "return" if _on_the_way(comparison) else METRICS[comparison.metric].title
+    title = "return" if _on_the_way(comparison) else comparison.score_title
     return Table("scores", comparison.heading(title), columns, rows, remarks)
 
 
 def _on_the_way(comparison: Comparison) -> bool:
     """Whether scores are of evaluations that need not be the final ones."""
-    return comparison.at is not None and comparison.metric == FINAL
+    return comparison.at is not None and comparison.by_final
 
 
 def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSet]) -> Score:
@@ -161,7 +161,7 @@ def _paper(comparison: Comparison) -> list[Column[Score]]:
 
 def _of_episodes(comparison: Comparison) -> str:
     """What the final evaluation's return is the mean of; other scores are of many evaluations."""
-    if comparison.metric != FINAL:
+    if not comparison.by_final:
         return ""
     counts = episode_counts(comparison.runs)
     of = f" of {' or '.join(counts)} episodes" if counts else ""
@@ -169,7 +169,7 @@ def _of_episodes(comparison: Comparison) -> str:
 
 
 def _score_notes(comparison: Comparison) -> Iterator[str]:
-    words = "Return" if _on_the_way(comparison) else METRICS[comparison.metric].words
+    words = "Return" if _on_the_way(comparison) else comparison.score_words
     yield f"{words}{_of_episodes(comparison)} after {comparison.budget}."
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
@@ -179,7 +179,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     yield from mixed_identities(cells)
     yield from repeated_seeds(cells)
     yield from several_draws(cells)
-    if comparison.metric == FINAL:
+    if comparison.by_final:
         yield from unequal_episodes(cells)
     yield from departure_notes(comparison.run_sets)
     yield from _borrowed_scores(comparison)
@@ -274,7 +274,7 @@ def _find(published: Published, comparison: Comparison, group: Group, run_set: R
 
 def _reference(comparison: Comparison, published: Published, group: Group, run_set: RunSet) -> Beside | None:
     """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
-    if comparison.by_time or comparison.metric != FINAL:
+    if comparison.by_time or run_set.metric not in (FINAL, CURVE):
         return None
     return next(beside(group, run_set, published.references), None)
 

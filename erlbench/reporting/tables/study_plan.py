@@ -13,12 +13,12 @@ import numpy as np
 from erlbench.experiment.departures import Departure
 from erlbench.experiment.plan import HOLM, TIMESTEPS, Contrast
 from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.score import on_the_way, stretch_mean
 from erlbench.reporting.data.study import PlannedStudy
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.statistics.metrics import on_the_way, stretch_mean
 from erlbench.reporting.statistics.sequential import Verdict, verdicts
 from erlbench.reporting.statistics.significance import Difference, compare
 from erlbench.words import counted
