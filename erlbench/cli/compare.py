@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from erlbench.cli.notices import notices
+from erlbench.cli.notices import notices, print_verdicts
 from erlbench.cli.tables import print_table
 
 PRINTED = ("name", "folder", "mean_first", "mean", "change_pct", "identity", "p_holm")  # columns, by their names in CSV
@@ -43,4 +43,5 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
         print_table(environment, [table.header[i] for i in places], [[row[i].text for i in places] for row in cells])
     for remark in table.remarks[1:]:  # the first stands in the help: what a run set is
         click.echo(remark)
+    print_verdicts(page.parent)
     click.echo(page)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from erlbench.cli.notices import notices
+from erlbench.cli.notices import notices, print_verdicts
 
 
 class _Report(click.Command):
@@ -180,4 +180,5 @@ def command(
             results or (Path("results"),), out, options, study=names, studies=studies, profile=profile,
             reference=reference, warn=warn,
         )  # fmt: skip
+    print_verdicts(index.parent)
     click.echo(index)

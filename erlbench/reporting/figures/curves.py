@@ -14,7 +14,8 @@ from erlbench.reporting.figures.captions import curve_caption
 from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_points
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import FEWEST_RUNS, MOST_POINTS, Curve, band_kind, by_seed, curve
+from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind, by_seed, curve
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.words import counted
 
 FEWER_POINTS = 60  # of a mean that only the page shows

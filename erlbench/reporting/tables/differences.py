@@ -12,7 +12,8 @@ from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, compare_run_sets
+from erlbench.reporting.statistics.baseline import Compared, compare_run_sets
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.metrics import minutes_per_million
 from erlbench.reporting.statistics.significance import LEVEL, holm
 
@@ -60,7 +61,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
                note="whether kernel, packages, source files and MuJoCo model are those of the first folder, or what "
                     "has changed; unknown: a run did not record them."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
-               note=f"Welch's two-sided test after Holm's correction over the table; from {FEWEST_RUNS} runs a side."),
+               note=f"Welch's and Mann and Whitney's test together, after Holm's correction over the table; from "
+                    f"{FEWEST_RUNS} seeds a side."),
         Column(f"Minutes {first}", lambda row: _minutes(row.first), number, name="minutes_per_million_first"),
         Column(f"Minutes {other}", lambda row: _minutes(row.other), number, name="minutes_per_million",
                note="training minutes per million training steps, mean over runs."),

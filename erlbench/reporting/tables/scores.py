@@ -17,7 +17,8 @@ from erlbench.reporting.data.score import CURVE, FINAL
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
+from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
@@ -140,7 +141,9 @@ def _test(comparison: Comparison, tests: int) -> str:
     if not tests:
         return f"no difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
     return (
-        f"Welch's t-test against {label(comparison)}, two-sided, after Holm's correction for the tests of {of} "
+        f"twice the smaller p of Welch's and Mann and Whitney's test against {label(comparison)}, after Holm's "
+        "correction for the tests "
+        f"of {of} "
         f"({tests} in all), each of at least {FEWEST_RUNS} runs a side; bold: significantly better "
         f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
     )
