@@ -31,6 +31,7 @@ OF_THE_REPORT = (
     ("data",),
     ("statistics",),
     ("options", "folder"),
+    ("verdict",),
     ("tables", "figures"),
     ("under_plan", "pages"),
     ("__init__",),

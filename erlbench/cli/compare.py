@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from erlbench.cli.notices import notices
+from erlbench.cli.notices import notices, print_verdicts
 from erlbench.cli.tables import print_table
 
 PRINTED = ("name", "folder", "mean_first", "mean", "change_pct", "identity", "p_holm")  # columns, by their names in CSV
@@ -17,8 +17,9 @@ PRINTED = ("name", "folder", "mean_first", "mean", "change_pct", "identity", "p_
 @click.argument("folders", nargs=-1, metavar="A B [C]...", type=click.Path(path_type=Path))
 @click.option("--out", default="comparison", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
               help="folder of the report")  # fmt: skip
-@click.option("--metric", default="final", show_default=True, metavar="final|final-10|area",
-              help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
+@click.option("--metric", default="auto", show_default=True, metavar="auto|curve|final|...",
+              help="the score of a run: the mean of its curve over the last fifth that all share, its final one, "
+              "the mean of its last ten, or the mean over training; auto: the curve where all runs have it, else final",
 )  # fmt: skip
 def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     """Compare folders of results: two commits, two machines, two people.
@@ -42,4 +43,5 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
         print_table(environment, [table.header[i] for i in places], [[row[i].text for i in places] for row in cells])
     for remark in table.remarks[1:]:  # the first stands in the help: what a run set is
         click.echo(remark)
+    print_verdicts(page.parent)
     click.echo(page)

@@ -1,15 +1,19 @@
-"""Warnings of a report on standard error: what many runs have in common is one line."""
+"""What a report says in the terminal: its verdicts, and warnings, of which many runs share one line."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from erlbench.reporting.data.remarks import Remark, Warn
+
+MOST = 8  # verdicts that are printed
 
 
 @contextmanager
@@ -23,3 +27,17 @@ def notices() -> Iterator[Warn]:
     finally:
         for sentence in folded(remarks):
             click.echo(f"erlbench: {sentence}", err=True)
+
+
+def print_verdicts(report: Path) -> None:
+    """Print the verdicts of a report's own pages."""
+    from erlbench.reporting.data.comparison import REFERENCE
+    from erlbench.reporting.verdict.stored import FILE
+
+    pages = json.loads((report / FILE).read_text(encoding="utf-8"))["verdicts"]
+    own = [page for name, page in pages.items() if not f"{name}-".startswith(f"{REFERENCE}-")]
+    lines = list(dict.fromkeys(one["sentence"] for page in own for one in page))
+    for line in lines[:MOST]:
+        click.echo(f"{line}\n")
+    if len(lines) > MOST:
+        click.echo(f"{len(lines) - MOST} more in {report / FILE}\n")

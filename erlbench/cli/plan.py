@@ -187,9 +187,9 @@ def _sequential(
     """Print what a study with these looks finds, by Welch's test and the score of plans, and why."""
     from erlbench.experiment.plan import TIMESTEPS
     from erlbench.reporting.data.pilots import stretch_of
+    from erlbench.reporting.data.score import on_the_way, stretch_mean
     from erlbench.reporting.documents.formats import significant
     from erlbench.reporting.statistics.estimates import mean, std
-    from erlbench.reporting.statistics.metrics import on_the_way, stretch_mean
     from erlbench.reporting.statistics.power import std_upper_limit
     from erlbench.reporting.statistics.sequential import design
     from erlbench.reporting.statistics.simulated_studies import least_difference, normal_studies

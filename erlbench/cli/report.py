@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from erlbench.cli.notices import notices
+from erlbench.cli.notices import notices, print_verdicts
 
 
 class _Report(click.Command):
@@ -83,10 +83,11 @@ class _Report(click.Command):
 )
 @click.option(
     "--metric",
-    default="final",
+    default="auto",
     show_default=True,
-    metavar="final|final-10|area",
-    help="the score of a run: its last evaluation, the mean of its last ten, or the mean over training",
+    metavar="auto|curve|final|...",
+    help="the score of a run: the mean of its curve over the last fifth that all share, its final evaluation, the mean "
+    "of its last ten, or the mean over training; auto: the curve where all runs have it, else final",
 )
 @click.option(
     "--reference",
@@ -179,4 +180,5 @@ def command(
             results or (Path("results"),), out, options, study=names, studies=studies, profile=profile,
             reference=reference, warn=warn,
         )  # fmt: skip
+    print_verdicts(index.parent)
     click.echo(index)

@@ -39,6 +39,9 @@ from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
 from erlbench.reporting.tables.early_plan import plan_table
 from erlbench.reporting.under_plan import seen_under_plans
+from erlbench.reporting.verdict.stored import FILE as VERDICTS
+from erlbench.reporting.verdict.stored import write_verdicts
+from erlbench.reporting.verdict.value import Verdict
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
@@ -70,10 +73,11 @@ def build_report(
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     known = report.reference_pages(reference, studies)
-    runs, tables = seen_under_plans(results, runs, report.options, report.collect)
+    runs, tables, planned = seen_under_plans(results, runs, report.options, report.collect)
     if at := report.options.at:
         runs = cut_runs(runs, at, report.collect) if runs else []
-        return report.write([everything(runs, f"All runs after {at}", at)], runs, *tables, known=known)
+        page = everything(runs, f"All runs after {at}", at)
+        return report.write([page], runs, *tables, known=known, planned=planned)
     pages = {name: report.pages_of(study, runs, profile, named) for name, study in studies.items()}
     for name in (name for name, own in pages.items() if named and not own):
         report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
@@ -81,7 +85,7 @@ def build_report(
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
-    return report.write([*comparisons, whole], runs, *tables, *_early_plans(results), known=known)
+    return report.write([*comparisons, whole], runs, *tables, *_early_plans(results), known=known, planned=planned)
 
 
 def build_comparison(
@@ -153,7 +157,7 @@ class _Report:
 
     def write(
         self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any],
-        known: Sequence[Comparison] = (),
+        known: Sequence[Comparison] = (), planned: Sequence[Verdict] | None = None,
     ) -> Path:  # fmt: skip
         """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
         charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
@@ -171,7 +175,8 @@ class _Report:
                 quiet = replace(maker, warn=_ignore)
                 pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
                 pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
-                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
+                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables, planned=planned))
+                write_verdicts(self.out / VERDICTS, {page.comparison.name: page.verdicts for page in pages})
                 index = write_index(self.out, pages, runs, list(self._warnings), charts)
             folder.sign(self.out, others)
         except OSError as error:

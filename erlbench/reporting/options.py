@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.reporting.data.comparison import Comparison
+from erlbench.reporting.data.comparison import Comparison, judged_group
 from erlbench.reporting.data.cut import Moment, parse_moment
-from erlbench.reporting.data.score import METRICS
+from erlbench.reporting.data.score import AUTO, FINAL, METRICS
 from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
@@ -29,7 +29,7 @@ class ReportOptions:
     smooth: int = 1  # points of the moving average of curves; 1 leaves them as they are
     band: str = "auto"  # of `BANDS`
     baseline: str = ""  # the entry that all others are compared with; "" for a study's own
-    metric: str = "final"  # of `METRICS`, what a run's score is
+    metric: str = AUTO  # of `METRICS`, what a run's score is; AUTO: a study keeps the final one of its paper
     family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
@@ -42,7 +42,7 @@ class ReportOptions:
         for option, value, allowed in (
             ("x", self.x, ("", *AXES)),
             ("band", self.band, BANDS),
-            ("metric", self.metric, tuple(METRICS)),
+            ("metric", self.metric, (AUTO, *METRICS)),
             ("family", self.family, FAMILIES),
             ("failed", self.failed, FAILED),
         ):
@@ -59,14 +59,12 @@ class ReportOptions:
 
     def judged(self, comparison: Comparison) -> Comparison:
         """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
-        groups = tuple(
-            replace(group, run_sets=tuple(replace(run_set, metric=self.metric) for run_set in group.run_sets))
-            for group in comparison.groups
-        )
+        metric = FINAL if comparison.study and self.metric == AUTO else self.metric
+        groups = tuple(judged_group(group, metric) for group in comparison.groups)
         judged = [run_set.name for run_set in comparison.run_sets if run_set.exists and run_set.judged]
         baseline = self.baseline if self.baseline in judged else comparison.baseline
         return replace(
-            comparison, groups=groups, metric=self.metric, baseline=baseline, family=self.family, failed=self.failed
+            comparison, groups=groups, metric=metric, baseline=baseline, family=self.family, failed=self.failed
         )
 
 

@@ -1,7 +1,7 @@
 """What makes a cell: which runs are of one experiment, and which of several runs of a seed count.
 
-A cell is one problem, one algorithm's name, one budget and one set of settings. Its sample are seeds: of a seed that was
-run again with the same kernel and software the first finished run counts, and runs on other ones count in the seed's
+A cell is one problem, one algorithm's name, one budget and one set of settings. Its sample are seeds. Of a seed that
+was run again with the same kernel and software the first finished run counts; runs on other ones count in the seed's
 mean. What a run does not record contradicts nothing.
 """
 

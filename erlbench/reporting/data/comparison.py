@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from erlbench.errors import UsageError, nearest
+from erlbench.experiment.plan import MINUTES, TIMESTEPS
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run, env_label
-from erlbench.reporting.data.score import METRICS
+from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, METRICS, Stretch, common_stretch, score
 from erlbench.reporting.documents.formats import slug, steps
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class RunSet:
     exists: bool = True  # False: published, but not part of the suite
     nominal: bool = False  # its budget counts one episode per generation
     own_timesteps: int = 0  # its budget where it has another one than its group
-    metric: str = "final"  # of `METRICS`
+    metric: str = FINAL  # of `METRICS`
+    stretch: Stretch | None = None  # of the curve, where that is the metric
     judged: bool = True  # False: its scores mean nothing, so nothing stands beside them
     departures: tuple[str, ...] = ()  # settings of its runs that are not those of the study's cells
 
@@ -85,7 +87,17 @@ class RunSet:
                 known = run.evaluations if len(run.evaluations) else first
                 run = replace(run, status="done", evaluations=known if how == "last" else known.head(1))
             runs.append(run)
-        return replace(self, label=f"{self.label}, failed: {how}", runs=tuple(runs))
+        return replace(self, label=f"{self.label}, failed: {how}", runs=tuple(runs), metric=self.final_metric)
+
+    @property
+    def final_metric(self) -> str:
+        """The metric of runs that do not reach the stretch of a curve."""
+        return FINAL if self.metric == CURVE else self.metric
+
+    @property
+    def score_words(self) -> str:
+        """What its scores are."""
+        return METRICS[self.metric].words + (f" {self.stretch}" if self.stretch and self.metric == CURVE else "")
 
     @property
     def has_fitness_steps(self) -> bool:
@@ -93,12 +105,16 @@ class RunSet:
         return any(run.evaluations.learning_steps[-1] > run.evaluations.timesteps[-1] for run in self.done)
 
     def within(self, learning_steps: int) -> RunSet:
-        """The run set as it was after so many training and fitness steps together: by the last evaluation before."""
-        runs = []
+        """The run set after so many training and fitness steps together: by the last evaluation before, or the curve.
+
+        The stretch of a curve is then one of these steps.
+        """
+        runs, beyond = [], int(self.metric == CURVE)
         for run in self.done:
-            known = int((run.evaluations.learning_steps <= learning_steps).sum())
+            known = int((run.evaluations.learning_steps <= learning_steps).sum()) + beyond
             runs.append(replace(run, evaluations=run.evaluations.head(max(1, known))))
-        return replace(self, label=f"{self.label}, fitness steps counted", runs=tuple(runs))
+        stretch = replace(self.stretch, axis=LEARNING) if self.stretch else None
+        return replace(self, label=f"{self.label}, fitness steps counted", runs=tuple(runs), stretch=stretch)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -112,7 +128,7 @@ class RunSet:
     @property
     def scores(self) -> Array:
         """The score of each seed that has one (seeds,)."""
-        values = self.by_seed(lambda run: METRICS[self.metric].of(run.evaluations))
+        values = self.by_seed(lambda run: score(run.evaluations, self.metric, self.stretch))
         return values[~np.isnan(values)]
 
     @property
@@ -186,7 +202,7 @@ class Comparison:
     note: str = ""  # how the study's cells differ from what was published
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
-    metric: str = "final"  # of `METRICS`: what the scores are
+    metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
     family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
 
@@ -194,6 +210,28 @@ class Comparison:
     def at(self) -> Moment | None:
         """Where the runs of all groups are cut."""
         return self.groups[0].at if self.groups else None
+
+    @property
+    def score_words(self) -> str:
+        """What the scores are, environment by environment where they differ."""
+        kinds: dict[str, list[str]] = {}
+        for group in self.groups:
+            for words in dict.fromkeys(one.score_words for one in group.run_sets if one.exists):
+                kinds.setdefault(words, []).append(self.group_name(group))
+        if len(kinds) < 2:
+            return next(iter(kinds), METRICS[FINAL].words)
+        return "; ".join(f"{words} ({', '.join(dict.fromkeys(names))})" for words, names in kinds.items())
+
+    @property
+    def score_title(self) -> str:
+        """What a heading calls them."""
+        titles = {METRICS[one.metric].title for one in self.run_sets if one.exists}
+        return titles.pop() if len(titles) == 1 else "scores"
+
+    @property
+    def by_final(self) -> bool:
+        """Whether all scores are of the final evaluation."""
+        return all(one.metric == FINAL for one in self.run_sets)
 
     @property
     def notes(self) -> list[str]:
@@ -369,6 +407,25 @@ def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None =
             for name, own in cells.items()
         ), at))  # fmt: skip
     return Comparison(name=ALL_RUNS, title=title, groups=tuple(groups))
+
+
+def judged_alike(run_sets: Sequence[RunSet], metric: str, budget: float, axis: str = TIMESTEPS) -> tuple[RunSet, ...]:
+    """The run sets of a comparison with one score: `AUTO` is the curve where all of their runs have it, else final."""
+    stretch = None
+    if metric in (AUTO, CURVE):
+        runs = [run.evaluations for one in run_sets if one.exists for run in one.done]
+        stretch = common_stretch(runs, budget, axis)
+        metric = CURVE if stretch or metric == CURVE else FINAL
+    return tuple(replace(one, metric=metric, stretch=stretch) for one in run_sets)
+
+
+def judged_group(group: Group, metric: str) -> Group:
+    """The group with one score; runs that generations end have no curve in common."""
+    minutes = group.at.value if group.at and group.at.minutes else group.total_minutes
+    budget = group.at.value if group.at else minutes or group.total_timesteps
+    if metric == AUTO and group.total_generations:
+        metric = FINAL
+    return replace(group, run_sets=judged_alike(group.run_sets, metric, budget, MINUTES if minutes else TIMESTEPS))
 
 
 def without_judgement(comparison: Comparison) -> Comparison:

@@ -30,6 +30,12 @@ def scale_of(env: str) -> Scale | None:
     return None if "(" in env else scales().get(env.partition("@")[0])
 
 
+def random_score(env: str) -> float | None:
+    """The mean return of a random policy in an environment, whatever its preset; None where the file has none."""
+    found = scale_of(env)
+    return found.random if found else None
+
+
 @cache
 def scales() -> Mapping[str, Scale]:
     """All scales by environment."""

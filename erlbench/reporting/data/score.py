@@ -1,16 +1,39 @@
-"""The one number by which a run is judged: its score, of several kinds."""
+"""The one number by which a run is judged: its score, of several kinds.
+
+An unsteady mean is judged by its curve: the mean over the same stretch of the axis for all runs of a comparison,
+without the final evaluation. A comparison of which a run has no such curve is judged by the final evaluation instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.reporting.data.runs import Evaluations
+from erlbench.experiment.plan import MINUTES, TIMESTEPS
+from erlbench.reporting.data.runs import Array, Evaluations
+from erlbench.reporting.documents.formats import number
 
-FINAL = "final"
+AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
+LEARNING = "simulator-steps"  # an axis: training steps and those that measure the mean for learning
 LAST = 10  # evaluations of `final_10`
+SHARE, EARLIEST = 0.2, 0.75  # of the budget: the stretch's length, and before which it does not end
+FEWEST = 2  # evaluations of a run on the stretch
+UNITS = {TIMESTEPS: "training steps", MINUTES: "minutes", LEARNING: "simulator steps"}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of an axis, over which a curve is averaged."""
+
+    axis: str  # of `UNITS`
+    start: float
+    end: float
+
+    def __str__(self) -> str:
+        show = number if self.axis == MINUTES else lambda value: f"{value:,.0f}"
+        return f"from {show(self.start)} to {show(self.end)} {UNITS[self.axis]}"
 
 
 @dataclass(frozen=True)
@@ -19,11 +42,11 @@ class Metric:
 
     words: str  # what a caption calls it
     title: str  # what a heading calls it
-    of: Callable[[Evaluations], float]
+    of: Callable[[Evaluations], float] | None  # None: of a stretch
 
 
 def final(evaluations: Evaluations) -> float:
-    """The mean return of the last evaluation's episodes: the headline metric."""
+    """The mean return of the last evaluation's episodes."""
     return float(evaluations.return_mean[-1])
 
 
@@ -41,7 +64,55 @@ def area(evaluations: Evaluations) -> float:
 
 
 METRICS = {
+    CURVE: Metric("Mean of the evaluation curve", "mean of the curve", None),
     FINAL: Metric("Return of the final evaluation", "final return", final),
     "final-10": Metric("Mean return of the last ten evaluations", "return of the last ten evaluations", final_10),
     "area": Metric("Mean return over training (area under the curve divided by its steps)", "area", area),
 }
+
+
+def score(evaluations: Evaluations, metric: str, stretch: Stretch | None = None) -> float:
+    """The score of a run; NaN where it has none of this kind."""
+    if (of := METRICS[metric].of) is not None:
+        return of(evaluations)
+    if stretch is None:
+        return float("nan")
+    return stretch_mean(*on_the_way(evaluations, stretch.axis)[:2], stretch.start, stretch.end)
+
+
+def common_stretch(runs: Iterable[Evaluations], budget: float, axis: str = TIMESTEPS) -> Stretch | None:
+    """The last stretch that the curves of all runs span, a fifth of the budget long.
+
+    None where one of them ends before three quarters of the budget, or has fewer than two evaluations on it.
+    """
+    curves = [on_the_way(evaluations, axis)[0] for evaluations in runs]
+    if not (curves and budget and all(len(x) for x in curves)):
+        return None
+    end = min(budget, *(float(x[-1]) for x in curves))
+    found = Stretch(axis, end - SHARE * budget, end)
+    fewest = min(int(((x >= found.start) & (x <= end)).sum()) for x in curves)
+    begin = max(float(x[0]) for x in curves)
+    return found if end >= EARLIEST * budget and begin <= found.start and fewest >= FEWEST else None
+
+
+def on_the_way(evaluations: Evaluations, axis: str) -> tuple[Array, Array, Array]:
+    """Axis (of `UNITS`), mean return and all simulator steps (points,) without the final evaluation."""
+    kept = evaluations.final != 1
+    if np.isnan(evaluations.final).all():
+        kept[-1:] = False  # an older file does not say which is the final one
+    x = {TIMESTEPS: evaluations.timesteps, LEARNING: evaluations.learning_steps}.get(
+        axis, evaluations.train_time_s / 60
+    )
+    return x[kept], evaluations.return_mean[kept], evaluations.all_steps[kept]
+
+
+def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
+    """The mean of a curve from `start` to `end`, linear between its points (points,), x increasing.
+
+    NaN where the curve does not span the stretch.
+    """
+    if not len(x) or x[0] > start or x[-1] < end:
+        return float("nan")
+    points = np.concatenate([[start], x[(x > start) & (x < end)], [end]])
+    values = np.interp(points, x, y)
+    return float((np.diff(points) * (values[1:] + values[:-1]) / 2).sum() / (end - start))

@@ -28,14 +28,11 @@ class Side:
         """The runs with the side in their names, so that those of all sides can stand on one page."""
         return [replace(run, name=f"{run.name} [{self.name}]") for run in self.runs]
 
-    def run_set(self, env: str, total_timesteps: int, name: str, metric: str) -> RunSet | None:
+    def run_set(self, env: str, total_timesteps: int, name: str) -> RunSet | None:
         """The runs of an algorithm in an environment with a budget; None without any."""
         runs = tuple(run for run in self.runs if run.key[:2] == (env, name) and run.total_timesteps == total_timesteps)
-        return (
-            RunSet(env=env, name=name, planned=len({run.seed for run in runs}), runs=runs, metric=metric)
-            if runs
-            else None
-        )
+        planned = len({run.seed for run in runs})
+        return RunSet(env=env, name=name, planned=planned, runs=runs) if runs else None
 
 
 def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from erlbench.reporting.data.comparability import comparable
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
+from erlbench.reporting.data.score import CURVE
 from erlbench.reporting.figures.axis import AXES, averaged, smoothing_note
 from erlbench.reporting.figures.model import Plot
 from erlbench.reporting.figures.references import points_notes, reference_notes
@@ -34,6 +35,8 @@ def curve_caption(
         f"{group.env}: return of the evaluations over {' and over '.join(axis.words for axis in axes)}; budget "
         f"{group.limit}. {lines}" + (" Dotted: published mean." if dotted else "")
     ]
+    if stretch := next((one.stretch for one in run_sets if one.metric == CURVE), None):
+        caption.append(f"The scores of the tables are means of these curves {stretch}.")
     if nominal := [run_set.label for run_set in run_sets if run_set.nominal]:
         caption.append(f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length.")
     caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []

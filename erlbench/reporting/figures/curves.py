@@ -15,7 +15,8 @@ from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_points
 from erlbench.reporting.figures.training import NOTE, training_of, training_series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import FEWEST_RUNS, MOST_POINTS, Curve, band_kind, by_seed, curve
+from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind, by_seed, curve
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.words import counted
 
 FEWER_POINTS = 60  # of a mean that only the page shows
@@ -88,7 +89,8 @@ class Curves:
             thin = [one for _, one in own if len(mean) > 1 or one is not mean[0][1]]
             series.append(Series(
                 label=f"{run_set.label} ({_seeds(run_set)})", group=run_set.label, x=line.x / unit, y=line.mean,
-                colour=colours[run_set.name], averaged=len({run.seed for run, _ in mean}), level=levels.get(run_set.name), bands=bands,
+                colour=colours[run_set.name], averaged=len({run.seed for run, _ in mean}),
+                level=levels.get(run_set.name), bands=bands,
                 runs=[RunLine(one.name, one.x / unit, one.y) for one in thin],
             ))  # fmt: skip
         if name == "timesteps":

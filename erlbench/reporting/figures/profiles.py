@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison
-from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.figures.model import Panel, Plot, Series
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.statistics.normalised import normalised
@@ -36,7 +35,7 @@ def profiles_plot(comparison: Comparison) -> Plot | None:
     ]  # fmt: skip
     environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))
     caption = (
-        f"Performance profile: share of all runs on {environments} whose {METRICS[comparison.metric].title} is above "
+        f"Performance profile: share of all runs on {environments} whose {comparison.score_title} is above "
         f"the threshold; returns: {pooled.words}; after {comparison.budget}."
     )
     panel = Panel(x=pooled.axis, y="Share of runs above", series=series, shares=True)

@@ -12,7 +12,7 @@ from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.model import Block, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import Block, Bullets, Document, Figure, Heading, Link, Table, Text
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import columns_plot
 from erlbench.reporting.figures.curves import Curves, Means
@@ -32,8 +32,14 @@ from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
+from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.rule import Case
+from erlbench.reporting.verdict.stored import FILE
+from erlbench.reporting.verdict.value import Verdict
+from erlbench.reporting.verdict.words import paragraph
 
 MOST_PANELS = 8  # timelines in a figure
+MOST_VERDICTS = 20  # on a page
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 
@@ -49,6 +55,7 @@ class Page:
     link: str
     done: int
     planned: int
+    verdicts: tuple[Verdict, ...] = ()
     known: bool = False  # of reference results, which were there before
 
 
@@ -65,8 +72,11 @@ class Maker:
     means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
-    def write(self, comparison: Comparison, *first: Table[Any]) -> Page:
-        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures."""
+    def write(self, comparison: Comparison, *first: Table[Any], planned: Sequence[Verdict] | None = None) -> Page:
+        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
+
+        It opens with the verdicts of a plan (`planned`), else with those of its pairs.
+        """
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         curves = [self._figure(folder, *plot) for plot in self._curves(comparison)]
@@ -83,15 +93,18 @@ class Maker:
         figures = [self._figure(folder, *plot) for plot in plots]
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
         content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
-        document = Document([*_head(comparison), *missing, *content])
+        pairs = verdicts_of(comparison) if PagePart.STATISTICS in comparison.parts and planned is None else ()
+        verdicts = tuple(planned or pairs)
+        document = Document([*_head(comparison), *_said(verdicts), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
             comparison=comparison,
             document=document,
             link=f"{comparison.name}/index.md",
-            done=sum(len(run_set.done) for run_set in run_sets),
+            done=sum(len(run_set.seeds) for run_set in run_sets),
             planned=sum(run_set.planned for run_set in run_sets),
+            verdicts=verdicts,
         )
 
     def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
@@ -178,6 +191,14 @@ def _head(comparison: Comparison) -> Iterator[Block]:
     if comparison.source:
         beside = "" if comparison.item == comparison.table else f", beside the numbers of {comparison.table}"
         yield Text((f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}.",))
+
+
+def _said(verdicts: Sequence[Verdict]) -> list[Block]:
+    """What the page's comparisons say, decided ones first."""
+    order = sorted(verdicts, key=lambda one: list(Case).index(one.case))
+    lines = [paragraph(one) for one in order[:MOST_VERDICTS]]
+    more = [f"{len(order) - MOST_VERDICTS} more in {FILE}."] if len(order) > MOST_VERDICTS else []
+    return [Bullets((*lines, *more))] if lines else []
 
 
 def _noted(figures: Sequence[Figure], comparison: Comparison) -> list[Figure]:

@@ -13,7 +13,6 @@ from erlbench.reporting.documents.model import BOLD, ITALIC, PLAIN
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare, holm
 
-FEWEST_RUNS = 5  # on each side, for a test
 Key = tuple[tuple[str, int, int, float], str, bool]  # environment with budget, name, existence
 
 
@@ -60,15 +59,14 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
 
 
 def compare_run_sets(run_set: RunSet, base: RunSet | None) -> Compared:
-    """One run set against another; `p` is not corrected, and NaN below `FEWEST_RUNS` runs on a side."""
+    """One run set against another; `p` is not corrected, and NaN with too few runs on a side."""
     none = Compared(float("nan"), float("nan"), None)
     if base is None or run_set is base or not (len(base.done) and len(run_set.done)):
         return none
     difference = compare(run_set.scores, base.scores)
-    tested = min(difference.runs) >= FEWEST_RUNS  # scores: a short run may have none
     return Compared(
         estimates.improvement(estimates.mean(run_set.scores), estimates.mean(base.scores)),
-        difference.p if tested else float("nan"),
+        difference.p,
         difference,
         bool(run_set.failed or base.failed),
     )

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from erlbench.reporting.data.runs import Array
-from erlbench.reporting.statistics.intervals import bootstrap_mean_band
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_mean_band
 
 MOST_POINTS = 200
-FEWEST_RUNS = 5  # for a bootstrap band
 BANDS = "auto", "range"
 Points = tuple[Array, Array]  # x and y of a run
 

@@ -12,6 +12,16 @@ from scipy import special
 from erlbench.reporting.statistics.estimates import Array, flat
 
 NONE = (float("nan"), float("nan"))
+FEWEST_RUNS = 5  # a side, for an interval or a test: below, only the scores are shown
+
+
+def share_interval(of: int, runs: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share of runs (1927); NaN without runs."""
+    if not runs:
+        return NONE
+    z, share = float(special.ndtri((1 + confidence) / 2)), of / runs
+    middle, half = share + z * z / (2 * runs), z * math.sqrt(share * (1 - share) / runs + (z / (2 * runs)) ** 2)
+    return max(0.0, (middle - half) / (1 + z * z / runs)), min(1.0, (middle + half) / (1 + z * z / runs))
 
 
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.statistics.curves import align, by_seed
 
@@ -25,27 +24,6 @@ def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
     if not len(there):
         return float("inf"), float("inf")
     return float(evaluations.timesteps[there[0]]), float(evaluations.seconds[there[0]] / 60)
-
-
-def on_the_way(evaluations: Evaluations, axis: str) -> tuple[Array, Array, Array]:
-    """Axis (`timesteps` or `minutes`), mean return and all simulator steps (points,) without the final evaluation."""
-    kept = evaluations.final != 1
-    if np.isnan(evaluations.final).all():
-        kept[-1:] = False  # an older file does not say which is the final one
-    x = evaluations.timesteps if axis == TIMESTEPS else evaluations.train_time_s / 60
-    return x[kept], evaluations.return_mean[kept], evaluations.all_steps[kept]
-
-
-def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
-    """The mean of a curve from `start` to `end`, linear between its points (points,), x increasing.
-
-    NaN where the curve does not span the stretch.
-    """
-    if not len(x) or x[0] > start or x[-1] < end:
-        return float("nan")
-    points = np.concatenate([[start], x[(x > start) & (x < end)], [end]])
-    values = np.interp(points, x, y)
-    return float((np.diff(points) * (values[1:] + values[:-1]) / 2).sum() / (end - start))
 
 
 def average_reached(runs: Sequence[Run], score: float) -> float:

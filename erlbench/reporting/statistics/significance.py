@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from erlbench.reporting.statistics.estimates import Array, flat, mean, probability_of_improvement, std
-from erlbench.reporting.statistics.intervals import NONE, superiority_interval
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, superiority_interval
 from erlbench.reporting.statistics.power import detectable
 
 LEVEL = 0.05
+HALF = 2  # tests, each of which has half of the level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,35 +26,49 @@ class Difference:
     stds: tuple[float, float]
     difference: float  # mean of x - mean of y
     interval: tuple[float, float]  # 95 %, Welch
-    p: float  # Welch's test, two-sided, not corrected
+    welch: float  # p of Welch's test of the means, two-sided
+    rank: float  # p of Mann and Whitney's test of the ranks, two-sided
+    p: float  # of both tests together: twice the smaller one; not corrected for other comparisons
     probability: float  # that a run of x scores above one of y
     probability_interval: tuple[float, float]  # 95 %, Newcombe
     detectable: float  # the smallest difference shown with 80 % power where spreads are at their upper limits
 
+    @property
+    def enough(self) -> bool:
+        """Whether both sides have `FEWEST_RUNS`."""
+        return min(self.runs) >= FEWEST_RUNS
+
     def at_level(self, level: float) -> Difference:
-        """The same, with `detectable` for a test at another level."""
-        return replace(self, detectable=detectable(*self.stds, *self.runs, level=level))
+        """The same, with `detectable` for both tests together at another level."""
+        return replace(self, detectable=detectable(*self.stds, *self.runs, level=level / HALF))
 
 
 def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
-    """Compare two samples of runs; `level` is that of the test by which `detectable` is reckoned."""
+    """Compare two samples of runs; `level` is that of the tests by which `detectable` is reckoned.
+
+    Below `FEWEST_RUNS` a side there is no interval, no p of both tests and no probability: only `welch`, for plans.
+    """
     a, b = flat(x), flat(y)
+    enough = min(a.size, b.size) >= FEWEST_RUNS
     error, freedom = standard_error(a, b)
     low, high = NONE
     gap = mean(a) - mean(b)
-    if not math.isnan(error):
+    if enough and not math.isnan(error):
         half = float(special.stdtrit(freedom, 0.975)) * error if error else 0.0
         low, high = gap - half, gap + half
-    probability = probability_of_improvement([a], [b]) if a.size and b.size else float("nan")
+    probability = probability_of_improvement([a], [b]) if enough else float("nan")
+    by_mean, by_rank = welch(a, b), mann_whitney(a, b) if enough else float("nan")
     return Difference(
         runs=(a.size, b.size),
         stds=(std(a), std(b)),
         difference=gap,
         interval=(low, high),
-        p=welch(a, b),
+        welch=by_mean,
+        rank=by_rank,
+        p=together(by_mean, by_rank) if enough else float("nan"),
         probability=probability,
         probability_interval=superiority_interval(probability, a.size, b.size),
-        detectable=detectable(std(a), std(b), a.size, b.size, level=level),
+        detectable=detectable(std(a), std(b), a.size, b.size, level=level / HALF),
     )
 
 
@@ -67,6 +83,26 @@ def welch(x: ArrayLike, y: ArrayLike) -> float:
     if not error > 0:
         return float("nan")
     return float(2 * special.stdtr(freedom, -abs(a.mean() - b.mean()) / error))
+
+
+def mann_whitney(x: ArrayLike, y: ArrayLike) -> float:
+    """The two-sided p-value of the test of Mann and Whitney, exact where no two scores are equal; NaN without scores.
+
+    It asks whether runs of one side mostly score above those of the other, whatever the shape of their distribution.
+    """
+    from scipy import stats  # slow to load
+
+    a, b = flat(x), flat(y)
+    if not (a.size and b.size):
+        return float("nan")
+    tied = len(np.unique(np.concatenate([a, b]))) < a.size + b.size
+    return float(stats.mannwhitneyu(a, b, method="asymptotic" if tied else "exact").pvalue)
+
+
+def together(*p_values: float) -> float:
+    """One p-value of two tests of which either may find a difference: twice the smaller one (Bonferroni)."""
+    known = [p for p in p_values if not math.isnan(p)]
+    return min(1.0, HALF * min(known)) if known else float("nan")
 
 
 def standard_error(a: Array, b: Array) -> tuple[float, float]:

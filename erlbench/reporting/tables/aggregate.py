@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, RunSet
-from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import groups_with_baseline, label, run_set_scores
-from erlbench.reporting.statistics.intervals import bootstrap_interval
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_interval
 from erlbench.reporting.statistics.normalised import FIXED, Interval, Normalised, normalised
 
 NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
@@ -58,12 +57,12 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         Column("Scale", lambda row: pooled.how, shown=False),
     ]  # fmt: skip
     remarks = (
-        f"{METRICS[comparison.metric].words} on {', '.join(environments)} after {comparison.budget}.",
+        f"{comparison.score_words} on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         + (f"{pooled.words}." if pooled.scores else f"left out: {name}'s mean is not positive everywhere."),
         "In brackets 95 % bootstrap intervals: 1,000 resamples of runs within algorithm and environment, and of the "
-        "baseline's where it is part of the number; none where an environment has a single run.",
+        f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
     )
     rows = _rows(comparison, pooled)
     return Table("aggregate", comparison.heading("all environments"), columns, rows, remarks)
@@ -80,7 +79,8 @@ def _rows(comparison: Comparison, pooled: Normalised) -> list[Aggregate]:
         better = NO_INTERVAL
         if run_set.name != comparison.baseline:
             spread = bootstrap_interval(_improvement_of_first_half, [*own, *bases])
-            better = estimates.probability_of_improvement(own, bases), *spread
+            enough = min(map(len, (*own, *bases))) >= FEWEST_RUNS
+            better = (estimates.probability_of_improvement(own, bases), *spread) if enough else NO_INTERVAL
         iqm = pooled.iqm(run_set.name) if pooled.scores else NO_INTERVAL
         envs = tuple(group.env for group in groups)
         rows.append(Aggregate(run_set, envs, sum(map(len, own)), better, iqm))

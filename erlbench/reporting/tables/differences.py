@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.comparison import RunSet, judged_alike
 from erlbench.reporting.data.identities import change_between, mixed_identities, repeated_seeds
-from erlbench.reporting.data.score import METRICS
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, compare_run_sets
+from erlbench.reporting.statistics.baseline import Compared, compare_run_sets
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.metrics import minutes_per_million
 from erlbench.reporting.statistics.significance import LEVEL, holm
 
@@ -61,14 +61,16 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
                note="whether kernel, packages, source files and MuJoCo model are those of the first folder, or what "
                     "has changed; unknown: a run did not record them."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
-               note=f"Welch's two-sided test after Holm's correction over the table; from {FEWEST_RUNS} runs a side."),
+               note=f"Welch's and Mann and Whitney's test together, after Holm's correction over the table; from "
+                    f"{FEWEST_RUNS} seeds a side."),
         Column(f"Minutes {first}", lambda row: _minutes(row.first), number, name="minutes_per_million_first"),
         Column(f"Minutes {other}", lambda row: _minutes(row.other), number, name="minutes_per_million",
                note="training minutes per million training steps, mean over runs."),
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
     rows = _rows(sides, metric)
-    remarks = [f"{METRICS[metric].words}. Runs are compared where environment, budget and name are the same."]
+    scores = dict.fromkeys(one.score_words for row in rows for one in (row.first, row.other) if one)
+    remarks = [f"{'; '.join(scores)}. Runs are compared where environment, budget and name are the same."]
     cells = [(f"{row.name} on {row.env} in {side}", run_set.done) for row in rows
              for side, run_set in ((first, row.first), (row.side, row.other)) if run_set]  # fmt: skip
     cells = list(dict(cells).items())  # each once
@@ -100,9 +102,11 @@ def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:
     keys = sorted({(run.env, run.total_timesteps, run.name) for side in sides for run in side.runs})
     rows = []
     for env, total, name in keys:
-        first = sides[0].run_set(env, total, name, metric)
+        own = sides[0].run_set(env, total, name)
         for side in sides[1:]:
-            other = side.run_set(env, total, name, metric)
+            there = side.run_set(env, total, name)
+            judged = iter(judged_alike([one for one in (own, there) if one], metric, total))
+            first, other = next(judged) if own else None, next(judged) if there else None
             if first or other:
                 compared = compare_run_sets(other, first) if other else Compared(math.nan, math.nan, None)
                 rows.append(FolderPair(

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.runs import Array, Evaluations
+from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.documents.formats import between, number, plus_minus, steps
+from erlbench.reporting.documents.formats import between, interval, number, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.intervals import mean_interval, share_between_extremes, tolerance_interval
+from erlbench.reporting.statistics.intervals import (
+    FEWEST_RUNS,
+    NONE,
+    mean_interval,
+    share_between_extremes,
+    share_interval,
+    tolerance_interval,
+)
 from erlbench.reporting.statistics.metrics import max_of_average
 from erlbench.reporting.tables.columns import all_steps, identity, runs_used
+from erlbench.reporting.verdict.judged import origin_of
+from erlbench.reporting.verdict.rule import MARGIN
 
 
 @dataclass(frozen=True)
@@ -28,15 +38,21 @@ class Metrics:
 
 def metrics_table(comparison: Comparison) -> Table[Metrics]:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
+    origins = {group.env: origin_of(group) for group in comparison.groups}
     rows = [Metrics(group, run_set) for group in comparison.groups for run_set in group.run_sets if run_set.exists]
     columns: list[Column[Metrics]] = [
         *identity(comparison),
         runs_used(),
         Column("Final", lambda row: estimates.mean_std(_of_runs(row, final)), plus_minus,
                name=("final_mean", "final_std"), note="the last evaluation."),
-        Column("Mean's interval", lambda row: mean_interval(_of_runs(row, final)), between,
-               name=("final_low", "final_high"), note="95 % interval of the mean of Final (Student)."),
-        Column("Tolerance", lambda row: tolerance_interval(_of_runs(row, final)), between,
+        Column("Mean's interval", lambda row: _interval(mean_interval, row), between,
+               name=("final_low", "final_high"), note="95 % interval of the mean of Final (Student); too narrow where "
+               "few runs fail (how-we-decide)."),
+        Column("Near the best", lambda row: _near(row, origins[row.group.env]), interval,
+               name=("near_best", "near_best_low", "near_best_high"),
+               note="share of seeds with a Final within 10 % of the best mean, of the way from a random policy, with "
+                    "Wilson's 95 % interval: how many runs do not fail."),
+        Column("Tolerance", lambda row: _interval(tolerance_interval, row), between,
                name=("tolerance_low", "tolerance_high"),
                note="where 90 % of all runs lie, with 95 % confidence, if Final is normally distributed over runs."),
         Column("Final-10", lambda row: estimates.mean_std(_of_runs(row, final_10)), plus_minus,
@@ -54,12 +70,32 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
                     "an episode."),
     ]  # fmt: skip
     remarks = ["Mean ± sample standard deviation over the n finished runs of n planned."]
-    if (fewest := min((len(row.run_set.done) for row in rows if len(row.run_set.done) > 1), default=0)) > 1:
+    if (fewest := min((len(row.run_set.seeds) for row in rows), default=0)) >= FEWEST_RUNS:
         remarks.append(
             f"Whatever the distribution: at least {100 * share_between_extremes(fewest):.0f} % of all runs lie between "
             f"the lowest and the highest of {fewest} runs, with 95 % confidence."
         )
     return Table("metrics", comparison.heading("other metrics"), columns, rows, remarks)
+
+
+def _interval(of: Callable[[Array], tuple[float, float]], row: Metrics) -> tuple[float, float]:
+    """An interval of the final scores; none below `FEWEST_RUNS`."""
+    scores = _of_runs(row, final)
+    return of(scores) if len(scores) >= FEWEST_RUNS else NONE
+
+
+def _near(row: Metrics, origin: float) -> tuple[float, float, float]:
+    """The share of seeds near the best mean of the environment."""
+    means = [estimates.mean(one.by_seed(_final)) for one in row.group.run_sets if one.exists and one.done]
+    scores = _of_runs(row, final)
+    if len(scores) < FEWEST_RUNS:
+        return math.nan, *NONE
+    near = int((scores >= max(means) - MARGIN * abs(max(means) - origin)).sum())
+    return near / len(scores), *share_interval(near, len(scores))
+
+
+def _final(run: Run) -> float:
+    return final(run.evaluations)
 
 
 def _of_runs(row: Metrics, metric: Callable[[Evaluations], float]) -> Array:

@@ -13,11 +13,12 @@ from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.mixture import episode_counts, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
-from erlbench.reporting.data.score import FINAL, METRICS
+from erlbench.reporting.data.score import CURVE, FINAL
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import FEWEST_RUNS, Compared, against_baseline, compare_run_sets, label
+from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
@@ -64,13 +65,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         *identity(comparison), runs_used(), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
         *reference_columns(rows), updates(rows), status(),
     ]  # fmt: skip
-    title = "return" if _on_the_way(comparison) else METRICS[comparison.metric].title
+    title = "return" if _on_the_way(comparison) else comparison.score_title
     return Table("scores", comparison.heading(title), columns, rows, remarks)
 
 
 def _on_the_way(comparison: Comparison) -> bool:
     """Whether scores are of evaluations that need not be the final ones."""
-    return comparison.at is not None and comparison.metric == FINAL
+    return comparison.at is not None and comparison.by_final
 
 
 def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSet]) -> Score:
@@ -140,7 +141,9 @@ def _test(comparison: Comparison, tests: int) -> str:
     if not tests:
         return f"no difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
     return (
-        f"Welch's t-test against {label(comparison)}, two-sided, after Holm's correction for the tests of {of} "
+        f"twice the smaller p of Welch's and Mann and Whitney's test against {label(comparison)}, after Holm's "
+        "correction for the tests "
+        f"of {of} "
         f"({tests} in all), each of at least {FEWEST_RUNS} runs a side; bold: significantly better "
         f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
     )
@@ -161,7 +164,7 @@ def _paper(comparison: Comparison) -> list[Column[Score]]:
 
 def _of_episodes(comparison: Comparison) -> str:
     """What the final evaluation's return is the mean of; other scores are of many evaluations."""
-    if comparison.metric != FINAL:
+    if not comparison.by_final:
         return ""
     counts = episode_counts(comparison.runs)
     of = f" of {' or '.join(counts)} episodes" if counts else ""
@@ -169,7 +172,7 @@ def _of_episodes(comparison: Comparison) -> str:
 
 
 def _score_notes(comparison: Comparison) -> Iterator[str]:
-    words = "Return" if _on_the_way(comparison) else METRICS[comparison.metric].words
+    words = "Return" if _on_the_way(comparison) else comparison.score_words
     yield f"{words}{_of_episodes(comparison)} after {comparison.budget}."
     yield from _nominal_note(comparison)
     yield from _own_budgets(comparison)
@@ -179,7 +182,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     yield from mixed_identities(cells)
     yield from repeated_seeds(cells)
     yield from several_draws(cells)
-    if comparison.metric == FINAL:
+    if comparison.by_final:
         yield from unequal_episodes(cells)
     yield from departure_notes(comparison.run_sets)
     yield from _borrowed_scores(comparison)
@@ -274,7 +277,7 @@ def _find(published: Published, comparison: Comparison, group: Group, run_set: R
 
 def _reference(comparison: Comparison, published: Published, group: Group, run_set: RunSet) -> Beside | None:
     """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
-    if comparison.by_time or comparison.metric != FINAL:
+    if comparison.by_time or run_set.metric not in (FINAL, CURVE):
         return None
     return next(beside(group, run_set, published.references), None)
 

@@ -13,12 +13,12 @@ import numpy as np
 from erlbench.experiment.departures import Departure
 from erlbench.experiment.plan import HOLM, TIMESTEPS, Contrast
 from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.score import on_the_way, stretch_mean
 from erlbench.reporting.data.study import PlannedStudy
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.statistics.metrics import on_the_way, stretch_mean
 from erlbench.reporting.statistics.sequential import Verdict, verdicts
 from erlbench.reporting.statistics.significance import Difference, compare
 from erlbench.words import counted
@@ -27,13 +27,13 @@ Runs = Mapping[Path, Run]  # by their resolved folders
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class TestedContrast:
     """One row: a contrast at one look."""
 
     contrast: Contrast
     seeds: int
     difference: Difference
-    means: tuple[float, float]
+    scores: tuple[tuple[float, ...], tuple[float, ...]]
     steps: tuple[float, float]  # of the simulator, at the end of the stretch
     verdict: Verdict
     last: bool  # no further look is planned
@@ -43,7 +43,7 @@ class Tested:
         """What the plan says at this look."""
         if self.verdict.stopped:
             return "decided before"
-        if math.isnan(self.difference.p):
+        if math.isnan(self.difference.welch):
             return "cannot be tested"
         if self.verdict.stops:
             return "above" if self.difference.difference > 0 else "below"
@@ -52,15 +52,16 @@ class Tested:
 
 def plan_tables(study: PlannedStudy, runs: Runs) -> list[Table[Any]]:
     """The contrasts at the looks that were reached, and the departures. `runs` are those of the folder."""
-    columns: list[Column[Tested]] = [
+    columns: list[Column[TestedContrast]] = [
         Column("Look", lambda row: f"{row.seeds} seeds", name="look"),
         Column("Contrast", lambda row: row.contrast.title),
         Column("Stretch", lambda row: _stretch(row.contrast)),
-        Column("Means", lambda row: row.means, lambda a, b: f"{number(a)}, {number(b)}", name=("mean_a", "mean_b"),
+        Column("Means", lambda row: tuple(map(mean, row.scores)), lambda a, b: f"{number(a)}, {number(b)}",
+               name=("mean_a", "mean_b"),
                note="of the two cells."),
         Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), with_interval,
                name=("difference", "low", "high"), note="with its 95 % interval, of this contrast and look alone."),
-        Column("p", lambda row: row.difference.p, _small, name="p_welch"),
+        Column("p", lambda row: row.difference.welch, _small, name="p_welch"),
         Column("Stops at", lambda row: row.verdict.boundary, _small, name="boundary", note="the largest p that stops."),
         Column("Decision", lambda row: row.decision),
         Column("Simulator steps", lambda row: row.steps, lambda a, b: f"{number(a)}, {number(b)}",
@@ -68,7 +69,7 @@ def plan_tables(study: PlannedStudy, runs: Runs) -> list[Table[Any]]:
                note="of the two cells, all of them, at the end of the stretch."),
     ]  # fmt: skip
     found = all_departures(study)
-    contrasts = Table("plan", _title(study), columns, _tested(study, runs), list(_remarks(study, runs, found)))
+    contrasts = Table("plan", _title(study), columns, tested_contrasts(study, runs), list(_remarks(study, runs, found)))
     return [contrasts, departures_table(found)] if found else [contrasts]
 
 
@@ -82,7 +83,7 @@ def departures_table(found: Sequence[Departure]) -> Table[Departure]:
     return Table("departures", "Departures from the plan", columns, found)
 
 
-def _tested(study: PlannedStudy, runs: Runs) -> list[Tested]:
+def tested_contrasts(study: PlannedStudy, runs: Runs) -> list[TestedContrast]:
     """Each contrast at each look that was reached, by exactly its seeds."""
     test, rows = study.plan.test, []
     for look in study.reached:
@@ -90,15 +91,15 @@ def _tested(study: PlannedStudy, runs: Runs) -> list[Tested]:
         rows.append([_samples(study, runs, contrast, seeds) for contrast in study.plan.contrasts])
     differences = [[compare(*scores) for scores, _ in row] for row in rows]
     said = verdicts(
-        test.looks, [[one.p for one in row] for row in differences], test.level, test.spending,
+        test.looks, [[one.welch for one in row] for row in differences], test.level, test.spending,
         holm=test.correction == HOLM,
     )  # fmt: skip
     return [
-        Tested(
+        TestedContrast(
             contrast=contrast,
             seeds=look,
             difference=difference,
-            means=(mean(a), mean(b)),
+            scores=(tuple(a), tuple(b)),
             steps=steps,
             verdict=verdict,
             last=look == test.looks[-1],

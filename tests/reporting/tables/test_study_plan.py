@@ -14,8 +14,8 @@ import erlbench
 from erlbench.cli import cli
 from erlbench.experiment.plan_file import read_plan
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.score import stretch_mean
 from erlbench.reporting.data.study import read_study
-from erlbench.reporting.statistics.metrics import stretch_mean
 from erlbench.reporting.statistics.sequential import design, verdicts
 from erlbench.reporting.tables.study_plan import plan_tables
 from tests import plans

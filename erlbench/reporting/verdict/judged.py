@@ -1,0 +1,157 @@
+"""The verdicts of a comparison: each algorithm against the baseline, or each against each."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from erlbench.experiment.plan import TIMESTEPS
+from erlbench.reporting.data.cells import same_setting
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.normalisation import random_score
+from erlbench.reporting.data.runs import Run
+from erlbench.reporting.statistics.baseline import adjusted
+from erlbench.reporting.statistics.estimates import mean, median
+from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
+from erlbench.reporting.verdict.rule import MARGIN, Case, Outcome, judge
+from erlbench.reporting.verdict.value import NO_PLAN, SIMILAR, Sample, Verdict
+from erlbench.settings import setting_text
+
+MOST_RUN_SETS = 6  # of an environment that are compared each with each
+
+
+@dataclass(frozen=True)
+class TestedPair:
+    """Two run sets of an environment with their difference."""
+
+    group: Group
+    run_set: RunSet
+    other: RunSet
+    difference: Difference
+    p: float  # after Holm's correction; NaN where there are too few seeds for a test
+    tests: int  # of its family
+
+    @property
+    def reason(self) -> str:
+        """Why the scores are no samples of the algorithms; empty where they are."""
+        for side in (self.run_set, self.other):
+            if side.failed:
+                runs = f"{len(side.failed)} of {len(side.runs)} runs of {side.label} failed"
+                return f"{runs}, so those that are left are a selection"
+        alike = (self.run_set.metric, self.run_set.stretch) == (self.other.metric, self.other.stretch)
+        return "" if alike else "their scores are of different evaluations"
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """What the rule says; None where they are not comparable."""
+        if self.reason:
+            return None
+        scores = self.run_set.scores, self.other.scores
+        return judge(*scores, p=self.p, tests=self.tests, origin=origin_of(self.group))
+
+    @property
+    def case(self) -> Case:
+        """The case of the rule."""
+        return self.outcome.case if self.outcome else Case.NOT_COMPARABLE
+
+
+def tested_pairs(comparison: Comparison) -> list[TestedPair]:
+    """All pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper."""
+    pairs = [(group, one, two) for group in comparison.groups for one, two in _pairs(comparison, group)]
+    differences = [compare(one.scores, two.scores) for _, one, two in pairs]
+    families = [group.env if comparison.family == "environment" else "" for group, _, _ in pairs]
+    p_values = adjusted([found.p for found in differences], families)
+    tests = [
+        sum(not math.isnan(found.p) for found, its in zip(differences, families, strict=True) if its == family)
+        for family in families
+    ]
+    return [
+        TestedPair(*pair, difference.at_level(LEVEL / max(1, number)), p, number)
+        for pair, difference, p, number in zip(pairs, differences, p_values, tests, strict=True)
+    ]
+
+
+def verdicts_of(comparison: Comparison, plan: str = NO_PLAN) -> list[Verdict]:
+    """A verdict of each pair."""
+    return [_verdict(comparison, pair, plan) for pair in tested_pairs(comparison)]
+
+
+def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[RunSet, RunSet]]:
+    run_sets = [one for one in group.run_sets if one.exists and one.judged and len(one.scores)]
+    base = group.run_set(comparison.baseline)
+    if base is not None:
+        yield from ((one, base) for one in run_sets if one.name != base.name and len(base.scores))
+    elif not comparison.study and len(run_sets) <= MOST_RUN_SETS:
+        yield from itertools.combinations(run_sets, 2)
+
+
+def _verdict(comparison: Comparison, pair: TestedPair, plan: str) -> Verdict:
+    one, two = pair.run_set, pair.other
+    origin = origin_of(pair.group)
+    stretch = one.stretch
+    return Verdict(
+        case=pair.case,
+        reason=pair.reason,
+        env=pair.group.env,
+        budget=pair.group.limit,
+        axis=stretch.axis if stretch else TIMESTEPS,
+        score=one.score_words,
+        first=_sample(one, two, origin),
+        second=_sample(two, one, origin),
+        outcome=pair.outcome,
+        margin=MARGIN,
+        origin=origin,
+        equal_steps=None if pair.reason else _at_equal_steps(pair.group, one, two),
+        unequal=_unequal(one.done[0], two.done[0]),
+        plan=plan,
+    )
+
+
+def origin_of(group: Group) -> float:
+    """The score from which shares are reckoned: a random policy's, else that of the runs before training, else 0."""
+    if (known := random_score(group.env)) is not None:
+        return known
+    first = [
+        run.evaluations.return_mean[0]
+        for one in group.run_sets for run in one.done if run.evaluations.timesteps[0] == 0
+    ]  # fmt: skip
+    return mean(first) if first else 0.0
+
+
+def _sample(one: RunSet, other: RunSet, origin: float) -> Sample:
+    scores, runs = one.scores, one.done
+    best = max(mean(scores), mean(other.scores))
+    return Sample(
+        name=one.label,
+        scores=tuple(float(score) for score in scores),
+        seeds=one.seeds,
+        runs=tuple("/".join(run.path.parts[-4:]) for run in runs),
+        failed=len(one.failed),
+        training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
+        simulator_steps=mean([run.evaluations.learning_steps[-1] for run in runs]),
+        near_best=int((scores >= best - MARGIN * abs(best - origin)).sum()),
+        minutes=median([run.seconds / 60 for run in runs]),
+        modelled=any(run.simulated_time for run in runs),
+    )
+
+
+def _at_equal_steps(group: Group, one: RunSet, two: RunSet) -> tuple[float, float] | None:
+    """The mean scores after as many simulator steps, those of the budget; None where both used about as many."""
+    steps = [mean([run.evaluations.learning_steps[-1] for run in side.done]) for side in (one, two)]
+    budget = group.total_timesteps
+    if not budget or max(steps) <= SIMILAR * min(steps) or not (one.has_fitness_steps or two.has_fitness_steps):
+        return None
+    found = [side.within(budget) if side.has_fitness_steps else side for side in (one, two)]
+    return mean(found[0].scores), mean(found[1].scores)
+
+
+def _unequal(one: Run, two: Run) -> dict[str, tuple[str, str]]:
+    """The settings that both have with different values."""
+    names = [name for name in one.settings if name in two.settings]
+    return {
+        name: (setting_text(one.settings[name]), setting_text(two.settings[name]))
+        for name in names if not same_setting(one.settings[name], two.settings[name])
+    }  # fmt: skip

@@ -1,0 +1,39 @@
+"""`verdict.json`: the verdicts of a report as values, with their sentences."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from erlbench.reporting.verdict.value import Verdict
+from erlbench.reporting.verdict.words import paragraph
+
+FILE, FORMAT = "verdict.json", 1
+DIGITS = 10  # significant ones: the last differ between processors
+
+
+def as_values(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON holds it: NaN is null."""
+    values: dict[str, Any] = _plain({**asdict(verdict), "sentence": paragraph(verdict)})
+    return values
+
+
+def write_verdicts(path: Path, pages: Mapping[str, Iterable[Verdict]]) -> None:
+    """Write the verdicts of each page to a file."""
+    found = {page: [as_values(one) for one in verdicts] for page, verdicts in pages.items()}
+    text = json.dumps({"format": FORMAT, "verdicts": found}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,74 @@
+"""How often the report's 95 % intervals hold the true value, on four shapes of scores.
+
+python -m tests.audit.coverage      # the table of docs/how-we-decide.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from erlbench.reporting.statistics import estimates, intervals
+from erlbench.reporting.statistics.significance import standard_error
+from tests.audit.verdicts import SHAPES
+
+SEEDS, STUDIES, FEW = (3, 5, 10, 20), 1000, 100
+COVERED: dict[tuple[str, str, int], float] = {}
+Interval = tuple[float, float]
+
+
+def welch(x: np.ndarray, y: np.ndarray) -> Interval:
+    error, freedom = standard_error(x, y)
+    half = special.stdtrit(freedom, 0.975) * error
+    return x.mean() - y.mean() - half, x.mean() - y.mean() + half
+
+
+def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
+    """Fill `COVERED` for a shape: by interval, shape and seeds."""
+    rng = np.random.default_rng(7)
+    many = np.sort(draw(rng, 1, 100_000)[0])
+    mean, iqm, near = many.mean(), estimates.iqm(many), 0.9 * many.mean()
+    share = (many >= near).mean()
+
+    def rate(name: str, seeds: int, studies: int, holds: Callable[[np.ndarray, np.ndarray], bool]) -> None:
+        x, y = draw(rng, studies, seeds), draw(rng, studies, seeds)
+        COVERED[name, shape, seeds] = float(np.mean([holds(a, b) for a, b in zip(x, y, strict=True)]))
+
+    def within(found: Interval, value: float) -> bool:
+        return found[0] - 1e-12 <= value <= found[1] + 1e-12
+
+    def superior(a: np.ndarray, b: np.ndarray) -> bool:
+        probability = estimates.probability_of_improvement([a], [b])
+        return within(intervals.superiority_interval(probability, len(a), len(b)), 0.5)
+
+    def tolerant(a: np.ndarray, _: np.ndarray) -> bool:
+        low, high = intervals.tolerance_interval(a)
+        return (np.searchsorted(many, high) - np.searchsorted(many, low)) / len(many) >= 0.9
+
+    for n in SEEDS:
+        rate("Student's, of a mean", n, STUDIES, lambda a, _: within(intervals.mean_interval(a), mean))
+        rate("Welch's, of a difference", n, STUDIES, lambda a, b: within(welch(a, b), 0.0))
+        rate("Newcombe's, of P(better)", n, 2 * FEW, superior)
+        rate("Howe's, of nine runs in ten", n, STUDIES, tolerant)
+        rate("Wilson's, of a share near the best", n, STUDIES,
+             lambda a, _: within(intervals.share_interval(int((a >= near).sum()), len(a)), share))  # fmt: skip
+        rate("Bootstrap, of an IQM", n, FEW, lambda a, _: within(
+            intervals.bootstrap_interval(lambda one: estimates.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
+
+
+def table() -> list[str]:
+    """The lines of the table of docs/how-we-decide.md: an interval and a shape, and the share for each n."""
+    for shape, draw in SHAPES.items():
+        measure(shape, draw)
+    keys = dict.fromkeys((name, shape) for name, shape, _ in COVERED)
+    names = sorted({name for name, _ in keys})
+    return [
+        f"| {name} | {shape} | {' | '.join(f'{COVERED[name, shape, n]:.2f}' for n in SEEDS)} |"
+        for name in names for shape in SHAPES
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(*table(), sep="\n")

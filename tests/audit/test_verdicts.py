@@ -1,0 +1,59 @@
+"""The rule is the one that the page describes; its errors and the coverage of intervals are those that it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from erlbench.reporting.statistics.significance import compare, holm
+from erlbench.reporting.verdict.rule import judge
+from tests.audit import coverage, verdicts
+
+PAGE = (Path(__file__).parents[2] / "docs" / "how-we-decide.md").read_text()
+NOISE = 4 * np.sqrt(0.05 * 0.95 / verdicts.STUDIES)  # four standard errors
+
+
+@pytest.mark.parametrize("seeds", [2, 4, 5, 10, 20, 30])
+def test_the_program_says_what_the_rule_says(seeds):
+    rng, found = np.random.default_rng(seeds), set()
+    for shape, draw in verdicts.SHAPES.items():
+        for spread, factor in ((verdicts.TIGHT[shape], 1.0), (verdicts.TIGHT[shape], 1.2), (0.01, 1.0), (0.01, 1.02)):
+            x, y = factor * draw(rng, 4, seeds, spread), draw(rng, 4, seeds, spread)
+            wanted = verdicts.cases(x, y)
+            said = [judge(a, b, p=compare(a, b).p).case for a, b in zip(x, y, strict=True)]
+            assert said == list(wanted)
+            found |= set(said)
+    assert found == {"too few"} if seeds < 5 else {"decided", "undecided"} | ({"equivalent"} if seeds >= 20 else set())
+
+
+@pytest.mark.parametrize("title", verdicts.TABLES)
+def test_each_wrong_verdict_is_rare_and_the_page_has_its_share(title):
+    rates = list(verdicts.TABLES[title]())
+    assert max(rate for *_, rate in rates) <= 0.05 + NOISE
+    for line in verdicts.rows(iter(rates)):
+        assert line in PAGE
+
+
+def test_p_is_that_of_scipy():
+    rng = np.random.default_rng(0)
+    for n, m in ((5, 5), (7, 12), (20, 9)):
+        a, b = rng.normal(size=n), rng.normal(0.8, 3, size=m)
+        found = compare(a, b)
+        means, ranks = stats.ttest_ind(a, b, equal_var=False).pvalue, stats.mannwhitneyu(a, b, method="exact").pvalue
+        assert (found.welch, found.rank) == (pytest.approx(means), pytest.approx(ranks))
+        assert found.p == pytest.approx(min(1, 2 * min(means, ranks)))
+        assert verdicts.rank_p(a[None], b[None])[0] == pytest.approx(ranks)
+    assert holm([0.01, 0.04, 0.03]) == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06)]
+
+
+def test_intervals_cover_as_the_page_says():
+    """Student's misses a failure of one run in ten, whatever the report does: so the page and the captions say it."""
+    found = coverage.table()
+    for line in found:
+        assert line in PAGE
+    assert coverage.COVERED["Welch's, of a difference", "normal", 10] >= 0.93
+    assert coverage.COVERED["Student's, of a mean", "Swimmer", 5] < 0.6
+    assert min(rate for (name, *_), rate in coverage.COVERED.items() if name.startswith("Wilson")) >= 0.9
