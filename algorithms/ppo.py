@@ -57,6 +57,8 @@ class PPO(Algorithm[PPOSettings, PPOState]):
         actor = reported_parameters(learner[0], statistics, problem, settings)
         self.state = PPOState(self.share(learner), self.share(actor), self.share(statistics))
 
+    generation_settings: ClassVar[tuple[str, ...]] = ("rollout_steps",)
+
     @classmethod
     def depends_on_budget(cls, settings: PPOSettings) -> str:
         return "the last iteration ends with the budget, and the learning rate can fall to 0 there"

@@ -65,7 +65,7 @@ def run(**given: Any) -> None:
 
     \b
     Examples:
-      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 20000
+      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 100000
       erlbench run --algo td3,cem-rl --env Walker2d-v5,Hopper-v5 --seeds 10
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
@@ -75,6 +75,7 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
+    from erlbench.experiment.before import doubts
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
 
@@ -92,6 +93,8 @@ def run(**given: Any) -> None:
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
+        for line in doubts(cells):
+            _message(f"warning: {line}")
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan

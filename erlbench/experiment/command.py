@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import planned, studies
+from erlbench.experiment.before import EVAL_FREQ, planned_steps, usual_frequency
 from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.options import RunArguments, option_fields
@@ -97,7 +99,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
             settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
             _check_minutes(arguments, algo, settings)
             for seed in arguments.all_seeds or (0,):
-                yield Cell(
+                cell = Cell(
                     algo=algo,
                     preset=preset,
                     env=env,
@@ -106,7 +108,7 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
                     total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=_workers(algo, arguments.workers),
-                    eval_freq=arguments.eval_freq or 5000,
+                    eval_freq=arguments.eval_freq or EVAL_FREQ,
                     eval_episodes=arguments.eval_episodes or 10,
                     final_episodes=arguments.final_episodes or FINAL_EPISODES,
                     evaluate=arguments.evaluate or "after",
@@ -117,6 +119,14 @@ def _free_cells(arguments: RunArguments) -> Iterator[Cell]:
                     origin=Origin(typed | ({"run.preset"} if own_preset else set())),
                     **_simulated(arguments),
                 )
+                yield cell if arguments.eval_freq else replace(cell, eval_freq=_usual_frequency(cell))
+
+
+def _usual_frequency(cell: Cell) -> int:
+    """That of `before.py`; the environment is made only where the budget is not plainly a large one."""
+    if cell.total_minutes is None and cell.total_generations is None:
+        return usual_frequency(cell.total_timesteps)
+    return usual_frequency(planned_steps(cell, problem(cell.env, cell.env_settings)))
 
 
 def _study_cells(arguments: RunArguments) -> Iterator[Cell]:

@@ -118,7 +118,8 @@ class RunArguments:
     costs: str | None = option(None, "task durations for --simulated-time, a file of `erlbench calibrate`", "FILE")
     eval_freq: int | None = option(
         None,
-        "training steps between two evaluations, which wait for a generation's end [default: 5000]",
+        "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
+        "budget where that is less]",
         minimum=1,
         maximum=MOST,
         section="Evaluation",
