@@ -22,6 +22,7 @@ from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.machine.resources import check_device
 from erlbench.words import counted
 
+MOST_COMPARED = 4  # algorithms whose values are named
 MOST_KEPT = 6  # values of a folder that are named
 
 
@@ -95,6 +96,8 @@ def run(**given: Any) -> None:
             _name_useless_replays(cells)
         for line in doubts(cells):
             _message(f"warning: {line}")
+        if not asked.dry_run and (line := _differences(cells)):
+            _message(line)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan
@@ -171,6 +174,19 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
             continue
         if found:
             _message(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
+
+
+def _differences(cells: Sequence[Cell]) -> str:
+    """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
+    from erlbench.experiment.fairness import fairness_sheet
+
+    sheet = fairness_sheet(cell.config() for cell in cells)
+    few = len(sheet.names) <= MOST_COMPARED
+    found = [f"{line.aspect} {' | '.join(line.values)}" if few else line.aspect for line in sheet.differing]
+    if not found:
+        return ""
+    names = " | ".join(sheet.names) if few else f"the {len(sheet.names)} algorithms"
+    return f"not equal in {names}: {'; '.join(found)} (--same makes settings equal)"
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:

@@ -101,6 +101,11 @@ class RunArguments:
     env_set: Mapping[str, Any] = option(
         {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE"
     )
+    same: tuple[str, ...] = option(
+        (),
+        "settings that all algorithms have as the first one that has them; names of the changed runs end with +same",
+        "KEY[,KEY...]",
+    )
     config: str | None = option(
         None, "TOML file with any of these options and tables [settings], [env_settings]", "FILE"
     )

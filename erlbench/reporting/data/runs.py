@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ class Evaluations:
         return replace(self, **arrays)
 
 
-ARRAYS = tuple(field.name for field in fields(Evaluations) if field.default is MISSING)  # columns of eval.csv
+ARRAYS = tuple(item.name for item in fields(Evaluations) if item.default is MISSING)  # columns of eval.csv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +111,17 @@ class Run:
     evaluations: Evaluations
     machine: Machine
     settings: Mapping[str, Any]  # hyper-parameters of config.toml
+    asked: Mapping[str, Any] = field(default_factory=dict)  # its table [run]
 
     @property
     def key(self) -> Key:
         """What no two runs of a report share."""
         return self.env, self.name, self.seed, self.total_timesteps, self.total_generations, self.total_minutes
+
+    @property
+    def config(self) -> dict[str, Mapping[str, Any]]:
+        """Its configuration as a fairness sheet reads it, under the name and the algorithm of the report."""
+        return {"run": {**self.asked, "name": self.name, "algo": self.algo}, "settings": self.settings}
 
     @property
     def seconds(self) -> float:
@@ -217,6 +223,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         evaluations=evaluations,
         machine=replace(parse_machine(_read(path / META, warn)), repeats=tuple(repeats_of(path))),
         settings=_mapping(config.get("settings")),
+        asked=run_config,
     )
 
 
