@@ -102,6 +102,8 @@ class Algorithm(ABC, Generic[Settings, State]):
     """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
     task_functions: ClassVar[Mapping[str, type]] = MappingProxyType({ROLLOUT: RolloutSettings})
     """The functions that its tasks may name, each with the class of their settings; see `declares`."""
+    generation_settings: ClassVar[tuple[str, ...]] = ("population", "episodes")
+    """Settings that say how many training steps a generation has, where its settings class has them."""
     state: State
 
     def __init__(self, settings: Settings, context: Context) -> None:
@@ -146,6 +148,11 @@ class Algorithm(ABC, Generic[Settings, State]):
     def needs(cls, settings: Settings, problem: Problem) -> Needs:
         """What a generation takes: by default the settings' `population` times `episodes`, or 1 where these are not."""
         return Needs.of_episodes(problem, getattr(settings, "population", 1) * getattr(settings, "episodes", 1))
+
+    @classmethod
+    def warmup(cls, settings: Settings) -> int:
+        """Training steps before the first gradient step: by default `start_timesteps` of the settings, else 0."""
+        return int(getattr(settings, "start_timesteps", 0) or 0)
 
     @classmethod
     def depends_on_budget(cls, settings: Settings) -> str:

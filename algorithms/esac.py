@@ -66,6 +66,10 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
         )
 
     @classmethod
+    def warmup(cls, settings: ESACSettings) -> int:
+        return 0  # SAC acts at random at first, and learns at once
+
+    @classmethod
     def depends_on_budget(cls, settings: ESACSettings) -> str:
         return "p_clock=budget scales the share of SAC by the budget" if settings.p_clock == BUDGET else ""
 

@@ -109,6 +109,8 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
         learner[:2] = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS, 0, index))
         return ActorState(self.share(learner), self.share(learner[0]))
 
+    generation_settings: ClassVar[tuple[str, ...]] = ("actors",)
+
     @classmethod
     def depends_on_budget(cls, settings: MultiActorTD3Settings) -> str:
         return ""

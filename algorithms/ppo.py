@@ -63,6 +63,8 @@ class PPO(Algorithm[PPOSettings, PPOState]):
         actor = reported_parameters(learner[0], statistics, problem, settings)
         self.state = PPOState(learner=self.share(learner), actor=self.share(actor), statistics=self.share(statistics))
 
+    generation_settings: ClassVar[tuple[str, ...]] = ("rollout_steps",)
+
     @classmethod
     def depends_on_budget(cls, settings: PPOSettings) -> str:
         return "the last iteration ends with the budget, and the learning rate can fall to 0 there"

@@ -22,6 +22,7 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     from erlbench.running.starting import processes_for
 
     _print_settings(cells)
+    _print_differences(cells)
     estimates = estimates_of(cells, options)
     rows = []
     for cell, found in zip(cells, estimates, strict=True):
@@ -40,6 +41,18 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
         err=False,
     )
     click.echo("Nothing was run or written.")
+
+
+def _print_differences(cells: Sequence[Cell]) -> None:
+    """The fairness sheet, where there are several algorithms and they differ."""
+    from erlbench.cli.tables import print_table
+    from erlbench.experiment.fairness import fairness_sheet
+
+    sheet = fairness_sheet(cell.config() for cell in cells)
+    if sheet.differing:
+        rows = [(line.aspect, *line.values) for line in sheet.differing]
+        print_table("What differs besides the ideas", ("what", *sheet.names), rows)
+        click.echo()
 
 
 def _budget(cell: Cell) -> str:

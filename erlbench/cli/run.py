@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from erlbench.running.admission import Rules
 
 WHOLE = "erlbench.cli.run.whole"  # in the context: the help shows all options
+MOST_COMPARED = 4  # algorithms whose values are named
 MOST_KEPT = 6  # values of a folder that are named
 
 
@@ -80,6 +81,7 @@ def run(**given: Any) -> None:
     \b
     Examples:
       erlbench run --algo cem --env InvertedPendulum-v5 --total-timesteps 50000
+      erlbench run --algo aes-rl --env Walker2d-v5 --total-timesteps 100000
       erlbench run --algo td3,cem-rl --env Walker2d-v5,Hopper-v5 --seeds 10
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
@@ -89,6 +91,7 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
+    from erlbench.experiment.before import doubts
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
     from erlbench.running.admission import problems, rules_of
@@ -109,6 +112,10 @@ def run(**given: Any) -> None:
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
+        for line in doubts(cells):
+            _message(f"warning: {line}")
+        if not asked.dry_run and (line := _differences(cells)):
+            _message(line)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan
@@ -202,6 +209,17 @@ def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
         with contextlib.suppress(ErlbenchError):
             for line in admitted(cell.env, cell.env_settings, rules).lines(cell.env):
                 _message(line)
+def _differences(cells: Sequence[Cell]) -> str:
+    """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
+    from erlbench.experiment.fairness import fairness_sheet
+
+    sheet = fairness_sheet(cell.config() for cell in cells)
+    few = len(sheet.names) <= MOST_COMPARED
+    found = [f"{line.aspect} {' | '.join(line.values)}" if few else line.aspect for line in sheet.differing]
+    if not found:
+        return ""
+    names = " | ".join(sheet.names) if few else f"the {len(sheet.names)} algorithms"
+    return f"not equal in {names}: {'; '.join(found)} (--same makes settings equal)"
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:

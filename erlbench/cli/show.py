@@ -18,7 +18,7 @@ from erlbench.errors import UsageError, warn
 from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
 from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, RunFiles, run_folders, without_runs
+from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, without_runs
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.results import RunDirectory
@@ -138,8 +138,10 @@ def _status(run: Path) -> dict[str, Any]:
 
 
 def _word(status: dict[str, Any]) -> str:
-    """The status itself, one word."""
+    """The status itself, in a word or three."""
     word = status.get("status")
+    if word == "done" and status.get("never_trained") is True:
+        return NEVER_TRAINED
     return word if isinstance(word, str) and word else "unknown"
 
 

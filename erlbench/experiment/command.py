@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError, UsageError, nearest
 from erlbench.experiment import planned, studies
-from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, cell_name, differences
+from erlbench.experiment.before import EVAL_FREQ, planned_steps, usual_frequency
+from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
+from erlbench.experiment.made_same import shared_settings, usual_name
 from erlbench.experiment.options import RunArguments, option_fields
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.plan import Plan
@@ -104,22 +107,25 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
     _check_workers(arguments, [algo for algo, _ in parts])
     typed = _typed(arguments)
     for env in dict.fromkeys(map(canonical, arguments.env)):
+        shared = shared_settings(arguments, env, parts) if arguments.same else {}
         for algo, own_preset in parts:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
-            settings = resolve(settings_type, env, registry.preset(algo, preset), arguments.set, owner=algo)
+            made_same = shared.get(algo, {})
+            own = {**arguments.set, **made_same}
+            settings = resolve(settings_type, env, registry.preset(algo, preset), own, owner=algo)
             _check_minutes(arguments, algo, settings)
             for seed in arguments.all_seeds or (0,):
-                yield Cell(
+                cell = Cell(
                     algo=algo,
                     preset=preset,
                     env=env,
                     seed=seed,
                     settings=settings,
-                    name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
+                    name=arguments.name or usual_name(algo, preset, bool(made_same)),
                     total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=_workers(algo, arguments.workers),
-                    eval_freq=arguments.eval_freq or 5000,
+                    eval_freq=arguments.eval_freq or EVAL_FREQ,
                     eval_episodes=arguments.eval_episodes or 10,
                     final_episodes=arguments.final_episodes or FINAL_EPISODES,
                     evaluate=arguments.evaluate or "after",
@@ -128,14 +134,28 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                     env_settings=plain_values(arguments.env_set),
                     total_generations=arguments.total_generations,
                     total_minutes=arguments.total_minutes,
-                    origin=Origin(typed | ({"run.preset"} if own_preset else set())),
+                    origin=Origin(
+                        typed | ({"run.preset"} if own_preset else set()) | {f"settings.{key}" for key in arguments.same}
+                    ),
                     **_simulated(arguments),
                 )
+                yield cell if arguments.eval_freq else replace(cell, eval_freq=_usual_frequency(cell, problem_of))
+
+
+def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
+    """That of `before.py`; the environment is made only where the budget is not plainly a large one."""
+    if cell.total_minutes is None and cell.total_generations is None:
+        return usual_frequency(cell.total_timesteps)
+    try:
+        task = problem_of(cell.env, cell.env_settings)
+    except CellError:  # said where the cell is checked
+        return EVAL_FREQ
+    return usual_frequency(planned_steps(cell, task))
 
 
 def _study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
-        if getattr(arguments, option) is not None:
+    for option in ("preset", "name", "workers", "total_generations", "total_minutes", "same"):
+        if getattr(arguments, option) not in (None, ()):
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
     known = known_studies(arguments.studies)

@@ -68,13 +68,13 @@ def estimates(
 def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     """What `cell` takes with `processes` processes; evaluation included."""
     algorithm, costs = registry.find(cell.algo), built_in_costs()
-    needs, budget = algorithm.needs(cell.settings, problem), max(cell.total_timesteps, _steps_in_time(cell))
+    needs, budget = algorithm.needs(cell.settings, problem), max(cell.total_timesteps, steps_in_time(cell))
     limit = math.inf if cell.total_generations is None else cell.total_generations * needs.steps
     planned = min(budget, limit)
     due = min(budget // cell.eval_freq, math.ceil(planned / needs.steps))  # they wait for a generation's end
     evaluations = due * cell.eval_episodes + cell.final_episodes
     steps = planned * algorithm.simulated_steps + evaluations * problem.env.max_episode_steps / 2
-    trained = max(0, planned - getattr(cell.settings, "start_timesteps", 0))
+    trained = max(0, planned - algorithm.warmup(cell.settings))
     learns = algorithm.critic_updates > 0 and algorithm.gradient_workers(cell.settings, cell.workers) > 0
     size = _update_size(cell.settings, problem) / MEASURED if learns else 0.0
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
@@ -88,7 +88,7 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     return Estimate(alone + tasks, alone + max(chain, tasks / max(1, processes)), memory, disk)
 
 
-def _steps_in_time(cell: Cell) -> int:
+def steps_in_time(cell: Cell) -> int:
     """About how many training steps the modelled minutes of a cell's budget are; 0 where it has none."""
     if cell.total_minutes is None:
         return 0

@@ -107,6 +107,11 @@ class RunArguments:
     env_set: Mapping[str, Any] = option(
         {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE"
     )
+    same: tuple[str, ...] = option(
+        (),
+        "settings that all algorithms have as the first one that has them; names of the changed runs end with +same",
+        "KEY[,KEY...]",
+    )
     config: str | None = option(
         None, "TOML file with any of these options and tables [settings], [env_settings]", "FILE"
     )
@@ -124,7 +129,8 @@ class RunArguments:
     costs: str | None = option(None, "task durations for --simulated-time, a file of `erlbench calibrate`", "FILE")
     eval_freq: int | None = option(
         None,
-        "training steps between two evaluations, which wait for a generation's end [default: 5000]",
+        "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
+        "budget where that is less]",
         minimum=1,
         maximum=MOST,
         section="Evaluation",

@@ -27,6 +27,7 @@ POLICIES = "policies"  # those of evaluations on the way
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
 KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
+NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended before its first gradient step
 LOCK = "lock"
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows

@@ -140,10 +140,7 @@ class Runner:
             return FAILED
         else:
             directory.discard_checkpoints()
-            score = run.training.evaluations.last_return
-            self.command.display.finished(
-                cell.label, f"done, final score {score:,.1f}" if score is not None else "done"
-            )
+            self.command.display.finished(cell.label, run.outcome())
             return DONE
         finally:
             if run is not None:

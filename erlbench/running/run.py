@@ -18,7 +18,7 @@ from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.experiment.planned import scored
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.records.run import config_hash
+from erlbench.records.run import NEVER_TRAINED, config_hash
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
 from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
@@ -45,7 +45,7 @@ SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that
 
 def gradient_workers(cell: Cell, processes: int) -> int:
     """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
-    warmup = getattr(cell.settings, "start_timesteps", 0) or 0
+    warmup = registry.find(cell.algo).warmup(cell.settings)
     ends_before = cell.total_minutes is None and warmup >= cell.total_timesteps
     if not registry.find(cell.algo).critic_updates or ends_before:
         return 0
@@ -197,7 +197,19 @@ class RunningCell:
     def finish(self) -> None:
         """Say that the run is done, for good once this returns."""
         self.directory.amend_meta(device=self.pool.device)
-        self._write_status(DONE, "", files=self.training.sums | self.directory.sums())
+        untrained = {"never_trained": True} if self._never_trained() else {}
+        self._write_status(DONE, "", **untrained, files=self.training.sums | self.directory.sums())
+
+    def outcome(self) -> str:
+        """How a run that is done ended, in words."""
+        if self._never_trained():
+            return NEVER_TRAINED
+        score = self.training.evaluations.last_return
+        return DONE if score is None else f"{DONE}, final score {score:,.1f}"
+
+    def _never_trained(self) -> bool:
+        counters = self.training.loop.algorithm.counters
+        return registry.never_trained(self.cell.algo, counters.critic_updates, counters.actor_updates)
 
     def end(self, status: str, message: str) -> str:
         """Write how the run ended; that even this cannot be written must not hide the reason."""

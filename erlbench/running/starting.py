@@ -11,8 +11,8 @@ from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
 from erlbench.running import continuing, extension, identity
-from erlbench.running.listeners.tensorboard import check_installed
 from erlbench.running.admission import rules_of
+from erlbench.running.listeners.tensorboard import check_installed
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
 

@@ -92,7 +92,7 @@ def _early(run: Files, training: pd.DataFrame, ends: np.ndarray) -> Iterator[str
     steps = training["timesteps"].to_numpy(float).cumsum()
     for row in run.evaluations.to_dict("records"):
         told = int(np.searchsorted(steps, row["timesteps"] + row["fitness_timesteps"]))
-        if 0 < row["timesteps"] and told < len(ends) and row["train_time_s"] < ends[told] - SECOND:
+        if row["timesteps"] > 0 and told < len(ends) and row["train_time_s"] < ends[told] - SECOND:
             yield f"evaluation {row['evaluation']:.0f} at {row['train_time_s']:g} s counts a task of {ends[told]:g} s"
     last = run.last
     if is_done(run) and len(ends) and last["train_time_s"] < ends[-1] - SECOND:

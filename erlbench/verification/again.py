@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
@@ -13,10 +15,12 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.records.run import CHECKPOINTS, CONFIG, KEPT, REPLAY, ROWS
+from erlbench.records.schema import EpisodeRow
 from erlbench.running.admission import problems
 from erlbench.running.identity import UNTRIED
 from erlbench.running.runner import run_cells
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
+from erlbench.verification.same import MEASURED
 from erlbench.verification.software import check_software
 
 NAME = "again"
@@ -65,15 +69,31 @@ def _place(path: Path, start: int, cell: Cell) -> None:
 
 
 def _compare(run: Files, again: Files, number: int, first: int) -> Check:
-    """Digests, and the episodes of the evaluations, which no digest has."""
+    """Digests, then all cells of the evaluations and training episodes that no clock measured."""
     ours, theirs = (files.evaluations[first : number + 1].to_dict("records") for files in (run, again))
     if len(theirs) < number - first + 1:
         reason = str(again.status.get("message") or "it stopped before")
         return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
-    pairs = list(enumerate(zip(ours, theirs, strict=True), first))
     outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
-    for column, what in (("digest", "digest"), ("returns", "returns"), ("lengths", "lengths")):
-        if wrong := [index for index, (row, other) in pairs if row[column] != other[column]]:
+    pairs = list(enumerate(zip(ours, theirs, strict=True), first))
+    for column in ("digest", *(name for name in ours[0].keys() & theirs[0].keys() - MEASURED if name != "digest")):
+        wrong = [index for index, (row, other) in pairs if row[column] != other[column] and not _both_empty(row, other, column)]
+        if wrong:
             later = f" and {len(wrong) - 1} later ones" if len(wrong) > 1 else ""
-            return Check(NAME, outcome, f"{what} of evaluation {wrong[0]}{later}: another one in the second run")
-    return Check(NAME, AGREES, f"digests and returns of evaluations {first} to {number} are those of a second run")
+            return Check(NAME, outcome, f"{column} of evaluation {wrong[0]}{later}: another one in the second run")
+    if number_of := _other_episodes(run, again, ours[-1]["timesteps"]):
+        return Check(NAME, outcome, f"episode {number_of} of episodes.csv: another one in the second run")
+    return Check(NAME, AGREES, f"the digests and rows of evaluations {first} to {number} are those of a second run")
+
+
+def _both_empty(row: Mapping[Hashable, Any], other: Mapping[Hashable, Any], column: str) -> bool:
+    return bool(row[column] != row[column] and other[column] != other[column])
+
+
+def _other_episodes(run: Files, again: Files, timesteps: int) -> int:
+    """The first training episode up to `timesteps` that differs, counted from 1; 0 for none, or without the rows."""
+    ours, theirs = (files.rows.get(EpisodeRow) for files in (run, again))
+    if ours is None or theirs is None:
+        return 0
+    pairs = zip(*(rows[rows["timesteps"] <= timesteps][["r", "l"]].to_numpy() for rows in (ours, theirs)))
+    return next((index for index, (one, other) in enumerate(pairs, 1) if (one != other).any()), 0)

@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erlbench import files
+from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.older import read_config
 from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, META, ROWS, STATUS, folders
+from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders
 from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.cells import cells_of
 from erlbench.reporting.data.machine import Machine, parse_machine
@@ -86,7 +87,7 @@ class Evaluations:
 
 
 UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
-ARRAYS = tuple(field.name for field in fields(Evaluations) if field.default is MISSING)  # columns of eval.csv
+ARRAYS = tuple(item.name for item in fields(Evaluations) if item.default is MISSING)  # columns of eval.csv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ class Run:
     total_timesteps: int  # the budget; 0 when nothing says it
     total_generations: int  # that end the run before its budget; 0 for no such limit
     total_minutes: float  # modelled minutes that the training has to pass besides its steps; 0 for no such budget
-    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score)
+    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score), `NEVER_TRAINED`
     message: str
     timesteps: int
     train_time_s: float
@@ -116,11 +117,17 @@ class Run:
     costs: Mapping[str, Any]  # of simulated time
     budget: int  # training steps for which it was started; `total_timesteps` also where the run is cut
     training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
+    asked: Mapping[str, Any] = field(default_factory=dict)  # its table [run]
 
     @property
     def key(self) -> Key:
         """What runs share only where they are several draws of one seed."""
         return self.env, self.name, self.seed, self.total_timesteps, self.total_generations, self.total_minutes
+
+    @property
+    def config(self) -> dict[str, Mapping[str, Any]]:
+        """Its configuration as a fairness sheet reads it, under the name and the algorithm of the report."""
+        return {"run": {**self.asked, "name": self.name, "algo": self.algo}, "settings": self.settings}
 
     @property
     def seconds(self) -> float:
@@ -193,6 +200,8 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         message = f"the last row of eval.csv is damaged: {problem}"
         warn(f"{path}: {message}; the run does not count")
         status = "incomplete"
+    elif status == "done" and (state.get("never_trained") is True or _never_trained(run_config, evaluations)):
+        status, message = NEVER_TRAINED, "it made no gradient step: its budget is not above its warm-up"
     train_time = state.get("train_time_s")
     if not isinstance(train_time, int | float):
         train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
@@ -220,6 +229,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         costs={**{name: run_config[name] for name in MODELLED if name in run_config}, **_mapping(config.get("costs"))},
         budget=total,
         training_return=float(value) if isinstance(value := state.get("training_return"), int | float) else math.nan,
+        asked=run_config,
     )
 
 
@@ -269,6 +279,13 @@ def disagreement(evaluations: Evaluations) -> str:
     if values and not math.isclose(return_mean, sum(values) / len(values), rel_tol=1e-6, abs_tol=1e-6):
         return f"return_mean is {return_mean:g}, but its returns have the mean {sum(values) / len(values):g}"
     return ""
+
+
+def _never_trained(run: Mapping[str, Any], evaluations: Evaluations) -> bool:
+    """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
+    algo = str(run.get("algo"))
+    counts = float(evaluations.critic_updates[-1]), float(evaluations.actor_updates[-1])
+    return algo in registry.ALGORITHMS and registry.never_trained(algo, *counts)
 
 
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:

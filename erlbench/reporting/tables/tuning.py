@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-
+from erlbench.experiment.fairness import overridden
+from erlbench.experiment.tuning_budgets import Budget, budgets_of
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.documents.model import Column, Table
 
 
-@dataclass(frozen=True)
-class Budget:
-    """What is known of the tuning of some defaults; all texts."""
-
-    algorithm: str
-    settings: str  # names, or "all"
-    tasks: str
-    by: str
-    trials: str  # "none" where a rule gives the values
-
-
-@cache
-def budgets() -> tuple[Budget, ...]:
-    """All rows of tuning_budgets.csv."""
-    with (files("erlbench.reporting") / "tuning_budgets.csv").open(encoding="utf-8") as file:
-        return tuple(Budget(**row) for row in csv.DictReader(file))
-
-
 def tuning_table(comparison: Comparison) -> Table[Budget] | None:
     """The rows of the page's algorithms; None where none is known."""
-    here = {run.algo for run in comparison.runs}
-    rows = [budget for budget in budgets() if budget.algorithm in here]
+    changed: dict[str, set[str]] = {}
+    for run in comparison.runs:
+        names = {text.partition("=")[0] for text in overridden(run.config)}
+        changed.setdefault(run.algo, set()).update(names)
+    rows = [budget for algo, names in changed.items() for budget in budgets_of(algo, names)]
     if not rows:
         return None
     columns: list[Column[Budget]] = [
         Column("Algorithm", lambda row: row.algorithm),
-        Column("Settings", lambda row: row.settings, note="names of settings; all: whatever has no row of its own."),
+        Column("Settings", lambda row: row.settings, note="those that have their default in all runs; all: whatever has no row of its own."),
         Column("Tuned on", lambda row: row.tasks),
         Column("By", lambda row: row.by),
         Column("Trials", lambda row: row.trials, note="configurations that were tried; none: a rule gives the values."),

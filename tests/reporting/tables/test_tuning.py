@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.reporting.tables.tuning import budgets, tuning_table
+from erlbench.experiment.tuning_budgets import budgets
+from erlbench.reporting.tables.tuning import tuning_table
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
@@ -15,7 +16,7 @@ def test_every_setting_with_values_by_task_has_a_row(algo):
     rows = [budget for budget in budgets() if budget.algorithm == algo]
     named = {name for budget in rows for name in budget.settings.split(", ") if not budget.settings.startswith("all")}
     known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
-    assert rows, f"add a row for {algo} to erlbench/reporting/tuning_budgets.csv"
+    assert rows, f"add a row for {algo} to erlbench/experiment/tuning_budgets.csv"
     assert named <= known.keys(), f"tuning_budgets.csv names settings that {algo} does not have"
     by_task = {name for name, metadata in known.items() if metadata.get("by_env")}
     assert by_task <= named, f"add rows for the settings of {algo} with values by task to tuning_budgets.csv"

@@ -1,0 +1,48 @@
+"""`--same`: settings that several algorithms get from the first one that has them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from erlbench.algorithms import registry
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.cells import cell_name
+from erlbench.experiment.options import RunArguments
+from erlbench.settings import resolve
+
+SUFFIX = "+same"  # of the names of runs whose settings are changed
+
+
+def usual_name(algo: str, preset: str, made_same: bool) -> str:
+    """The name of runs that have none: the algorithm with its preset, and whether it has others' settings."""
+    return cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET) + (SUFFIX if made_same else "")
+
+
+def shared_settings(
+    arguments: RunArguments, env: str, parts: Sequence[tuple[str, str]]
+) -> Mapping[str, Mapping[str, Any]]:
+    """What `--same` changes in an environment: algorithm -> setting -> value; `parts` are algorithms with presets.
+
+    Raises `UsageError` for a setting that fewer than two of them have.
+    """
+    settings = {
+        algo: resolve(
+            registry.find(algo).settings_type, env,
+            registry.preset(algo, preset or arguments.preset or registry.DEFAULT_PRESET), arguments.set, owner=algo,
+        )
+        for algo, preset in parts
+    }  # fmt: skip
+    changed: dict[str, dict[str, Any]] = {algo: {} for algo in settings}
+    for name in (name.replace("-", "_") for name in arguments.same):
+        owners = [algo for algo, own in settings.items() if name in {item.name for item in dataclasses.fields(own)}]
+        if len(owners) < 2:
+            known = {item.name for own in settings.values() for item in dataclasses.fields(own)}
+            hint = nearest(name, known) if not owners else f"; only {owners[0]} has it"
+            raise UsageError(f"--same {name} needs two algorithms with that setting{hint}")
+        value = getattr(settings[owners[0]], name)
+        for algo in owners[1:]:
+            if getattr(settings[algo], name) != value:
+                changed[algo][name] = value
+    return changed

@@ -1,0 +1,138 @@
+"""Each edit of `edits.py` is made on a copy of a run, and the checks that it names find it; the others do not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from erlbench.experiment.costs import built_in_costs
+from erlbench.records.run import run_folders
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify, verify_all
+from erlbench.verification.again import run_again
+from tests.audit.edits import AES, AGAIN, CEM, EDITS, NOTHING, TD3, config, move, renew, table
+from tests.runs import make_cell, run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run of each algorithm, and TD3's with another seed."""
+    root = tmp_path_factory.mktemp("runs")
+    common = {"eval_freq": 100, "evaluate": "after"}
+    simulated = {"simulated_time": True, "simulated_processes": 2, "workers": 2, "costs": built_in_costs()}
+    cells = {
+        TD3: make_cell(TD3, root / TD3, workers=0, settings={"start_timesteps": 200}, **common),
+        CEM: make_cell(CEM, root / CEM, workers=0, **common),
+        AES: make_cell(AES, root / AES, **common | simulated),
+    }
+    assert run(*cells.values(), make_cell(TD3, root / "other", workers=0, seed=1, **common)) == 0
+    return {name: cell.directory for name, cell in cells.items()}
+
+
+@pytest.fixture
+def folder(made, tmp_path, request):
+    """A copy of the run that a test may edit, in a folder ENV/NAME/seed-000, and the other seed's beside it."""
+    algo = getattr(request, "param", TD3)
+    shutil.copytree(made[TD3].parents[2].parent / "other", tmp_path / "other")
+    target = tmp_path / "results" / Path(*made[algo].parts[-3:])
+    return Path(shutil.copytree(made[algo], target))
+
+
+def differing(path: Path) -> set[str]:
+    return {check.name for check in verify(path) if check.outcome == DIFFERS}
+
+
+def names(text: str) -> set[str]:
+    return set() if text in (AGAIN, NOTHING) else set(text.split(", "))
+
+
+@pytest.mark.parametrize("algo", [TD3, CEM, AES])
+def test_nothing_differs_before_an_edit(made, algo):
+    assert {check.name: check.outcome for check in verify(made[algo])} == {
+        check.name: AGREES for check in verify(made[algo])
+    }
+
+
+@pytest.mark.parametrize(
+    ("folder", "edit"), [(edit.algo, edit) for edit in EDITS], indirect=["folder"], ids=lambda one: getattr(one, "what", "")
+)
+def test_an_edit_is_found_by_what_the_table_names(folder, edit):
+    path = edit.make(folder) or folder
+    assert differing(path) == names(edit.found)
+    renew(path)
+    assert differing(path) == names(edit.renewed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("folder", "edit"), [(edit.algo, edit) for edit in EDITS if edit.renewed in (AGAIN, NOTHING)], indirect=["folder"],
+    ids=lambda one: getattr(one, "what", ""),
+)  # fmt: skip
+def test_a_second_run_finds_what_the_table_leaves_to_it(folder, edit):
+    path = edit.make(folder) or folder
+    renew(path)
+    last = json.loads((path / "status.json").read_text())
+    assert last["status"] == "done"
+    found = run_again(path, sum(1 for _ in open(path / "eval.csv")) - 2)
+    assert found.outcome == (DIFFERS if edit.renewed == AGAIN else AGREES), found
+
+
+def test_the_documentation_has_the_table():
+    assert table() in (ROOT / "docs" / "reproducibility.md").read_text()
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_one_run_copied_as_three_seeds_is_found(folder, renewed):
+    for seed in (1, 2):
+        copy = Path(shutil.copytree(folder, folder.with_name(f"seed-00{seed}")))
+        if renewed:
+            config("seed = 0", f"seed = {seed}")(copy)
+            renew(copy)
+    found = verify_all(run_folders(folder.parents[2]))
+    outcomes = [{check.name: check.outcome for check in checks} for checks in found.values()]
+    if renewed:
+        assert [one["copies"] for one in outcomes] == [DIFFERS] * 3
+    assert [one["folder"] for one in outcomes] == [AGREES] + ([AGREES] * 2 if renewed else [DIFFERS] * 2)
+
+
+def test_a_copy_under_another_seed_is_found_without_digests_and_policies(folder):
+    """As in stored runs of before: returns and episodes tell copies apart from runs."""
+    copy = Path(shutil.copytree(folder, folder.with_name("seed-001")))
+    config("seed = 0", "seed = 1")(copy)
+    for path in (folder, copy):
+        for name in ("policy.safetensors", "meta.json"):
+            (path / name).unlink()
+        lines = (path / "eval.csv").read_text().splitlines()
+        last = lines[0].split(",").index("digest")
+        (path / "eval.csv").write_text("".join(f"{','.join(line.split(',')[:last])}\n" for line in lines))
+    found = verify_all([folder, copy])
+    assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [DIFFERS] * 2
+
+
+def test_the_same_run_twice_is_no_copy_and_other_seeds_are_none(folder, made):
+    again = Path(shutil.copytree(folder, folder.parents[3] / "again" / Path(*folder.parts[-3:])))
+    seed_1 = next((folder.parents[3] / "other").glob("*/*/seed-001"))
+    found = verify_all([folder, again, seed_1])
+    assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [AGREES] * 3
+
+
+def test_equal_rows_under_other_settings_are_not_said_to_agree(folder):
+    copy = Path(shutil.copytree(folder, folder.parents[1] / "mine" / "seed-000"))
+    config("discount = [0-9.]+", "discount = 0.9")(copy)
+    found = verify_all([folder, copy])
+    assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [UNKNOWN] * 2
+
+
+def test_an_older_run_never_agrees_in_what_it_does_not_hold(tmp_path):
+    stored = ROOT / "results" / "reference" / "halfcheetah" / "HalfCheetah-v5" / "td3" / "seed-000"
+    copy = Path(shutil.copytree(stored, tmp_path / "HalfCheetah-v5" / "td3" / "seed-000"))
+    before = {check.name: check.outcome for check in verify(copy)}
+    config(r"learning_rate = [\d.e-]+", "learning_rate = 0.01")(copy)
+    after = {check.name: check.outcome for check in verify(copy)}
+    assert {before[name] for name in ("config", "beginning", "policy")} == {UNKNOWN}
+    assert before == after
+    assert {check.name: check.outcome for check in verify(move(copy, "././seed-007"))}["folder"] == DIFFERS

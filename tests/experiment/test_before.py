@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.algorithms import registry
+from erlbench.cli import cli
+from erlbench.cli.run import command
+from erlbench.envs.registry import problem
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.before import doubts, usual_frequency
+from erlbench.experiment.command import requested_cells
+from erlbench.records.run import NEVER_TRAINED, RunFiles
+from erlbench.reporting.data.runs import load_run
+from tests.runs import make_cell, rows, run
+
+ROOT = Path(__file__).parents[2]
+ENV = "Pendulum-v1"
+GRADIENTS = [name for name in registry.ALGORITHMS if registry.find(name).critic_updates and name != "ppo"]
+
+
+def cells(*words: str):
+    return requested_cells(arguments(command.make_context("run", list(words)).params))
+
+
+def said(*words: str) -> list[str]:
+    return list(doubts(cells(*words)))
+
+
+@pytest.mark.parametrize("algo", [name for name in GRADIENTS if registry.find(name).warmup(
+    registry.find(name).settings_type()) > 0])  # fmt: skip
+def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_trained(algo, tmp_path):
+    warmup = registry.find(algo).warmup(registry.find(algo).settings_type())
+    (line,) = said("--algo", algo, "--env", ENV, "--total-timesteps", str(warmup))
+    assert "start_timesteps" in line and f"{warmup:,}" in line
+    cell = make_cell(algo, tmp_path, steps=300, env=ENV, settings={"start_timesteps": 300})
+    assert run(cell) == 0
+    assert rows(cell.directory, "eval.csv")[-1]["critic_updates"] == "0"
+    assert RunFiles(cell.directory).status()["never_trained"] is True
+    found = load_run(cell.directory, [].append)
+    assert (found.status, found.done) == (NEVER_TRAINED, False)
+
+
+@pytest.mark.parametrize("algo", registry.ALGORITHMS)
+def test_each_algorithm_says_what_its_warm_up_and_its_generation_are(algo, tmp_path):
+    """A run of the warm-up and two more generations than that makes all that it says it makes."""
+    listed, settings = registry.find(algo), registry.find(algo).settings_type()
+    assert listed.warmup(settings) >= 0
+    assert listed.needs(settings, problem(ENV)).steps > 0
+    assert algo in ("td3", "ddpg", "sac", "nevergrad") or any(
+        hasattr(settings, name) for name in listed.generation_settings
+    )
+
+
+@pytest.mark.parametrize("algo", [name for name in GRADIENTS if name != "aes-rl"])
+def test_gradient_steps_come_soon_after_the_warm_up(algo, tmp_path):
+    cell = make_cell(algo, tmp_path, steps=2400, env=ENV)
+    assert run(cell) == 0
+    warmup = registry.find(algo).warmup(cell.settings)
+    learning = [int(row["timesteps"]) for row in rows(cell.directory, "train.csv") if float(row["critic_updates"])]
+    generation = 2 * registry.find(algo).needs(cell.settings, problem(ENV)).steps
+    assert learning and learning[0] <= warmup + 2 * generation + 200
+    assert "never_trained" not in RunFiles(cell.directory).status()
+
+
+def test_a_budget_of_one_generation_and_a_frequency_above_the_budget_are_named():
+    (line,) = said("--algo", "openai-es", "--env", ENV, "--total-timesteps", "2000")
+    assert "generation" in line and "--set population" in line
+    (line,) = said("--algo", "cem", "--env", "function:sphere", "--total-timesteps", "2000", "--eval-freq", "5000")
+    assert "--eval-freq 200" in line
+    assert said("--algo", "td3,cem", "--env", ENV, "--total-timesteps", "100000") == []
+
+
+def test_the_line_is_printed_before_a_run_and_by_a_dry_run(tmp_path):
+    words = ["run", "--algo", "td3", "--env", ENV, "--total-timesteps", "400", "--out", str(tmp_path), "--processes", "0"]
+    dry = CliRunner().invoke(cli, [*words, "--dry-run"])
+    assert "start_timesteps" in dry.output and dry.exit_code == 0
+    done = CliRunner().invoke(cli, words)
+    assert "start_timesteps" in done.output and done.exit_code == 0
+    assert NEVER_TRAINED in CliRunner().invoke(cli, ["show", str(tmp_path)]).output
+    assert len(rows(tmp_path / ENV / "td3" / "seed-000", "eval.csv")) > 2
+
+
+@pytest.mark.parametrize(
+    ("words", "frequency"),
+    [
+        (("--total-timesteps", "3000"), 300),
+        (("--total-timesteps", "1000000"), 5000),
+        (("--total-timesteps", "3000", "--eval-freq", "1000"), 1000),
+        (("--total-generations", "20"), 10),  # of ten individuals with one step each
+    ],
+)
+def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
+    (cell,) = cells("--algo", "cem", "--env", "function:sphere", *words)
+    assert cell.eval_freq == frequency
+    assert usual_frequency(1) == 1
+
+
+def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "erlbench" / "cli" / "run.py"]
+    examples = {
+        line for file in files
+        for line in re.findall(r"^\s+(erlbench run .*?)(?:\s+#.*)?$", file.read_text().replace("\\\n", " "), re.M)
+        if not re.search(r"--(study|plan|config|costs)|my_envs|my-search|ars|──", line)
+    }  # fmt: skip
+    assert len(examples) > 20
+    assert {line: found for line in sorted(examples) if (found := said(*shlex.split(line)[2:]))} == {}
