@@ -70,7 +70,11 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
     tables += ("normalisation.csv",)
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
-    data |= {"erlbench/experiment/costs.toml", "erlbench/experiment/tuning_budgets.csv", "erlbench/forecasting/forecast_errors.csv"}
+    data |= {
+        "erlbench/experiment/costs.toml",
+        "erlbench/experiment/tuning_budgets.csv",
+        "erlbench/forecasting/forecast_errors.csv",
+    }
     web = ("page.html", "blocks.html", "page.css", "common.js", "charts.js", "page.js")
     data |= {f"erlbench/reporting/web/{name}" for name in (*web, "plotly-basic.min.js", "plotly-basic.LICENSE")}
     templates = ROOT / "erlbench" / "scaffold" / "templates"

@@ -209,6 +209,8 @@ def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
         with contextlib.suppress(ErlbenchError):
             for line in admitted(cell.env, cell.env_settings, rules).lines(cell.env):
                 _message(line)
+
+
 def _differences(cells: Sequence[Cell]) -> str:
     """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
     from erlbench.experiment.fairness import fairness_sheet

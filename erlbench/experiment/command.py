@@ -135,7 +135,9 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                     total_generations=arguments.total_generations,
                     total_minutes=arguments.total_minutes,
                     origin=Origin(
-                        typed | ({"run.preset"} if own_preset else set()) | {f"settings.{key}" for key in arguments.same}
+                        typed
+                        | ({"run.preset"} if own_preset else set())
+                        | {f"settings.{key}" for key in arguments.same}
                     ),
                     **_simulated(arguments),
                 )

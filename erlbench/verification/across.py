@@ -59,7 +59,9 @@ def _generations(run: Files) -> Check:
                           if _apart(row[name], there[name])]  # fmt: skip
         if _apart(row["train_time_s"], row["total_time_s"]):
             timed.append(f"{where}: train_time_s {row['train_time_s']:g}, total_time_s {row['total_time_s']:g}")
-    return _judged(run, "generations", wrong, timed, f"counts and times of {len(run.evaluations)} rows are those of train.csv")
+    return _judged(
+        run, "generations", wrong, timed, f"counts and times of {len(run.evaluations)} rows are those of train.csv"
+    )
 
 
 def _falling(rows: pd.DataFrame, file: str) -> Iterator[str]:
@@ -84,7 +86,13 @@ def _moments(run: Files) -> Check:
             if not np.isnan(pair).any() and pair not in updates:
                 wrong.append(f"{file}, generation {row['generation']:.0f}: after no task there were {pair[0]:.0f} "
                              f"critic and {pair[1]:.0f} actor updates")  # fmt: skip
-    return _judged(run, "moments", wrong, _early(run, training, ends), f"updates and times of {len(train)} generations are those of the tasks by then")
+    return _judged(
+        run,
+        "moments",
+        wrong,
+        _early(run, training, ends),
+        f"updates and times of {len(train)} generations are those of the tasks by then",
+    )
 
 
 def _early(run: Files, training: pd.DataFrame, ends: np.ndarray) -> Iterator[str]:

@@ -77,7 +77,11 @@ def _compare(run: Files, again: Files, number: int, first: int) -> Check:
     outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
     pairs = list(enumerate(zip(ours, theirs, strict=True), first))
     for column in ("digest", *(name for name in ours[0].keys() & theirs[0].keys() - MEASURED if name != "digest")):
-        wrong = [index for index, (row, other) in pairs if row[column] != other[column] and not _both_empty(row, other, column)]
+        wrong = [
+            index
+            for index, (row, other) in pairs
+            if row[column] != other[column] and not _both_empty(row, other, column)
+        ]
         if wrong:
             later = f" and {len(wrong) - 1} later ones" if len(wrong) > 1 else ""
             return Check(NAME, outcome, f"{column} of evaluation {wrong[0]}{later}: another one in the second run")

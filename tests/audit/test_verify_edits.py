@@ -58,7 +58,10 @@ def test_nothing_differs_before_an_edit(made, algo):
 
 
 @pytest.mark.parametrize(
-    ("folder", "edit"), [(edit.algo, edit) for edit in EDITS], indirect=["folder"], ids=lambda one: getattr(one, "what", "")
+    ("folder", "edit"),
+    [(edit.algo, edit) for edit in EDITS],
+    indirect=["folder"],
+    ids=lambda one: getattr(one, "what", ""),
 )
 def test_an_edit_is_found_by_what_the_table_names(folder, edit):
     path = edit.make(folder) or folder

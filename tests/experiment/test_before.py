@@ -76,7 +76,19 @@ def test_a_budget_of_one_generation_and_a_frequency_above_the_budget_are_named()
 
 
 def test_the_line_is_printed_before_a_run_and_by_a_dry_run(tmp_path):
-    words = ["run", "--algo", "td3", "--env", ENV, "--total-timesteps", "400", "--out", str(tmp_path), "--processes", "0"]
+    words = [
+        "run",
+        "--algo",
+        "td3",
+        "--env",
+        ENV,
+        "--total-timesteps",
+        "400",
+        "--out",
+        str(tmp_path),
+        "--processes",
+        "0",
+    ]
     dry = CliRunner().invoke(cli, [*words, "--dry-run"])
     assert "start_timesteps" in dry.output and dry.exit_code == 0
     done = CliRunner().invoke(cli, words)

@@ -57,7 +57,8 @@ def test_same_gives_all_the_first_ones_values_and_names_the_changed_runs():
 
 
 @pytest.mark.parametrize(
-    "given", [{"algo": "td3", "same": "hidden"}, {"algo": "td3,cem", "same": "batch_size"}, {"algo": "td3,sac", "same": "x"}]
+    "given",
+    [{"algo": "td3", "same": "hidden"}, {"algo": "td3,cem", "same": "batch_size"}, {"algo": "td3,sac", "same": "x"}],
 )
 def test_same_refuses_what_it_cannot_make_equal(given):
     with pytest.raises(UsageError, match="two algorithms"):
@@ -65,7 +66,18 @@ def test_same_refuses_what_it_cannot_make_equal(given):
 
 
 def test_terminal_and_page_have_the_sheet_and_the_tuning_table_speaks_of_defaults_only(tmp_path):
-    words = ["run", "--algo", "td3,cem", "--env", ENV, "--total-timesteps", "1000000", "--out", str(tmp_path), "--dry-run"]
+    words = [
+        "run",
+        "--algo",
+        "td3,cem",
+        "--env",
+        ENV,
+        "--total-timesteps",
+        "1000000",
+        "--out",
+        str(tmp_path),
+        "--dry-run",
+    ]
     assert "TD3's authors" in CliRunner().invoke(cli, words).output
     td3 = make_cell("td3", tmp_path, steps=400, workers=0)
     assert run(td3, make_cell("cem", tmp_path, steps=400, workers=0)) == 0

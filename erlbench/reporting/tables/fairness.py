@@ -21,4 +21,6 @@ def fairness_table(comparison: Comparison) -> Table[FairnessLine] | None:
         "What differs between the compared algorithms besides their ideas; what they share is left out. Overridden: "
         "settings that are not those of the preset. `erlbench run --same NAME,...` makes settings equal.",
     )
-    return Table("fairness", comparison.heading("what differs between the algorithms"), columns, sheet.differing, remarks)
+    return Table(
+        "fairness", comparison.heading("what differs between the algorithms"), columns, sheet.differing, remarks
+    )
