@@ -19,6 +19,7 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.aes_rl_settings import PRESETS, RANDOM, AESRLSettings
 from erlbench.algorithms.policy_settings import initial_mean
+from erlbench.algorithms.search.fitness_scale import FitnessScale
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
 from erlbench.algorithms.search.population_control import probability_of_rl
 from erlbench.algorithms.search.search_distribution import (
@@ -89,6 +90,7 @@ class AESRLState:
     n_rl: int = 1  # launched, both from one on as in the public code
     n_es: int = 1
     last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
+    scale: FitnessScale | None = None  # of returns, where the settings have none
 
 
 class AESRL(Algorithm[AESRLSettings, AESRLState]):
@@ -114,6 +116,8 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
         mean = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         distribution = SearchDistribution.create(mean, settings.initial_variance, self.share)
         self.state = AESRLState(distribution=distribution, critic=new_critic(self), epsilon=settings.initial_variance)
+        if settings.scale is None and settings.scale_setting:
+            self.state.scale = FitnessScale()
 
     @classmethod
     def is_synchronous(cls, settings: AESRLSettings) -> bool:
@@ -243,6 +247,8 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
     def _evaluated(self, place: int, individual: Individual, fitness: float) -> None:
         """An individual's episodes have ended: measure the mean, or go on if f(mu) is not needed."""
         individual.fitness = fitness
+        if self.state.scale is not None:
+            self.state.scale.add(fitness, self.warm)
         if individual.kind == "random" and not self.settings.tell_in_warmup:
             del self.state.individuals[place]
         elif self._needs_mean_fitness:
@@ -274,7 +280,7 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
             p = 0.0 if centre is None else 1.0 / settings.ring
             mean = old if centre is None else oldest(old, centre, settings.ring)
         else:
-            p = update_ratio(settings.mean_update, f_z, f_mean, settings.scale, settings.psg)
+            p = update_ratio(settings.mean_update, f_z, f_mean, self._scale(), settings.psg)
             mean = move(old, z, p) if p else old
         rule = settings.variance_update
         if rule == ONLINE_ADAPTIVE:
@@ -287,6 +293,17 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
             variance = self._success_rule(variance, f_z > f_mean)
         state.distribution = state.distribution.moved(mean, variance, self.share)
         return p
+
+    def _scale(self) -> float:
+        """The r or f_b of the mean update: the settings', else what the first individuals' returns give."""
+        known = self.state.scale
+        if known is None:
+            return self.settings.scale or 0.0
+        return known.worst() if self.settings.is_absolute else known.now()
+
+    def measured(self) -> dict[str, float]:
+        known = self.state.scale
+        return {self.settings.scale_setting: self._scale()} if known is not None and known.known else {}
 
     def _rank(
         self, parameters: Perturbed | ArrayRef, fitness: float

@@ -232,6 +232,10 @@ class Algorithm(ABC, Generic[Settings, State]):
         """Further columns for train.csv, one row per generation."""
         return {}
 
+    def measured(self) -> dict[str, float]:
+        """Values of settings that this run found out by itself, once they are fixed; they are printed and recorded."""
+        return {}
+
     @property
     def exhausted(self) -> bool:
         """Whether the budget is used up: of training steps, with the minutes if there are any, or of generations."""

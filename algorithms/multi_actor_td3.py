@@ -112,6 +112,10 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     generation_settings: ClassVar[tuple[str, ...]] = ("actors",)
 
     @classmethod
+    def warmup(cls, settings: MultiActorTD3Settings) -> int:
+        return 0  # it acts at random at first, and learns after the first round
+
+    @classmethod
     def depends_on_budget(cls, settings: MultiActorTD3Settings) -> str:
         return ""
 

@@ -69,6 +69,11 @@ FUNCTIONS: Mapping[str, tuple[Callable[[np.ndarray], float], float, int]] = Mapp
 )
 
 
+def share_of_domain(share: float) -> dict[str, float]:
+    """By environment: a share of half the width of the function's domain, for settings in units of the point."""
+    return {PREFIX + name: float(f"{share * width:.4g}") for name, (_, width, _) in FUNCTIONS.items()}
+
+
 class FunctionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """One step, which terminates: the reward is -f(action). Nothing is observed: `(0,)`.
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from erlbench.envs.functions import PREFIX
 from erlbench.errors import UsageError, nearest
 from erlbench.records.older import unknown_setting
 
@@ -58,7 +59,9 @@ def setting(
 
 
 def environment_name(env_id: str) -> str:
-    """The key of `by_env` for an environment: "Ant" for "Ant-v5", "Ant-v5@paper" or "module:Ant-v5"."""
+    """The key of `by_env`: "Ant" for "Ant-v5", "Ant-v5@paper" or "module:Ant-v5"; "function:sphere" as it is."""
+    if env_id.startswith(PREFIX):
+        return env_id.partition("@")[0]
     return re.sub(r"-v\d+$", "", env_id.partition("@")[0].rpartition(":")[2])
 
 

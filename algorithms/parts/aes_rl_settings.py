@@ -42,13 +42,24 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
 
     mean_update: str = setting("baseline-relative", "how far the mean moves", PAPER, choices=MEAN_UPDATES)
     variance_update: str = setting(ONLINE_ADAPTIVE, "how the variance adapts", PAPER, choices=VARIANCE_UPDATES)
-    range: float = setting(
-        1000.0, "r of the fixed-range rules, in units of return", SCALE_SOURCE, by_env=FITNESS_SCALE, minimum=1e-9
+    range: float | None = setting(
+        None,
+        "r of the fixed-range rules, in units of return; none: the standard deviation of the warm-up's returns",
+        SCALE_SOURCE,
+        by_env=FITNESS_SCALE,
+        minimum=1e-9,
     )
-    baseline: float = setting(1000.0, "f_b of the relative baseline", SCALE_SOURCE, by_env=FITNESS_SCALE, minimum=1e-9)
+    baseline: float | None = setting(
+        None,
+        "f_b of the relative baseline, in units of return; none: as for `range`",
+        SCALE_SOURCE,
+        by_env=FITNESS_SCALE,
+        minimum=1e-9,
+    )
     absolute_baseline: float | None = setting(
         None,
-        "f_b of the absolute baseline, a bad score; none: minus `baseline`",
+        "f_b of the absolute baseline, a bad score; none: minus `baseline`, or the lowest of the warm-up's returns if "
+        "that is none, too",
         "AES-RL, public code; else ours",
         by_env={"Pendulum": -1600.0, "Pusher": -150.0, "Reacher": -60.0},
     )
@@ -117,11 +128,25 @@ class AESRLSettings(ActorCriticSettings, FitnessSettings):
             )
 
     @property
-    def scale(self) -> float:
-        """The r or f_b of the mean update."""
-        if self.mean_update.startswith("baseline-absolute"):
-            return -self.baseline if self.absolute_baseline is None else self.absolute_baseline
+    def is_absolute(self) -> bool:
+        """Whether the mean update needs a bad score in place of a scale."""
+        return self.mean_update.startswith("baseline-absolute")
+
+    @property
+    def scale(self) -> float | None:
+        """The r or f_b of the mean update; None where the run finds it out."""
+        if self.is_absolute:
+            minus = None if self.baseline is None else -self.baseline
+            return minus if self.absolute_baseline is None else self.absolute_baseline
         return self.baseline if self.mean_update == "baseline-relative" else self.range
+
+    @property
+    def scale_setting(self) -> str:
+        """The setting that `scale` is of; empty for mean updates without one."""
+        if self.mean_update in ("full-move", OLDEST):
+            return ""
+        relative = "baseline" if self.mean_update == "baseline-relative" else "range"
+        return "absolute_baseline" if self.is_absolute else relative
 
     @property
     def psg(self) -> Psg:

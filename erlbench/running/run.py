@@ -122,6 +122,7 @@ class RunningCell:
             (self._show, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
         )  # fmt: skip
         self._shown = self._written = 0.0
+        self._measured: dict[str, float] = {}
         start = start_of(cell, command.options, command.machine, pool, known, admission)
         written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
         directory.add_start(command.machine, start | written)
@@ -171,9 +172,20 @@ class RunningCell:
         if record is not WHOLE or time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()
+        self._record_measured()
         self.command.display.update(self.cell.label, self._reading())
         if self._shown - self._written >= STATUS_EVERY:
             self._write_status("running", "")
+
+    def _record_measured(self) -> None:
+        """Print, and write to meta.json, which values of settings the run has found out by itself."""
+        found = self.training.loop.algorithm.measured()
+        if not found or found == self._measured:
+            return
+        self._measured = found
+        self.directory.amend_meta(measured=found)
+        values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
+        self.command.display.message(f"{self.cell.label}: {values}, by a rule from the first returns")
 
     def _reading(self) -> Reading:
         loop, evaluations = self.training.loop, self.training.evaluations
@@ -197,6 +209,7 @@ class RunningCell:
     def finish(self) -> None:
         """Say that the run is done, for good once this returns."""
         self.directory.amend_meta(device=self.pool.device)
+        self._record_measured()
         untrained = {"never_trained": True} if self._never_trained() else {}
         self._write_status(DONE, "", **untrained, files=self.training.sums | self.directory.sums())
 

@@ -73,15 +73,15 @@ def _place(run: Files) -> Check:
     wrong = []
     if (found := SEED.fullmatch(path.name)) and int(found[1]) != seed:
         wrong.append(f"{CONFIG} has seed {seed}, the folder is {path.name}")
-    if found and path.parent.name != name:
-        wrong.append(f"{CONFIG} has the name {name}, the folder {path.parent.name}")
-    if found and path.parent.parent.name != folder_name(str(env)):
-        wrong.append(f"{CONFIG} has {env}, the folder {path.parent.parent.name}")
+    folders, said = (path.parent.parent.name, path.parent.name), (folder_name(str(env)), str(name))
+    alone = not found or all(here != there for here, there in zip(folders, said, strict=True))
+    if not alone:
+        wrong += [f"{CONFIG} has {there}, the folder {here}" for here, there in zip(folders, said) if here != there]
     played = _environment_of_episodes(run)
     if played is not None and played != env:
         wrong.append(f"{CONFIG} has {env}, {EpisodeRow.file} {played}")
-    if not found and not wrong:
-        return Check("folder", UNKNOWN, f"the folder {path.name} is not named ENV/NAME/seed-NNN, and says nothing")
+    if alone and not wrong:
+        return Check("folder", UNKNOWN, f"{path.name} is a copy by itself, not in folders ENV/NAME/seed-NNN")
     return outcome("folder", wrong, f"{env}, {name} and seed {seed} are in the folder's names")
 
 

@@ -85,8 +85,10 @@ def test_terminal_and_page_have_the_sheet_and_the_tuning_table_speaks_of_default
     table = fairness_table(page)
     assert table is not None
     printed = {row[0].text: [cell.text for cell in row[1:]] for row in table.cells}
-    assert printed["warm-up steps"] == ["0", "300"] and "batch_size=16" in printed["overridden"][1]
+    assert printed["warm-up steps"] == ["0", "300"]
+    assert "batch_size=16" in printed["overridden"][1]
     tuning = tuning_table(page)
     assert tuning is not None
     (text,) = [row[1].text for row in tuning.cells if row[0].text == "td3"]
-    assert "batch_size" in text and "discount" not in text
+    assert "batch_size" in text
+    assert "discount" not in text

@@ -31,7 +31,7 @@ def made(tmp_path_factory):
 @pytest.fixture
 def folder(made, tmp_path):
     """A copy of the run that a test may damage."""
-    return Path(shutil.copytree(made[0], tmp_path / "seed-000"))
+    return Path(shutil.copytree(made[0], tmp_path / Path(*made[0].parts[-3:])))
 
 
 def outcomes(checks):
@@ -61,9 +61,16 @@ def test_everything_of_a_fresh_run_agrees(folder):
             "episodes",
             "tasks",
             "scores",
+            "generations",
+            "moments",
+            "played",
+            "asked",
+            "config",
+            "folder",
             "starts",
             "software",
             "identity",
+            "beginning",
             "policy",
             "policies",
         ),
@@ -112,7 +119,18 @@ def test_what_is_missing_cannot_be_verified(folder):
     for name in ("policy.safetensors", "episodes.csv", "tasks.csv", "meta.json"):
         (folder / name).unlink()
     found = outcomes(verify(folder))
-    missing = {"checksums", "episodes", "tasks", "starts", "software", "identity", "policy"}
+    missing = {
+        "checksums",
+        "episodes",
+        "tasks",
+        "starts",
+        "software",
+        "identity",
+        "policy",
+        "moments",
+        "played",
+        "config",
+    }
     assert {name for name, outcome in found.items() if outcome == UNKNOWN} == missing
     assert outcomes(verify(folder))["evaluations"] == AGREES
 

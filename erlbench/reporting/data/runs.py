@@ -102,7 +102,8 @@ class Run:
     total_timesteps: int  # the budget; 0 when nothing says it
     total_generations: int  # that end the run before its budget; 0 for no such limit
     total_minutes: float  # modelled minutes that the training has to pass besides its steps; 0 for no such budget
-    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score), `NEVER_TRAINED`
+    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score), or
+    # `NEVER_TRAINED`
     message: str
     timesteps: int
     train_time_s: float
