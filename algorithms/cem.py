@@ -30,6 +30,7 @@ from erlbench.algorithms.search.search_distribution import (
     recombination_weights,
     weighted_moments,
 )
+from erlbench.envs.functions import share_of_domain
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
@@ -72,6 +73,13 @@ class CEMSettings(PolicySettings, CEMSearchSettings, FitnessSettings):
 
     hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
+    initial_variance: float = setting(
+        1e-3,
+        "initial variance of each parameter, and initial epsilon; on functions that of a quarter of the domain's width",
+        "CEM-RL, public code; on functions ours",
+        by_env={name: float(f"{sigma**2:.4g}") for name, sigma in share_of_domain(0.5).items()},
+        minimum=0,
+    )
 
 
 @dataclass

@@ -26,6 +26,7 @@ from erlbench.algorithms.search.pycma import (
     losses,
     needs_of,
 )
+from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.settings import setting
@@ -47,7 +48,13 @@ class CMAESSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of CMA-ES."""
 
     population: int | None = setting(None, "individuals per generation; none: 4 + floor(3 ln N)", PYCMA, minimum=4)
-    sigma_init: float = setting(0.1, "initial standard deviation of each parameter", OURS, minimum=1e-12)
+    sigma_init: float = setting(
+        0.1,
+        "initial standard deviation of each parameter; on functions a quarter of the domain's width",
+        OURS,
+        by_env=share_of_domain(0.5),
+        minimum=1e-12,
+    )
     covariance: str = setting(
         "auto", "covariance matrix; auto: full up to 2000 parameters, then diagonal", OURS, choices=COVARIANCES
     )

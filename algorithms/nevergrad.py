@@ -21,6 +21,7 @@ from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
 from erlbench.algorithms.search.pycma import check_memory, default_population, needs_of
+from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.settings import setting
@@ -72,7 +73,13 @@ class NevergradSettings(PolicySettings, FitnessSettings):
     budget: int | None = setting(
         None, "evaluations that nevergrad plans for; some optimizers need it", NEVERGRAD, minimum=1
     )
-    sigma_init: float = setting(0.1, "nevergrad's unit: standard deviation of the first steps", OURS, minimum=1e-12)
+    sigma_init: float = setting(
+        0.1,
+        "nevergrad's unit: standard deviation of the first steps; on functions a quarter of the domain's width",
+        OURS,
+        by_env=share_of_domain(0.5),
+        minimum=1e-12,
+    )
     report: str = setting(
         "mean",
         "policy that is evaluated: mean of the search distribution where there is one, or recommendation",

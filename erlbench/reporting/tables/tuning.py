@@ -19,7 +19,7 @@ def tuning_table(comparison: Comparison) -> Table[Budget] | None:
         return None
     columns: list[Column[Budget]] = [
         Column("Algorithm", lambda row: row.algorithm),
-        Column("Settings", lambda row: row.settings, 
+        Column("Settings", lambda row: row.settings,
                note="those that have their default in all runs; all: whatever has no row of its own."),
         Column("Tuned on", lambda row: row.tasks),
         Column("By", lambda row: row.by),
