@@ -46,7 +46,8 @@ def test_equal_and_infinite_returns_give_no_scale_but_a_number_to_go_on_with():
         scale.add(value, warm=True)
     assert (scale.known, scale.now(), scale.worst()) == (False, 1.0, 3.0)
     scale.add(5.0, warm=True)
-    assert scale.known and scale.now() == deviation([3.0] * 20 + [5.0])
+    assert scale.known
+    assert scale.now() == deviation([3.0] * 20 + [5.0])
 
 
 @pytest.mark.parametrize("size", [1.0, 10.0, 100.0, 1000.0, 10_000.0])
@@ -78,7 +79,8 @@ def test_only_environments_without_a_value_have_the_rule_and_typed_values_win():
 
 def test_the_scale_is_recorded_and_the_same_with_processes_and_after_an_interruption(tmp_path):
     cells = [by_rule(tmp_path / name) for name in ("first", "two", "halted")]
-    assert run(cells[0]) == 0 and run(cells[1], processes=2) == 0
+    assert run(cells[0]) == 0
+    assert run(cells[1], processes=2) == 0
     interrupt(cells[2], 20, 60)
     assert run(cells[2]) == 0
     random = [float(row["r"]) for row in rows(cells[0].directory, "episodes.csv") if row["kind"] == "random"]
