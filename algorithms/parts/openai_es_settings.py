@@ -10,6 +10,7 @@ from erlbench.algorithms.individuals import START_STATES, FitnessSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings
 from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
+from erlbench.envs.functions import share_of_domain
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS
 from erlbench.settings import setting
 
@@ -51,13 +52,25 @@ class OpenAIESSettings(PolicySettings, FitnessSettings):
     timesteps_per_batch: int = setting(
         0, "a generation gets further pairs until its episodes have that many steps", PUBLIC, minimum=0
     )
-    sigma: float = setting(0.02, "standard deviation of the perturbations, fixed", PUBLIC, minimum=1e-12)
+    sigma: float = setting(
+        0.02,
+        "standard deviation of the perturbations, fixed; on functions 0.01 of the domain's width",
+        PUBLIC,
+        by_env=share_of_domain(0.02),
+        minimum=1e-12,
+    )
     shaping: str = setting(CENTRED_RANKS, "how the generation's returns become weights", PAPER, choices=SHAPINGS)
     scaling: str = setting(
         CODE, "scale of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS
     )
     optimiser: str = setting(ADAM, "optimiser of the mean's parameters", PAPER, choices=(ADAM, SGD))
-    learning_rate: float = setting(0.01, "the optimiser's step size", PUBLIC, minimum=0)
+    learning_rate: float = setting(
+        0.01,
+        "the optimiser's step size; on functions 0.01 of the domain's width",
+        PUBLIC,
+        by_env=share_of_domain(0.02),
+        minimum=0,
+    )
     momentum: float = setting(0.9, "momentum of the optimiser sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
     normalise_observations: bool = setting(

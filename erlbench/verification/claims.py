@@ -132,9 +132,15 @@ def _beginning(cell: Cell, folder: Path) -> tuple[str, str] | None:
         return None
     with local_pool(0) as pool, closing(Replay(folder, task.observation_size, task.action_size, pool.store)) as replay:
         context = Context(
-            task, cell.seed, cell.total_timesteps, cell.workers, pool.store, replay, cell.total_generations,
-            cell.total_minutes,
-        )  # fmt: skip
+            problem=task,
+            seed=cell.seed,
+            total_timesteps=cell.total_timesteps,
+            workers=cell.workers,
+            store=pool.store,
+            replay=replay,
+            total_generations=cell.total_generations,
+            total_minutes=cell.total_minutes,
+        )
         algorithm = algorithm_type(cell.settings, context)
         timed = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         state = timed.state(()) if cell.simulated_time else pool.state(())
