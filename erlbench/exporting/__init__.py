@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from erlbench.errors import UsageError
-from erlbench.files import reason
+from erlbench.experiment.cells import folder_name
+from erlbench.files import reason, refuse_links
 
 if TYPE_CHECKING:
     from erlbench.api import Results
@@ -25,7 +26,18 @@ TARGETS: Mapping[str, str] = MappingProxyType(
         "monitor": "monitor.csv as Stable-Baselines3's Monitor writes it, one folder a run",
     }
 )
+FILES = (".npz", ".parquet")  # of exports that are not by run
 PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "wandb": "wandb", "parquet": "pyarrow"})
+
+
+def _refuse_links(results: Results, out: Path) -> None:
+    """Raise `UsageError` where a file or a folder of the export is a link already, whose target is none of ours."""
+    own = {"wandb", *(folder_name(str(env)) for env in results.cells.get("env", ()))}
+    for path in out.iterdir():
+        if path.is_symlink() and (path.name in own or path.suffix in FILES):
+            raise UsageError(f"{path} is a link, which is neither followed nor replaced; remove it first")
+        if path.name in own:
+            refuse_links(path)
 
 
 def export(results: Results, target: str, out: Path) -> list[Path]:
@@ -38,6 +50,7 @@ def export(results: Results, target: str, out: Path) -> list[Path]:
         raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
     try:
         out.mkdir(parents=True, exist_ok=True)
+        _refuse_links(results, out)
         written: list[Path] = importlib.import_module(f"erlbench.exporting.{target}").export(results, out)
     except OSError as error:
         raise UsageError(

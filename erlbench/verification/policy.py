@@ -76,7 +76,7 @@ def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) ->
     with local_pool(processes) as pool:
         tasks: list[Task] = []
         for index, path in held.items():
-            policy, row = load_policy(path), _row(run, index)
+            policy, row = load_policy(path, inside=2 if path.name != POLICY else 1), _row(run, index)
             parameters = pool.store.put(f"policy.{index}", policy.parameters)
             steps = None if row["final"] == 1 else int(row["timesteps"])
             seeds = evaluation_seeds(int(run.run["seed"]), steps, len(row["returns"]))
@@ -115,7 +115,7 @@ def _row(run: Files, index: int) -> Mapping[str, Any]:
 def _is_recorded(path: Path, row: Mapping[str, Any]) -> bool:
     """Whether a policy's file has the SHA-256 of its row; a run of before has none."""
     recorded = row["policy_sha256"]
-    return not recorded or hashlib.sha256(read_bytes(path)).hexdigest() == recorded
+    return not recorded or hashlib.sha256(read_bytes(path, inside=1)).hexdigest() == recorded
 
 
 def _difference(index: int, row: Mapping[str, Any], played: Sequence[tuple[float, int]]) -> str:

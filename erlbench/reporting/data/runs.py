@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
+from erlbench.records.names import is_environment, is_name
 from erlbench.records.older import read_config
 from erlbench.records.read import read_rows
 from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders
@@ -179,7 +180,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         if (path / name).is_dir():
             raise files.Unusable(f"{name} is a folder")
         with contextlib.suppress(OSError):
-            files.read_bytes(path / name, first=0)
+            files.read_bytes(path / name, first=0, inside=1)
     config = _read(path / CONFIG, warn)
     run_config = _mapping(config.get("run"))
     state = _read(path / STATUS, warn)
@@ -255,7 +256,7 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
         warn(f"{path}: config.toml says {name[:200]}, seed {seed}: the report goes by that, not by the folder's name")
     env = str(run.get("env") or from_path[0])
     for what, text in (("environment", env), ("name", name)):
-        if not _NAME.fullmatch(text):
+        if not (is_name if what == "name" else is_environment)(text):
             raise ValueError(f"its {what} is none that a run can have: {text[:80]!r}")
     return env, name, seed
 
@@ -290,7 +291,7 @@ def _never_trained(run: Mapping[str, Any], evaluations: Evaluations) -> bool:
 
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
     try:
-        return _mapping(read_config(path) if path.suffix == ".toml" else files.read_json(path), path, warn)
+        return _mapping(read_config(path) if path.suffix == ".toml" else files.read_json(path, inside=1), path, warn)
     except files.Unusable as error:
         raise files.Unusable(f"{path.name}: {error}") from error
     except (OSError, ValueError) as error:
@@ -314,5 +315,4 @@ def _int(value: Any) -> int:
         return 0
 
 
-_NAME = re.compile(r"[\w .:/@+()=,-]{1,200}")
 _SEED = re.compile(r"seed-(\d+)")
