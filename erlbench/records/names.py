@@ -11,12 +11,12 @@ from typing import Any
 from erlbench.files import Unusable
 
 LONGEST = 200  # characters
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+_NAME = re.compile(r"\w[\w .:@+()=,-]*")  # of which new runs have fewer characters
 _ENV = re.compile(r"\w[\w .:/@+()=,-]*")
 
 
 def is_name(text: str) -> bool:
-    """Whether a run can have this name: one folder on every system."""
+    """Whether a run can have this name: one folder, whose name begins no option."""
     return len(text) <= LONGEST and _NAME.fullmatch(text) is not None
 
 

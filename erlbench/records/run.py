@@ -108,6 +108,15 @@ def checked(path: Path, said: Any) -> tuple[bytes, str]:
     return data, "" if said in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
 
 
+def is_as_written(data: bytes, said: Any) -> bool:
+    """Whether a text file has the checksum of status.json; None: not known.
+
+    Line ends and a byte-order mark may differ: version control and editors change these, and no number with them.
+    """
+    plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    return said is None or said in {checksum(len(some), zlib.crc32(some)) for some in (data, plain)}
+
+
 def run_folders(root: Path) -> list[Path]:
     """The folders of runs at or below `root`, in order; none that was moved aside.
 

@@ -13,7 +13,8 @@ from tests.reporting.make_runs import make_run
 
 ERLBENCH = Path(sys.executable).with_name("erlbench")
 PROBED = (
-    "org", "msvcrt", "winreg", "_winapi", "cuda", "cython", "torchcomms", "unicodedata2", "uharfbuzz", "pynvml", "pydot",
+    "org", "msvcrt", "winreg", "_winapi", "cuda", "cython", "torchcomms", "unicodedata2", "uharfbuzz", "pynvml",
+   "pydot",
     "cffi", "monkeytype", "numba", "numexpr", "bottleneck", "xarray", "IPython", "dill._dill2", "tensorflow", "jax",
     "sitecustomize", "usercustomize",
 )  # fmt: skip

@@ -15,9 +15,9 @@ from erlbench.reporting.data.runs import find_runs
 from tests.reporting.make_runs import make_run
 
 NAMES = (
-    "/abs/path", "../x", "a/../../../../EVIL", "a/b", "..", ".", "-rf", "~", "a\nb", "a b", "",
+    "/abs/path", "../x", "a/../../../../EVIL", "a/b", "..", ".", "-rf", "~", "a\nb", "a/", "",
     "x" * 201, "a\0", "\\\\host",
-    "a$b_{c$", "é",
+    "a$b_{c$", "a*",
 )  # fmt: skip
 ENVS = ("..", "../x", ".x", "x" * 201, "a\nb", "a*", "~/x", "-x", "a;b")
 
