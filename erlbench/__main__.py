@@ -35,6 +35,9 @@ def _leave(number: int, frame: object) -> None:
     """
     with suppress(OSError):
         os.write(2, b"erlbench: interrupted\n")
+    for name in ("multiprocess", "multiprocessing"):
+        for child in library.active_children() if (library := sys.modules.get(name)) else ():
+            child.kill()  # it may be in C code, where it hears nothing
     os._exit(130)
 
 
