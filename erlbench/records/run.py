@@ -90,13 +90,13 @@ def checksum(length: int, crc: int) -> str:
 
 def file_checksum(path: Path) -> str:
     """The `checksum` of a file as it is."""
-    data = read_bytes(path)
+    data = read_bytes(path, inside=1)
     return checksum(len(data), zlib.crc32(data))
 
 
 def config_hash(folder: Path) -> str:
     """SHA-256 of the config.toml in a run's folder, as a start records it."""
-    return hashlib.sha256(read_bytes(folder / CONFIG)).hexdigest()
+    return hashlib.sha256(read_bytes(folder / CONFIG, inside=1)).hexdigest()
 
 
 def checked(path: Path, said: Any) -> tuple[bytes, str]:
