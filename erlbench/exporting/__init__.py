@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -57,5 +58,6 @@ def export(results: Results, target: str, out: Path) -> list[Path]:
             f"the export cannot be written to {out}: {reason(error)}; choose another folder by --out"
         ) from error
     if not written:
-        raise UsageError(f"no run has the rows that --to {target} takes; `erlbench show` tells how far they are")
+        where = os.path.commonpath(results.runs) if results.runs else "the folders"
+        raise UsageError(f"no run in {where} has the rows that --to {target} takes; `erlbench show` tells how far they are")
     return written
