@@ -59,5 +59,7 @@ def export(results: Results, target: str, out: Path) -> list[Path]:
         ) from error
     if not written:
         where = os.path.commonpath(results.runs) if results.runs else "the folders"
-        raise UsageError(f"no run in {where} has the rows that --to {target} takes; `erlbench show` tells how far they are")
+        raise UsageError(
+            f"no run has the rows that --to {target} takes, of those in {where}; look at: erlbench show {where}"
+        )
     return written

@@ -238,7 +238,8 @@ def links(place: Place, runs: Runs, draw: random.Random) -> Attack:
     deep = [str(path.relative_to(run)) for path in run.rglob("*") if path.is_file() and path.parent != run]
     name = draw.choice([
         *FILES, *(f"{one}.part" for one in FILES), *folders, *folders, *(deep or FILES[:1]), "policies/part",
-        "error.txt", "error.txt.part", "replay/observations.f32", "checkpoint/part-000003", "lease-000099", "more", "policies",
+        "error.txt", "error.txt.part", "replay/observations.f32", "checkpoint/part-000003", "lease-000099", "more",
+        "policies",
     ])  # fmt: skip
     path = run / name
     if path.is_dir() and not path.is_symlink():
@@ -322,7 +323,7 @@ def _lengths(run: Path, length: int) -> None:
 # -- 7: the page ------------------------------------------------------------------------------------------------------
 
 MARKUP = ("<!--<script>", "</script>", "<script>", "<!--", "-->", "<img src=x onerror=alert(1)>", "]]>",
-          "<svg/onload=x>",           "{{x}}", "</title>", "<style>", "&lt;", "javascript:x", "<a href=//x>")  # fmt: skip
+          "<svg/onload=x>", "{{x}}", "</title>", "<style>", "&lt;", "javascript:x", "<a href=//x>")  # fmt: skip
 
 
 def page(place: Place, runs: Runs, draw: random.Random) -> Attack:
