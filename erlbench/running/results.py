@@ -64,7 +64,8 @@ class RunDirectory(RunFiles):
             self.check()
         except (OSError, files.Unusable) as error:
             self.release()
-            raise UsageError(f"{self.path} cannot be written: {explain(error, self.path)}") from error
+            why = explain(error, self.path) if isinstance(error, OSError) else error
+            raise UsageError(f"{self.path} cannot be written: {why}") from error
         except BaseException:
             self.release()
             raise

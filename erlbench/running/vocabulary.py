@@ -74,6 +74,7 @@ class Vocabulary:
             and conforms(snapshot.get("ids"), int)
             and conforms(counters, Mapping[str, int])
             and set(counters or ()) <= known
+            and min((counters or {}).values(), default=0) >= 0
         ):
             raise DamagedCheckpoint("its state is none of the algorithm of this command")
 

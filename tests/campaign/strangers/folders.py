@@ -344,7 +344,8 @@ def page(place: Place, runs: Runs, draw: random.Random) -> Attack:
         data = html.split('id="data">', 1)[1].split("</script>", 1)[0]
         check("<" not in data, f"finding 7, {text!r}: a < in the data of the page")
         json.loads(data)
-        check(text not in html.replace(data, "") or "<" not in text, f"finding 7, {text!r}: markup in the page")
+        own = [part for part in MARKUP if "=" in part and part in html.replace(data, "")]  # no page of ours has them
+        check(not own, f"finding 7, {text!r}: {own} in the page")
 
     return Attack(
         finding=7, what=f"{where} = {text!r}", commands=[["report", place.results, "--out", out]], own=[out],
@@ -410,6 +411,7 @@ def others(place: Place, runs: Runs, draw: random.Random) -> Attack:
     own = [exported]
     if draw.random() < 0.3:
         link = draw.choice([costs, film])
+        own += {costs, film} - {link}
         link.symlink_to(place.outside / "notes.csv")
         what += f", {link.name} is a link"
     else:
