@@ -289,7 +289,7 @@ def links(place: Place, runs: Runs, draw: random.Random) -> Attack:
 def settings(place: Place, runs: Runs, draw: random.Random) -> Attack:
     """Settings and rows that ask for endless steps."""
     run = place.copy(runs.done.directory)
-    big = draw.choice([10**6, 10**9, 2**31 - 1, 2**40, 2**62])
+    big = draw.choice([10**8, 10**9, 10**9, 2**31 - 1, 2**31 - 1, 2**40, 2**62])
     match draw.randrange(4):
         case 0 | 1:
             edit_config(run, "env_settings", frame_skip=big)
