@@ -21,7 +21,7 @@ class OverBudget(ErlbenchError):
 
 
 @dataclass
-class Budget:
+class PlayingBudget:
     """Steps, and seconds from its making on, in which the policies of one run are played."""
 
     steps: int

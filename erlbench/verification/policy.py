@@ -18,7 +18,7 @@ from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds, in_parts
-from erlbench.verification.budget import Budget, OverBudget, problem_of
+from erlbench.verification.budget import PlayingBudget, OverBudget, problem_of
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task
@@ -79,7 +79,7 @@ def _play(
 ) -> dict[int, Played]:
     """Returns and lengths of each evaluation, in the order of its start states."""
     lengths = [length for index in held for length in _row(run, index)["lengths"]]
-    budget = Budget(sum(min(max(0, int(length)) + 1, env.max_episode_steps) for length in lengths), seconds)
+    budget = PlayingBudget(sum(min(max(0, int(length)) + 1, env.max_episode_steps) for length in lengths), seconds)
     longest = max(lengths, default=0) + 1  # where an episode goes on for longer, it is another one
     limit = longest if longest < env.max_episode_steps else None
     parts: dict[int, int] = {}  # task -> row

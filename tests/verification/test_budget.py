@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.verification import UNKNOWN, verify
-from erlbench.verification.budget import STEPS, Budget, OverBudget
+from erlbench.verification.budget import STEPS, PlayingBudget, OverBudget
 from tests.processes import wait_for
 from tests.runs import make_cell, run
 
@@ -66,9 +66,9 @@ def test_episodes_are_played_no_longer_than_they_were(whole, tmp_path):
 
 def test_more_steps_than_the_budget_are_not_begun():
     with pytest.raises(OverBudget, match="more than the budget"):
-        Budget(STEPS + 1)
-    assert Budget(1000).left > 60
-    assert Budget(1000, 5.0).left <= 5
+        PlayingBudget(STEPS + 1)
+    assert PlayingBudget(1000).left > 60
+    assert PlayingBudget(1000, 5.0).left <= 5
 
 
 @pytest.mark.parametrize("words", [["verify"], ["play", "--no-video"]], ids=["verify", "play"])
