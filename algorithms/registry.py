@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError, nearest
+from erlbench.machine import modules_here
 
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
@@ -85,6 +86,7 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
         return found
     from erlbench.algorithms.base import Algorithm
 
+    modules_here.name_module(module if ":" in name else "")
     try:
         plugged = getattr(importlib.import_module(module), attribute)
     except Exception as error:

@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
+from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 
 
@@ -34,6 +35,9 @@ def _leave(number: int, frame: object) -> None:
     """
     with suppress(OSError):
         os.write(2, b"erlbench: interrupted\n")
+    for name in ("multiprocess", "multiprocessing"):
+        for child in library.active_children() if (library := sys.modules.get(name)) else ():
+            child.kill()  # it may be in C code, where it hears nothing
     os._exit(130)
 
 
@@ -52,12 +56,13 @@ def _end(code: str | int | None) -> NoReturn:
 
 
 def _find_modules_here() -> None:
-    """Let `--env mymodule:MyTask-v0` find a module in the current folder, behind all that is installed."""
+    """Let `--env mymodule:MyTask-v0` find that module in the current folder, behind all that is installed."""
     with suppress(FileNotFoundError):  # the folder may have been removed
-        folder = os.getcwd()
-        if not sys.flags.safe_path and folder not in sys.path and "" not in sys.path:
-            sys.path.append(folder)
+        if not sys.flags.safe_path:
+            modules_here.install()
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the current folder, which `python -m` puts first
     main()

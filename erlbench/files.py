@@ -6,6 +6,7 @@ or a device in place of a file) nor use up memory (a sparse file of gigabytes) n
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import stat
 import tomllib
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is bel
 LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
 DIGITS = 2**63  # integers stay below it, as in TOML
+LINK = "a link, and links within a run's folder are not followed"
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 
 
@@ -30,12 +32,64 @@ class Unusable(ValueError):
     """A file that no run writes, not even a damaged one: no regular file, or beyond all bounds."""
 
 
-def read_bytes(path: Path, limit: int = LARGE, first: int | None = None) -> bytes:
-    """The content of a regular file, or its `first` bytes.
+def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int:
+    """A descriptor of `path`, whose last `inside` parts are followed where they are no links; else `Unusable`.
+
+    So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
+    files are its own.
+    """
+    if not inside:
+        return os.open(path, flags)
+    *folders, name = path.parts[-inside:]
+    place = os.open(path.parents[inside - 1], os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            _refuse_link(folder, place, path)
+            deeper = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            os.close(place)
+            place = deeper
+        return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=place)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unusable(LINK) from None
+        raise
+    finally:
+        os.close(place)
+
+
+def _refuse_link(name: str, place: int, path: Path) -> None:
+    """Say that a folder is a link before the system says that it is no folder."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
+            raise Unusable(LINK)
+
+
+def new_file(path: Path) -> int:
+    """A descriptor to write a new file `path`; what stands there goes, and its target stays where it is a link."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+
+
+def links_below(folder: Path) -> Iterator[Path]:
+    """The links below a folder, none of which is followed."""
+    for where, folders, names in os.walk(folder):
+        yield from (path for name in (*folders, *names) if (path := Path(where, name)).is_symlink())
+
+
+def refuse_links(folder: Path) -> None:
+    """Raise `UsageError` where a link lies below a folder in which files are written or replaced."""
+    if link := next(links_below(folder), None):
+        raise UsageError(f"{link} is a link, which is neither followed nor replaced; remove it first")
+
+
+def read_bytes(path: Path, limit: int = LARGE, first: int | None = None, inside: int = 0) -> bytes:
+    """The content of a regular file, or its `first` bytes; `inside` as for `open_file`.
 
     OSError, or ValueError for anything else and for a file with more than `limit` bytes.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO would have us wait for a writer
+    # a FIFO would have us wait for a writer
+    descriptor = open_file(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY, inside)
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -47,31 +101,31 @@ def read_bytes(path: Path, limit: int = LARGE, first: int | None = None) -> byte
         )  # what a run appends meanwhile is for the next reader
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, inside: int = 0) -> str:
     """A small file, decoded from UTF-8; errors as those of `read_bytes`."""
-    return read_bytes(path, SMALL).decode()
+    return read_bytes(path, SMALL, inside=inside).decode()
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, inside: int = 0) -> dict[str, Any]:
     """The tables of a TOML file; OSError or ValueError, also for what no run writes (depth, size of integers)."""
     try:
-        return plain(tomllib.loads(read_text(path)))
+        return plain(tomllib.loads(read_text(path, inside)))
     except RecursionError:
         raise Unusable("nested too deeply") from None
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, inside: int = 0) -> Any:
     """The value of a JSON file; OSError or ValueError, also for what no run writes (depth, size of integers)."""
     try:
-        return plain(json.loads(read_text(path)))
+        return plain(json.loads(read_text(path, inside)))
     except RecursionError:
         raise Unusable("nested too deeply") from None
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path, inside: int = 0) -> dict[str, Any]:
     """The object of a JSON file; empty where there is none that can be read."""
     try:
-        found = read_json(path)
+        found = read_json(path, inside)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

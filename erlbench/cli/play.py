@@ -26,7 +26,17 @@ from erlbench.words import counted
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), help="seed of the start states [default: the last evaluation's]"
 )
-def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None) -> None:
+@click.option(
+    "--seconds",
+    default=600.0,
+    show_default=True,
+    metavar="S",
+    type=click.FloatRange(min=1),
+    help="end it after S seconds",
+)
+def command(
+    run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None, seconds: float
+) -> None:
     """Watch the policy of the finished run in the folder RUN.
 
     It opens a window. With --video it writes a film instead, which needs no display: MuJoCo then draws by EGL or by
@@ -41,11 +51,14 @@ def command(run: Path, video: Path | None, no_video: bool, episodes: int, steps:
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
     """
     from erlbench.playing import play_run
+    from erlbench.pool.apart import apart
 
     if no_video and video is not None:
         raise UsageError("--no-video and --video exclude one another")
     window = video is None and not no_video
-    played = play_run(run, episodes=episodes, seed=seed, steps=steps, video=video, window=window)
+    played = apart(
+        play_run, run, episodes=episodes, seed=seed, steps=steps, video=video, window=window, seconds=seconds
+    )
     for number, episode in enumerate(played, 1):
         click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if video is not None:

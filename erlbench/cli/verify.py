@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="N",
               help="with --again: begin at the kept checkpoint of evaluation N")  # fmt: skip
 @click.option("--processes", type=click.IntRange(0, 1024), default=0, metavar="N",
-              help="worker processes that play [default: 0, this process]")  # fmt: skip
+              help="worker processes that play [default: 0, one]")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=1), metavar="S",
+              help="for playing a run's policies [default: 60, and 1 for each 100 steps]")  # fmt: skip
 @click.option("--import", "trusted", is_flag=True, help="import the modules of environments MODULE:ID")
 @click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
 def command(
     runs: tuple[Path, ...], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
-    verbose: bool,
+    seconds: float | None, verbose: bool,
 ) -> None:  # fmt: skip
     """Check the runs in the folders RUN, or all runs below them.
 
@@ -65,7 +67,7 @@ def command(
     if again is not None:
         found = {path: [run_again(path, again, start, processes, trusted)] for path in paths}
     else:
-        found = verify_all(paths, trusted, processes)
+        found = verify_all(paths, trusted, processes, seconds)
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [

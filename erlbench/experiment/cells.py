@@ -10,13 +10,14 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
+from erlbench.records.names import is_name
 from erlbench.settings import toml_values
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
 FINAL_EPISODES = 50
-OWN, SHARED = "own", "shared"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+OWN, SHARED = "own", "shared"
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def cell_name(algo: str, preset: str, default_preset: str) -> str:
 
 def check_name(name: str, what: str) -> None:
     """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or not is_name(name):
         raise UsageError(f"{what} '{name}' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first")
 
 

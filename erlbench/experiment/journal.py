@@ -5,6 +5,7 @@ It lies beside the plan and is only appended to, so that a run that was deleted 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -24,7 +25,7 @@ def append(folder: Path, what: str, /, **values: Any) -> str:
     """Append a line about `what` and put it on the disk; its ID. Raises OSError."""
     identifier = secrets.token_hex(8)
     line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "what": what, "id": identifier, **values}
-    descriptor = os.open(folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    descriptor = open_journal(folder)
     try:
         os.write(descriptor, f"{json.dumps(line)}\n".encode())
         os.fsync(descriptor)
@@ -33,10 +34,18 @@ def append(folder: Path, what: str, /, **values: Any) -> str:
     return identifier
 
 
+def open_journal(folder: Path) -> int:
+    """A descriptor that appends to the journal; OSError where it is a link, whose target is none of ours."""
+    try:
+        return files.open_file(folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, inside=1)
+    except files.Unusable as error:
+        raise OSError(errno.ELOOP, str(error), str(folder / FILE)) from None
+
+
 def read(folder: Path) -> list[dict[str, Any]]:
     """The lines of the journal in their order; none without a journal. One that is no JSON is about `DAMAGED`."""
     try:
-        text = files.read_text(folder / FILE)
+        text = files.read_text(folder / FILE, inside=1)
     except FileNotFoundError:
         return []
     except (OSError, ValueError):

@@ -111,7 +111,8 @@ def lay(text: str, folder: Path) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        with open(files.new_file(path), "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from erlbench.errors import UsageError
-from erlbench.files import reason
+from erlbench.experiment.cells import folder_name
+from erlbench.files import reason, refuse_links
 
 if TYPE_CHECKING:
     from erlbench.api import Results
@@ -25,7 +27,18 @@ TARGETS: Mapping[str, str] = MappingProxyType(
         "monitor": "monitor.csv as Stable-Baselines3's Monitor writes it, one folder a run",
     }
 )
+FILES = (".npz", ".parquet")  # of exports that are not by run
 PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "wandb": "wandb", "parquet": "pyarrow"})
+
+
+def _refuse_links(results: Results, out: Path) -> None:
+    """Raise `UsageError` where a file or a folder of the export is a link already, whose target is none of ours."""
+    own = {"wandb", *(folder_name(str(env)) for env in results.cells.get("env", ()))}
+    for path in out.iterdir():
+        if path.is_symlink() and (path.name in own or path.suffix in FILES):
+            raise UsageError(f"{path} is a link, which is neither followed nor replaced; remove it first")
+        if path.name in own:
+            refuse_links(path)
 
 
 def export(results: Results, target: str, out: Path) -> list[Path]:
@@ -38,11 +51,15 @@ def export(results: Results, target: str, out: Path) -> list[Path]:
         raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
     try:
         out.mkdir(parents=True, exist_ok=True)
+        _refuse_links(results, out)
         written: list[Path] = importlib.import_module(f"erlbench.exporting.{target}").export(results, out)
     except OSError as error:
         raise UsageError(
             f"the export cannot be written to {out}: {reason(error)}; choose another folder by --out"
         ) from error
     if not written:
-        raise UsageError(f"no run has the rows that --to {target} takes; `erlbench show` tells how far they are")
+        where = os.path.commonpath(results.runs) if results.runs else "the folders"
+        raise UsageError(
+            f"no run has the rows that --to {target} takes, of those in {where}; look at: erlbench show {where}"
+        )
     return written

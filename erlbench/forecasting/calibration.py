@@ -154,7 +154,9 @@ def save_costs(path: Path, costs: Costs, cell: Mapping[str, Any], machine: Mappi
 
 
 def check_costs_file(path: Path) -> None:
-    """Raise a `UsageError` when `save_costs` could not write to `path`; makes its folder."""
+    """Raise a `UsageError` when `save_costs` could not write to `path`, or that is a link; makes its folder."""
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link, which is neither followed nor replaced; give another file by --out")
     with _writable(path):
         files.try_write(path)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 
 FAILED = 1
@@ -90,6 +91,7 @@ class Running:
         from erlbench.running.runner import run_cells
 
         os.chdir(self._job.folder)
+        modules_here.install()
         try:
             self._code = run_cells(self._job.cells, self._job.options, self.stop)
         except ErlbenchError as error:  # a refused cell

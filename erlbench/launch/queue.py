@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -9,12 +10,14 @@ from pathlib import Path
 
 LOGS = ".jobs"  # in the folder of results: what jobs print, and what they were sent
 SUBMITTED = "_submitted.pkl"  # submitit's name for what a job was sent, after the job's number
+JOB = re.compile(r"\d+(_\d+)?")
 PATIENCE = 30.0  # seconds for squeue
 
 
 def slurm_jobs(results: Path) -> Counter[str]:
     """State of Slurm's -> how many of the folder's jobs are in it; empty where there is no squeue."""
-    jobs = [path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}")]
+    names = (path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}"))
+    jobs = [name for name in names if JOB.fullmatch(name)]
     if not jobs or shutil.which("squeue") is None:
         return Counter()
     command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]

@@ -115,8 +115,8 @@ def check(path: Path) -> None:
         raise UsageError(f"--video {path}: there is no folder {path.parent}")
     if path.suffix == ".mp4" and find_spec("imageio_ffmpeg") is None:
         raise UsageError("an mp4 needs a package: pip install 'erlbench[video]'; a gif needs none")
-    if path.exists() and not path.is_file():
-        raise UsageError(f"--video {path}: a folder or a device has this name; give another one")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UsageError(f"--video {path}: a folder, a device or a link has this name; give another one")
     try:
         try_write(path)
     except OSError as error:

@@ -18,6 +18,7 @@ from erlbench.policy import NumpyPolicy, load_policy
 from erlbench.records.run import CONFIG, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
 
+MOST_STEPS = 100_000  # of an episode
 RATE = 30.0  # frames a second of environments that do not tell theirs
 WINDOW, FRAMES = "human", "rgb_array"
 
@@ -76,7 +77,17 @@ def play_run(
             if mode == FRAMES:
                 renderer.simplify(env)
             stage = Drawn(env, made) if made is not None else env
-            return [_play(stage, policy, min(limit, steps or limit), one) for one in seeds]
+            return [_play(stage, policy, _longest(limit, steps), one) for one in seeds]
+
+
+def _longest(limit: int, steps: int | None) -> int:
+    """The steps of an episode at most; `UsageError` where a folder asks for more than `MOST_STEPS` and nobody else."""
+    found = min(limit, steps or limit)
+    if found > MOST_STEPS:
+        raise UsageError(
+            f"its episodes have up to {found:,} steps, more than the budget of {MOST_STEPS:,}; end them by --steps N"
+        )
+    return found
 
 
 def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int) -> PlayedEpisode:

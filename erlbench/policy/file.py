@@ -26,17 +26,18 @@ def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
     return save(tensors, {KEY: json.dumps(asdict(spec))})
 
 
-def load_policy(path: Path | str) -> NumpyPolicy:
+def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
     """The policy that a run wrote, ready to act; `path` is its file or the run's folder.
 
-    A `UsageError` says why a file cannot be used.
+    A run's folder holds the file itself; a link there, or in the last `inside` parts of `path`, is not followed. A
+    `UsageError` says why a file cannot be used.
     """
     if not isinstance(path, str | Path):
         raise UsageError(f"load_policy() takes a file or a run's folder, not {path!r}")
     file = Path(path)
-    file = file / POLICY if file.is_dir() else file
+    file, inside = (file / POLICY, 1) if file.is_dir() else (file, inside)
     try:
-        data = read_bytes(file)
+        data = read_bytes(file, inside=inside)
         spec = _spec(json.loads(_metadata(data)[KEY]))
         tensors = load(data)
         if spec.size != sum(tensor.size for tensor in tensors.values()):

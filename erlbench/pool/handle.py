@@ -17,6 +17,7 @@ from typing import Any
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
+from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.machine.parent import LastingThread
 from erlbench.pool import messages, worker
@@ -171,7 +172,8 @@ def started(context: Any, main: Callable[..., None], arguments: tuple[Any, ...])
     """
     for attempt in range(STARTS):
         connection, theirs = context.Pipe()
-        process = context.Process(target=main, args=(theirs, *arguments), daemon=True)
+        arguments_of_begin = (modules_here.state(), main, theirs, *arguments)
+        process = context.Process(target=worker.begin, args=arguments_of_begin, daemon=True)
         try:
             _start(process.start)
         except (OSError, EOFError) as error:

@@ -10,11 +10,12 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
+from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.machine.parent import end_with_parent
 from erlbench.pool.chunks import HELD
@@ -35,6 +36,13 @@ class Ready:
     """A gradient worker has imported torch and found its device."""
 
     device: str
+
+
+def begin(here: modules_here.State | None, main: Callable[..., None], connection: Any, *arguments: Any) -> None:
+    """What every process of a pool begins with: it finds the modules that its driver finds."""
+    if here is not None:
+        modules_here.install(*here)
+    main(connection, *arguments)
 
 
 def main(

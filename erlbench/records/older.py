@@ -9,6 +9,7 @@ from typing import Any
 
 from erlbench.errors import nearest
 from erlbench.files import read_toml
+from erlbench.records.names import check_called
 
 _CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
 _REPLAY = {"replay_capacity": "replay_size"}
@@ -43,7 +44,9 @@ def type_of_today(name: str) -> tuple[str, str]:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
-    return of_today(read_toml(path))
+    config = of_today(read_toml(path, inside=1))
+    check_called(config)
+    return config
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def read_rows(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame
     """The rows of a run's file, a column each; see this module for the rules."""
     path = folder / row.file
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, inside=1)
     except OSError as error:
         warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
         return None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from erlbench.errors import UsageError
 from erlbench.files import read_bytes, read_object, readable, reason
 from erlbench.records.older import read_config
 from erlbench.records.schema import COUNTED, EventRow, Row
@@ -31,6 +32,7 @@ NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended
 LOCK = "lock"
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
+MOST_FOLDERS = 200_000
 _WITHOUT_RUNS = frozenset({CHECKPOINTS, REPLAY, TRAINING_END})
 
 
@@ -51,11 +53,11 @@ class RunFiles:
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""
-        return read_object(self.path / STATUS)
+        return read_object(self.path / STATUS, inside=1)
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
-        return read_object(self.path / META)
+        return read_object(self.path / META, inside=1)
 
     def rows(self, row: type[Row], warn: Warn) -> pd.DataFrame | None:
         """The rows of one of its CSV files: `erlbench.records.read`."""
@@ -88,22 +90,31 @@ def checksum(length: int, crc: int) -> str:
 
 def file_checksum(path: Path) -> str:
     """The `checksum` of a file as it is."""
-    data = read_bytes(path)
+    data = read_bytes(path, inside=1)
     return checksum(len(data), zlib.crc32(data))
 
 
 def config_hash(folder: Path) -> str:
     """SHA-256 of the config.toml in a run's folder, as a start records it."""
-    return hashlib.sha256(read_bytes(folder / CONFIG)).hexdigest()
+    return hashlib.sha256(read_bytes(folder / CONFIG, inside=1)).hexdigest()
 
 
 def checked(path: Path, said: Any) -> tuple[bytes, str]:
-    """A file's content, and what is wrong with it by its checksum in status.json (None: not known)."""
+    """The content of a run's file, and what is wrong with it by its checksum in status.json (None: not known)."""
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, inside=1)
     except (OSError, ValueError) as error:
         return b"", reason(error)
     return data, "" if said in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
+
+
+def is_as_written(data: bytes, said: Any) -> bool:
+    """Whether a text file has the checksum of status.json; None: not known.
+
+    Line ends and a byte-order mark may differ: version control and editors change these, and no number with them.
+    """
+    plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    return said is None or said in {checksum(len(some), zlib.crc32(some)) for some in (data, plain)}
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -118,12 +129,13 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def folders(root: Path) -> Iterator[Path]:
-    """`root` and all folders below it in order, without those that a run keeps for itself; links are followed once.
+    """`root` and all folders below it in order, without those that a run keeps for itself.
 
-    A folder that vanishes meanwhile or cannot be listed is left out.
+    Links are followed once, and none in a run's folder. A folder that vanishes meanwhile or cannot be listed is left
+    out. `UsageError` where there are more than `MOST_FOLDERS`, as behind a link to the root of a file system.
     """
     seen: set[tuple[int, int]] = set()
-    for where, names, _ in os.walk(root, followlinks=True):
+    for where, names, found in os.walk(root, followlinks=True):
         try:
             status = os.stat(where)
         except OSError:
@@ -133,7 +145,11 @@ def folders(root: Path) -> Iterator[Path]:
             names.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
+        if len(seen) > MOST_FOLDERS:
+            raise UsageError(f"{root} has more than {MOST_FOLDERS:,} folders below it; name the folders of runs")
         names[:] = sorted(set(names) - _WITHOUT_RUNS)
+        if not {CONFIG, STATUS}.isdisjoint(found):
+            names[:] = [name for name in names if not os.path.islink(os.path.join(where, name))]
         yield Path(where)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import CellError
-from erlbench.files import check_regular, is_same_file
+from erlbench.files import check_regular, is_same_file, open_file, read_bytes
 from erlbench.records.schema import Row, RowColumn, cached, columns_of, declared, header
 
 
@@ -30,7 +31,8 @@ class RowFile:
         self._own = any(column.own for column in columns_of(row))
         self._comment = comment
         check_regular(self.path)
-        self._file = open(self.path, "ab", buffering=0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._file = open(open_file(self.path, flags, inside=1), "ab", buffering=0)
         self._lines: list[str] = []  # not yet in the file
         self._length = 0
         self._crc = 0
@@ -82,7 +84,7 @@ class RowFile:
 
     def matches(self, state: Mapping[str, Any]) -> bool:
         """Whether the file still begins with the bytes that `state` describes."""
-        data = self.path.read_bytes()[: state["length"]]
+        data = read_bytes(self.path, sys.maxsize, state["length"], inside=1)
         return len(data) == state["length"] and zlib.crc32(data) == state["crc"]
 
     def restore(self, state: Mapping[str, Any]) -> None:

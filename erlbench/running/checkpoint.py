@@ -66,8 +66,9 @@ def checkpoints(folder: Path) -> list[Path]:
 def format_of(folder: Path) -> int | None:
     """The format of the newest checkpoint in `folder`; None where there is none, or it does not say."""
     for path in checkpoints(folder)[:1]:
-        with suppress(OSError), open(path / "state.json", "rb") as file:
-            if found := _FORMAT.match(file.read(256).partition(b"\n")[2]):
+        with suppress(OSError, ValueError):
+            head = read_bytes(path / "state.json", LARGEST, 256, inside=3)
+            if found := _FORMAT.match(head.partition(b"\n")[2]):
                 return int(found[1])
     return None
 
@@ -87,7 +88,7 @@ def load_checkpoint(path: Path, find: Find) -> tuple[Any, dict[str, np.ndarray]]
     The checksum finds damage, not intent: `erlbench.running.vocabulary` says what a payload may be.
     """
     try:
-        checksum, newline, text = read_bytes(path / "state.json").partition(b"\n")
+        checksum, newline, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
         data = _arrays(path / "arrays.safetensors")
         if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
             raise DamagedCheckpoint("its checksum does not fit")
@@ -102,12 +103,12 @@ def load_checkpoint(path: Path, find: Find) -> tuple[Any, dict[str, np.ndarray]]
 
 def _arrays(path: Path) -> bytes:
     """A file of safetensors; one of another size than its header says is not read, as it may fill the memory."""
-    length = int.from_bytes(read_bytes(path, LARGEST, 8), "little")
+    length = int.from_bytes(read_bytes(path, LARGEST, 8, inside=3), "little")
     if length > LARGE:
         raise DamagedCheckpoint("its arrays have no header")
-    header = json.loads(read_bytes(path, LARGEST, 8 + length)[8:])
+    header = json.loads(read_bytes(path, LARGEST, 8 + length, inside=3)[8:])
     ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    return read_bytes(path, 8 + length + max(ends, default=0))
+    return read_bytes(path, 8 + length + max(ends, default=0), inside=3)
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from erlbench.files import new_file
+
 
 def write_durably(path: Path, data: bytes) -> None:
     """Replace the file `path`: whoever reads it, also after a loss of power, sees the old or the new one, whole."""
     part = path.with_name(path.name + ".part")
-    with open(part, "wb") as file:
+    with open(new_file(part), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

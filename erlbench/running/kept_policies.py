@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from erlbench.files import new_file
 from erlbench.policy import PolicySpec, serialise_policy
 from erlbench.records.run import POLICIES
 from erlbench.running.evaluation import Pending
@@ -57,7 +58,8 @@ class KeptPolicies:
             path = file(self._run, row["evaluation"])
             path.parent.mkdir(exist_ok=True)
             part = path.with_name("part")
-            part.write_bytes(data)
+            with open(new_file(part), "wb") as made:
+                made.write(data)
             part.rename(path)
         shown.append((row["evaluation"], row["timesteps"], row["train_time_s"]))
         self._forget(shown)

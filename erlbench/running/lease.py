@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import re
+import secrets
 import threading
 import time
 from contextlib import suppress
@@ -69,15 +70,18 @@ class Lease:
 
 
 def holder(folder: Path) -> str:
-    """The machine and process that hold `folder`, or an empty text; writes nothing but a file for the time."""
+    """The machine and process that hold `folder`, or an empty text.
+
+    It writes nothing, so it goes by this machine's clock.
+    """
     number = _newest(folder)
-    return _living(folder, number) if number else ""
+    return _living(folder, number, time.time()) if number else ""
 
 
 def _take(folder: Path) -> tuple[int, int]:
     """The number of a new lease, and its open file."""
     number = _newest(folder)
-    if number and (living := _living(folder, number)):
+    if number and (living := _living(folder, number, _file_system_time(folder))):
         raise UsageError(f"{folder} is held by another run ({living}); wait for it or choose another --out")
     identity = f"{json.dumps(_identity())}\n".encode()
     try:
@@ -98,8 +102,8 @@ def _take(folder: Path) -> tuple[int, int]:
     return number + 1, descriptor
 
 
-def _living(folder: Path, number: int) -> str:
-    """Who holds lease `number`; empty when it is over."""
+def _living(folder: Path, number: int, now: float) -> str:
+    """Who holds lease `number`; empty when it is over at the time `now`."""
     path = _path(folder, number)
     try:
         owner, beat = _owner(path), path.stat().st_mtime
@@ -111,13 +115,13 @@ def _living(folder: Path, number: int) -> str:
     here = _identity()
     if all(owner.get(key) == here[key] for key in ("host", "boot", "namespace")):
         return name if _started(owner.get("pid")) == owner.get("started") else ""
-    return name if _file_system_time(folder) - beat < PATIENCE else ""
+    return name if now - beat < PATIENCE else ""
 
 
 def _owner(path: Path) -> dict[str, Any]:
     """What a lease says of its holder; empty when it has been released."""
     with suppress(ValueError):
-        owner = files.read_json(path)
+        owner = files.read_json(path, inside=1)
         if isinstance(owner, dict):
             return owner
     return {"host": "a machine that is writing its lease"}  # it has a heartbeat's time for that
@@ -147,13 +151,15 @@ def _read(path: str) -> str:
 
 def _file_system_time(folder: Path) -> float:
     """Seconds, by the clock that stamps the files of `folder`."""
-    probe = folder / f"lease.time-{platform.node()}-{os.getpid()}"
+    probe = folder / f"lease.time-{secrets.token_hex(8)}"
     try:
-        probe.write_text("")
-        return probe.stat().st_mtime
+        descriptor = files.new_file(probe)
     except OSError:
         return time.time()  # a folder that may only be read: the best there is
+    try:
+        return os.fstat(descriptor).st_mtime
     finally:
+        os.close(descriptor)
         with suppress(OSError):
             probe.unlink()
 

@@ -51,8 +51,9 @@ class RunDirectory(RunFiles):
         """Make the directory and take its lock; raises `UsageError` when another run holds it."""
         try:
             make_folder(self.path)
+            files.refuse_links(self.path)
             self._folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            self._lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+            self._lock = files.open_file(self.path / LOCK, os.O_CREAT | os.O_RDWR, inside=1)
             with suppress(OSError):  # a file system without locks: the lease has to do
                 try:
                     fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,9 +62,10 @@ class RunDirectory(RunFiles):
                     raise UsageError(message) from None
             self._lease = Lease(self.path)
             self.check()
-        except OSError as error:
+        except (OSError, files.Unusable) as error:
             self.release()
-            raise UsageError(f"{self.path} cannot be written: {explain(error, self.path)}") from error
+            why = explain(error, self.path) if isinstance(error, OSError) else error
+            raise UsageError(f"{self.path} cannot be written: {why}") from error
         except BaseException:
             self.release()
             raise
@@ -151,7 +153,7 @@ class RunDirectory(RunFiles):
     def take_down(self) -> dict[str, bytes]:
         """The files that a start changes before it has begun, as they are, for `put_back`."""
         names = (name for name in (CONFIG, STATUS, META, EVENTS) if (self.path / name).exists())
-        return {name: files.read_bytes(self.path / name) for name in names}
+        return {name: files.read_bytes(self.path / name, inside=1) for name in names}
 
     def put_back(self, kept: Mapping[str, bytes]) -> None:
         """Write the files as `take_down` found them."""

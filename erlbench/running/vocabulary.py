@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from erlbench.algorithms.base import Algorithm, Counters
 from erlbench.envs.registry import EnvSpec, Problem
 from erlbench.policy import PolicySpec
 from erlbench.records.older import type_of_today
+from erlbench.records.schema import cached
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.encoding import DamagedCheckpoint, dataclasses_in
 from erlbench.running.evaluation import EvaluationState
@@ -74,6 +74,7 @@ class Vocabulary:
             and conforms(snapshot.get("ids"), int)
             and conforms(counters, Mapping[str, int])
             and set(counters or ()) <= known
+            and min((counters or {}).values(), default=0) >= 0
         ):
             raise DamagedCheckpoint("its state is none of the algorithm of this command")
 
@@ -130,9 +131,9 @@ def conforms(value: Any, hint: Any) -> bool:
         return isinstance(value, (int, float) if origin is float else int) and not isinstance(value, bool)
     if not isinstance(value, origin) or not arguments:
         return isinstance(value, origin)
-    if issubclass(origin, Mapping):
+    if isinstance(value, Mapping):
         return all(conforms(key, arguments[0]) and conforms(item, arguments[1]) for key, item in value.items())
-    return not issubclass(origin, Sequence | AbstractSet) or all(conforms(item, arguments[0]) for item in value)
+    return not isinstance(value, Sequence | AbstractSet) or all(conforms(item, arguments[0]) for item in value)
 
 
 def _elements(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
@@ -141,7 +142,7 @@ def _elements(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     return len(value) == len(hints) and all(map(conforms, value, hints))
 
 
-@cache
+@cached
 def _hints(kind: type) -> Mapping[str, Any]:
     return typing.get_type_hints(kind)
 

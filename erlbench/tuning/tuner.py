@@ -129,7 +129,7 @@ def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optu
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         return _open_study(cells, space, out)
-    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError, LookupError, TypeError, ValueError) as error:
         reason = getattr(error, "orig", None) or str(error).partition("\n")[0]
         raise UsageError(
             f"{out / STORAGE} cannot be used: {reason}; put back a copy of it, or choose another --out"

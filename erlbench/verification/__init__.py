@@ -19,16 +19,18 @@ from erlbench.work.identity import recorded
 __all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify", "verify_all"]
 
 
-def verify(path: Path, trusted: bool = False, processes: int = 0) -> list[Check]:
+def verify(path: Path, trusted: bool = False, processes: int = 0, seconds: float | None = None) -> list[Check]:
     """All checks of the run in a folder; raises `UsageError` when its config.toml cannot be read.
 
     `trusted` imports the modules of an environment `MODULE:ID` and of an algorithm that is not the suite's; `processes`
-    share the work of playing its policies.
+    share the work of playing its policies, for which they have `seconds` (None: what its steps may take).
     """
-    return _checks(load_files(path), trusted, processes)
+    return _checks(load_files(path), trusted, processes, seconds)
 
 
-def verify_all(paths: Iterable[Path], trusted: bool = False, processes: int = 0) -> dict[Path, list[Check]]:
+def verify_all(
+    paths: Iterable[Path], trusted: bool = False, processes: int = 0, seconds: float | None = None
+) -> dict[Path, list[Check]]:
     """As `verify` of each run, and whether several of them are copies of one another.
 
     A run whose config.toml cannot be read has one check, which says why.
@@ -41,7 +43,7 @@ def verify_all(paths: Iterable[Path], trusted: bool = False, processes: int = 0)
         except UsageError as error:
             found[path] = [Check("config", DIFFERS, str(error))]
             continue
-        found[path] = _checks(run, trusted, processes)
+        found[path] = _checks(run, trusted, processes, seconds)
         traces.append(trace(run))
     if len(found) > 1:
         for path, check in check_copies(traces).items():
@@ -49,10 +51,10 @@ def verify_all(paths: Iterable[Path], trusted: bool = False, processes: int = 0)
     return found
 
 
-def _checks(run: Files, trusted: bool, processes: int) -> list[Check]:
+def _checks(run: Files, trusted: bool, processes: int, seconds: float | None) -> list[Check]:
     software, identity = check_software(run), check_identity(run, trusted)
     alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
     return [
         *check_rows(run), *check_across(run), *check_claims(run), check_starts(run), software, identity,
-        check_beginning(run, alike, trusted), *check_policies(run, alike, trusted, processes),
+        check_beginning(run, alike, trusted), *check_policies(run, alike, trusted, processes, seconds),
     ]  # fmt: skip

@@ -167,6 +167,8 @@ def _used_up(train: pd.DataFrame, asked: Mapping[str, Any]) -> Iterator[bool]:
 
 def _in_flight(run: Files) -> int | None:
     """How many generations may end once the budget is used up; None where the algorithm is not known here."""
+    if str(run.run.get("algo")) not in registry.ALGORITHMS:  # importing others would run their code
+        return None
     try:
         algorithm = registry.find(str(run.run.get("algo")))
         settings = algorithm.settings_type(**run.known_settings(algorithm.settings_type))
@@ -201,10 +203,8 @@ def _apart(one: Any, other: Any) -> bool:
 
 
 def _is_open(run: Files) -> bool:
-    try:
-        return registry.find(str(run.run.get("algo"))).open_episodes
-    except ErlbenchError:
-        return True
+    name = str(run.run.get("algo"))
+    return name not in registry.ALGORITHMS or registry.find(name).open_episodes
 
 
 CHECKS: tuple[tuple[str, tuple[type[Row], ...], Callable[[Files], Check]], ...] = (

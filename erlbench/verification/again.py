@@ -14,6 +14,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
+from erlbench.files import refuse_links
 from erlbench.records.run import CHECKPOINTS, CONFIG, KEPT, REPLAY, ROWS
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.admission import problems
@@ -32,6 +33,7 @@ def run_again(path: Path, number: int, start: int | None = None, processes: int 
     It begins at the start, or at the kept checkpoint of evaluation `start`. Raises `UsageError` for an evaluation or
     a checkpoint that is not there. A module that the folder names is only imported where it is `trusted`.
     """
+    refuse_links(path)  # its files are copied
     run = load_files(path)
     rows = run.evaluations
     if not any(rows["digest"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,20 +95,22 @@ def load_files(path: Path) -> Files:
     config, status = folder.readable_config("; give a run's folder"), folder.status()
     sums = status.get("files")
     sums = sums if isinstance(sums, dict) else {}
-    content, altered = {}, []
-    for name in (name for name in HASHED if (path / name).exists()):
-        content[name], problem = checked(path / name, sums.get(name))
-        altered += [f"{name} ({problem})"] if problem else []
+    altered: list[str] = []
     damage: list[str] = []
     rows: dict[type[Row], pd.DataFrame | None] = {}
-    for row in COUNTED:
-        if (data := content.get(row.file)) is None:
+    kinds: dict[str, type[Row]] = {row.file: row for row in COUNTED}
+    for name in (name for name in HASHED if os.path.lexists(path / name)):
+        data, problem = checked(path / name, sums.get(name))
+        altered += [f"{name} ({problem})"] if problem else []
+        if (row := kinds.get(name)) is None:
             continue
         whole = data if status.get("status") == "done" else data[: data.rfind(b"\n") + 1]  # a running one writes on
+        del data  # files may be large: of one at a time there is more than its rows
         try:
-            rows[row] = parse_rows(whole, row, Path(row.file), damage.append)
+            rows[row] = parse_rows(whole, row, Path(name), damage.append)
         except ValueError as error:
-            damage.append(f"{row.file}: {error}")
+            damage.append(f"{name}: {error}")
+        del whole
     return Files(
         path=path, config=config, status=status, meta=folder.meta(), rows=rows, damage=tuple(damage),
         altered=tuple(altered),

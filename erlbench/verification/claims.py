@@ -24,6 +24,7 @@ from erlbench.experiment.command import requested_cells
 from erlbench.files import read_bytes
 from erlbench.policy import serialise_policy
 from erlbench.pool import SimulatedPool, local_pool
+from erlbench.pool.apart import apart
 from erlbench.records.run import ASIDE, CONFIG, META, config_hash
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.evaluation import EvaluationState
@@ -32,6 +33,7 @@ from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, 
 from erlbench.work.replay import Replay
 
 OF_THE_LAST_START = ("format", "started", "command_line", "arithmetic", "identity", "config_sha256")
+MOST_SECONDS, MOST_NOISE = 60.0, 300_000_000  # to make them, and numbers of a table of noise
 MOST_NUMBERS = 20_000_000  # of all first policies together: what this check makes
 SEED = re.compile(rf"seed-(\d+)({re.escape(ASIDE)}\d+)?")
 
@@ -88,7 +90,7 @@ def _place(run: Files) -> Check:
 def _environment_of_episodes(run: Files) -> Any:
     """The environment that episodes.csv names in its first line; None without one."""
     with suppress(OSError, ValueError):
-        first = read_bytes(run.path / EpisodeRow.file).split(b"\n", 1)[0]
+        first = read_bytes(run.path / EpisodeRow.file, inside=1).split(b"\n", 1)[0]
         if first.startswith(b"#"):
             said = json.loads(first[1:])
             return said.get("env_id") if isinstance(said, dict) else None
@@ -111,7 +113,7 @@ def check_beginning(run: Files, alike: bool, trusted: bool) -> Check:
     try:
         with tempfile.TemporaryDirectory(prefix="erlbench-verify-") as folder:
             (cell,) = requested_cells(arguments({"config": str(run.path / CONFIG), "out": folder}))
-            found = _beginning(cell, Path(folder))
+            found = apart(_beginning, cell, Path(folder), seconds=MOST_SECONDS)
     except (ErlbenchError, OSError, ValueError, TypeError) as error:
         return Check(name, UNKNOWN, f"it cannot be made here: {error}")
     if not found:
@@ -128,7 +130,8 @@ def _beginning(cell: Cell, folder: Path) -> tuple[str, str] | None:
     """SHA-256 of the file of the first policy, and the digest of the first state; None where they are too large."""
     task, algorithm_type = problem(cell.env, cell.env_settings), registry.find(cell.algo)
     size = algorithm_type.policy_for(cell.settings, task).size
-    if size * (1 + getattr(cell.settings, "population", 1)) > MOST_NUMBERS:
+    numbers = size * (1 + getattr(cell.settings, "population", 1))
+    if numbers > MOST_NUMBERS or getattr(cell.settings, "noise_table", 0) > MOST_NOISE:
         return None
     with local_pool(0) as pool, closing(Replay(folder, task.observation_size, task.action_size, pool.store)) as replay:
         context = Context(

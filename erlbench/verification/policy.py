@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.envs.catalogue import module_of
-from erlbench.envs.registry import EnvSpec, problem
+from erlbench.envs.registry import EnvSpec
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_bytes
 from erlbench.policy.file import load_policy
@@ -18,6 +18,7 @@ from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds, in_parts
+from erlbench.verification.budget import PlayingBudget, OverBudget, problem_of
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task
@@ -26,12 +27,14 @@ NAME = "policy"
 Played = list[tuple[float, int]]  # returns and lengths
 
 
-def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -> Iterator[Check]:
+def check_policies(
+    run: Files, alike: bool, trusted: bool, processes: int = 0, seconds: float | None = None
+) -> Iterator[Check]:
     """Play the saved policies from the start states of their evaluations and compare each return to the last bit.
 
     `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
-    the folder names is only imported where it is `trusted`: importing runs its code. The episodes
-    are shared by `processes` worker processes; 0: this process plays them.
+    the folder names is only imported where it is `trusted`: importing runs its code. Worker processes
+    play the episodes, one at least, so that each can be ended; they have `seconds`, by default those of `budget`.
     """
     held = _held(run)
     if not held:
@@ -44,7 +47,7 @@ def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -
         yield Check(NAME, UNKNOWN, f"its environment is in the module {module}, which runs code; --import allows that")
         return
     try:
-        task = problem(str(run.run.get("env")), run.table("env_settings")).env
+        task = problem_of(str(run.run.get("env")), run.table("env_settings")).env
     except ErlbenchError as error:
         yield Check(NAME, UNKNOWN, f"{error}")
         return
@@ -55,7 +58,9 @@ def check_policies(run: Files, alike: bool, trusted: bool, processes: int = 0) -
     for name, chosen in ((NAME, final), (POLICIES, others)):
         if chosen:
             try:
-                yield _compare(name, run, _play(run, task, chosen, processes), chosen, alike)
+                yield _compare(name, run, _play(run, task, chosen, processes, seconds), chosen, alike)
+            except OverBudget as error:
+                yield Check(name, UNKNOWN, str(error))
             except (ErlbenchError, OSError, KeyError, TypeError, ValueError) as error:
                 yield Check(name, DIFFERS, f"cannot be played: {error}")
 
@@ -69,18 +74,24 @@ def _held(run: Files) -> dict[int, Path]:
     return {index: path for index, path in found.items() if path.is_file()}
 
 
-def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) -> dict[int, Played]:
+def _play(
+    run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int, seconds: float | None
+) -> dict[int, Played]:
     """Returns and lengths of each evaluation, in the order of its start states."""
+    lengths = [length for index in held for length in _row(run, index)["lengths"]]
+    budget = PlayingBudget(sum(min(max(0, int(length)) + 1, env.max_episode_steps) for length in lengths), seconds)
+    longest = max(lengths, default=0) + 1  # where an episode goes on for longer, it is another one
+    limit = longest if longest < env.max_episode_steps else None
     parts: dict[int, int] = {}  # task -> row
     played: dict[int, Played] = {index: [] for index in held}
-    with local_pool(processes) as pool:
+    with local_pool(max(1, processes)) as pool:
         tasks: list[Task] = []
         for index, path in held.items():
-            policy, row = load_policy(path), _row(run, index)
+            policy, row = load_policy(path, inside=2 if path.name != POLICY else 1), _row(run, index)
             parameters = pool.store.put(f"policy.{index}", policy.parameters)
             steps = None if row["final"] == 1 else int(row["timesteps"])
             seeds = evaluation_seeds(int(run.run["seed"]), steps, len(row["returns"]))
-            settings = RolloutSettings(env, policy.spec, len(seeds), seeds=seeds, mode=True)
+            settings = RolloutSettings(env, policy.spec, len(seeds), seeds=seeds, limit=limit, mode=True)
             number = len(tasks)
             tasks += in_parts(
                 Task(number, "evaluation", "erlbench.work.rollout:rollout", (number,), settings,
@@ -89,7 +100,9 @@ def _play(run: Files, env: EnvSpec, held: Mapping[int, Path], processes: int) ->
             parts |= dict.fromkeys(range(number, len(tasks)), index)
         pool.submit(tasks)
         results: dict[int, Mapping[str, Any]] = {}
-        while len(results) < len(tasks) and (result := pool.next_result()) is not None:
+        while len(results) < len(tasks):
+            if (result := pool.next_result(max(0.0, budget.left))) is None:
+                raise budget.used_up()
             results[result.task] = result.values
     for number, values in sorted(results.items()):
         played[parts[number]] += zip(values["returns"], values["lengths"], strict=True)
@@ -115,7 +128,7 @@ def _row(run: Files, index: int) -> Mapping[str, Any]:
 def _is_recorded(path: Path, row: Mapping[str, Any]) -> bool:
     """Whether a policy's file has the SHA-256 of its row; a run of before has none."""
     recorded = row["policy_sha256"]
-    return not recorded or hashlib.sha256(read_bytes(path)).hexdigest() == recorded
+    return not recorded or hashlib.sha256(read_bytes(path, inside=1)).hexdigest() == recorded
 
 
 def _difference(index: int, row: Mapping[str, Any], played: Sequence[tuple[float, int]]) -> str:

@@ -7,7 +7,6 @@ from math import isclose, isnan
 from statistics import fmean, stdev
 
 from erlbench.algorithms import registry
-from erlbench.errors import UsageError
 from erlbench.records.schema import EpisodeRow, EvaluationRow, TaskRow
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, is_done, outcome
 
@@ -86,11 +85,8 @@ def _episodes(run: Files) -> Check:
 
 
 def _leaves_open(algo: str) -> bool:
-    """Whether runs of the algorithm may end within an episode; not known of a package that is not installed."""
-    try:
-        return registry.find(algo).open_episodes
-    except UsageError:
-        return False
+    """Whether runs of the algorithm may end within an episode; not known of one that is not the suite's own."""
+    return algo in registry.ALGORITHMS and registry.find(algo).open_episodes
 
 
 def _tasks(run: Files) -> Check:

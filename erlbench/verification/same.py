@@ -60,7 +60,7 @@ def _rows(row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None
 
 def _policies(run: Files, other: Files) -> Check:
     try:
-        equal = files.read_bytes(run.path / POLICY) == files.read_bytes(other.path / POLICY)
+        equal = files.read_bytes(run.path / POLICY, inside=1) == files.read_bytes(other.path / POLICY, inside=1)
     except (OSError, ValueError):
         return Check(POLICY, UNKNOWN, "missing in one of the runs")
     return Check(POLICY, AGREES if equal else DIFFERS, "equal to the last bit" if equal else "other parameters")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import CellError
-from erlbench.files import check_regular, is_same_file
+from erlbench.files import check_regular, is_same_file, open_file
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView
 
@@ -50,7 +50,7 @@ class Replay:
         for name in widths:
             check_regular(self.folder / name)
         flags = os.O_CREAT | os.O_RDWR
-        self._descriptors = {name: os.open(self.folder / name, flags, 0o644) for name in widths}
+        self._descriptors = {name: open_file(self.folder / name, flags, inside=2) for name in widths}
         self._crcs = dict.fromkeys(widths, 0)
 
     def append(

@@ -180,6 +180,23 @@ def test_the_page_runs_no_script_of_the_results(hostile):
     assert 'src="x"' not in result.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.needs("chromium")
+def test_a_kind_of_task_switches_no_chart_off(tmp_path):
+    """Within a script, `<!--<script>` would have the rest of the page belong to it."""
+    found = {}
+    for kind in ("rollout", "<!--<script>"):
+        folder = tmp_path / ("a" if kind == "rollout" else "b")
+        tasks = [(kind, 0, float(i), i + 1.0, 0) for i in range(5)]
+        make_run(folder / "results", "Hopper-v5", "td3", 0, [1.0, 2.0], tasks=tasks)
+        page = build_report([folder / "results"], folder / "report", {}, None, lambda message: None)
+        options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}")
+        command = ["chromium", *options, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
+        dumped = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        found[kind] = dumped.count("js-plotly-plot")
+    assert found["<!--<script>"] == found["rollout"] > 0
+
+
 @pytest.mark.parametrize("command", [name for name in ("show", "report", "compare", "verify") if name in COMMANDS])
 def test_reading_results_imports_nothing_that_they_name(tmp_path, command):
     for side in ("one", "two"):

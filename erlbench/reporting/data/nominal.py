@@ -81,7 +81,7 @@ def _of_train(run: Run, warn: Warn) -> float:
     rows = None
     with contextlib.suppress(OSError, ValueError):  # a file that cannot be read has no such row
         # The other files need not be read, and are many.
-        if COLUMN.encode() in files.read_bytes(run.path / GenerationRow.file, first=HEAD):
+        if COLUMN.encode() in files.read_bytes(run.path / GenerationRow.file, first=HEAD, inside=1):
             rows = read_rows(run.path, GenerationRow, warn)
     if rows is None or COLUMN not in rows:
         return 0.0

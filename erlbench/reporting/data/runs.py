@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
+from erlbench.records.names import is_environment, is_name
 from erlbench.records.older import read_config
-from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders
+from erlbench.records.read import parse_rows, read_rows
+from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written
 from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.cells import cells_of
 from erlbench.reporting.data.machine import Machine, parse_machine
@@ -102,8 +103,8 @@ class Run:
     total_timesteps: int  # the budget; 0 when nothing says it
     total_generations: int  # that end the run before its budget; 0 for no such limit
     total_minutes: float  # modelled minutes that the training has to pass besides its steps; 0 for no such budget
-    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score), or
-    # `NEVER_TRAINED`
+    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score),
+    # "altered" (done, and eval.csv edited since), `NEVER_TRAINED`
     message: str
     timesteps: int
     train_time_s: float
@@ -180,14 +181,14 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         if (path / name).is_dir():
             raise files.Unusable(f"{name} is a folder")
         with contextlib.suppress(OSError):
-            files.read_bytes(path / name, first=0)
+            files.read_bytes(path / name, first=0, inside=1)
     config = _read(path / CONFIG, warn)
     run_config = _mapping(config.get("run"))
     state = _read(path / STATUS, warn)
     env, name, seed = _identity(path, run_config, warn)
     status = str(state.get("status", "unknown"))
     total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
-    evaluations = _evaluations(path, warn)
+    evaluations, as_written = _evaluations(path, _mapping(state.get("files")).get(EvaluationRow.file), warn)
     if not len(evaluations) and status not in UNFINISHED and (path / EvaluationRow.file).is_file():
         warn(f"{path / EvaluationRow.file}: no evaluation yet")
     timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
@@ -197,6 +198,10 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         message = f"the final evaluation is missing ({last}, the run has {timesteps:,})"
         warn(f"{path}: {message}; the run does not count")
         status = "incomplete"
+    elif status == "done" and not as_written:
+        message = f"{EvaluationRow.file} was edited after the run: it has not the checksum of {STATUS}"
+        warn(f"{path}: {message}; the run does not count")
+        status = "altered"
     elif status == "done" and (problem := disagreement(evaluations)):
         message = f"the last row of eval.csv is damaged: {problem}"
         warn(f"{path}: {message}; the run does not count")
@@ -256,17 +261,24 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
         warn(f"{path}: config.toml says {name[:200]}, seed {seed}: the report goes by that, not by the folder's name")
     env = str(run.get("env") or from_path[0])
     for what, text in (("environment", env), ("name", name)):
-        if not _NAME.fullmatch(text):
+        if not (is_name if what == "name" else is_environment)(text):
             raise ValueError(f"its {what} is none that a run can have: {text[:80]!r}")
     return env, name, seed
 
 
-def _evaluations(path: Path, warn: Warn) -> Evaluations:
-    rows = read_rows(path, EvaluationRow, warn)
+def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
+    """The rows of eval.csv, and whether the file has the checksum that status.json says."""
+    file = path / EvaluationRow.file
+    try:
+        data = files.read_bytes(file, inside=1)
+    except OSError:
+        data = None
+    rows = read_rows(path, EvaluationRow, warn) if data is None else parse_rows(data, EvaluationRow, file, warn)
+    as_written = data is None or is_as_written(data, said)
     if rows is None:
-        return Evaluations(**{name: np.empty(0) for name in ARRAYS})  # type: ignore[arg-type]
+        return Evaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
     arrays: dict[str, Any] = {name: rows[name].to_numpy(np.float64) for name in ARRAYS}
-    return Evaluations(**arrays, last_returns=() if rows.empty else rows["returns"].iloc[-1])
+    return Evaluations(**arrays, last_returns=() if rows.empty else rows["returns"].iloc[-1]), as_written
 
 
 def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
@@ -291,7 +303,7 @@ def _never_trained(run: Mapping[str, Any], evaluations: Evaluations) -> bool:
 
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
     try:
-        return _mapping(read_config(path) if path.suffix == ".toml" else files.read_json(path), path, warn)
+        return _mapping(read_config(path) if path.suffix == ".toml" else files.read_json(path, inside=1), path, warn)
     except files.Unusable as error:
         raise files.Unusable(f"{path.name}: {error}") from error
     except (OSError, ValueError) as error:
@@ -315,5 +327,4 @@ def _int(value: Any) -> int:
         return 0
 
 
-_NAME = re.compile(r"[\w .:/@+()=,-]{1,200}")
 _SEED = re.compile(r"seed-(\d+)")

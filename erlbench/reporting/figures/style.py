@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,14 +50,29 @@ def glyph(number: int) -> str:
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
     """A figure of that many inches in the report's style, without a window and without pyplot's global state."""
-    import matplotlib  # not at the top: half a second that reading and tables need not pay
+    matplotlib = _matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(dict(RC)):
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # not what a file of settings says, by which LaTeX might be started
+        matplotlib.rcParams.update(dict(RC))
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
+
+
+def _matplotlib() -> Any:
+    """Matplotlib, imported where it finds no file `matplotlibrc`: one in the current folder may be anybody's."""
+    if "matplotlib" not in sys.modules and os.path.lexists("matplotlibrc"):
+        here = os.open(".", os.O_RDONLY)
+        os.chdir("/")
+        try:
+            return importlib.import_module("matplotlib")
+        finally:
+            os.fchdir(here)
+            os.close(here)
+    return importlib.import_module("matplotlib")  # not at the top: half a second that reading and tables need not pay
 
 
 def save(figure: Figure, path: Path, formats: Sequence[str]) -> None:

@@ -1,0 +1,47 @@
+"""A function in a process of its own that can be ended, whatever C code it is in."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from erlbench.errors import ErlbenchError, UsageError
+
+
+def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more: Any) -> Any:
+    """What the function returns, or its error; `UsageError` where it takes more than `seconds`.
+
+    The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock.
+    """
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_main, args=(theirs, function, arguments, more), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(seconds):
+            raise UsageError(f"no end within the budget of {seconds:,.0f} s; --seconds gives more")
+        value, error = ours.recv()
+    except EOFError:
+        process.join()
+        raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+    if error is not None:
+        raise error
+    return value
+
+
+def _main(connection: Any, function: Callable[..., Any], arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
+    try:
+        answer: tuple[Any, Exception | None] = function(*arguments, **more), None
+    except Exception as error:
+        answer = None, error if isinstance(error, ErlbenchError) else type(error)(str(error))
+    with suppress(OSError):
+        connection.send(answer)
+    os._exit(0)

@@ -1,0 +1,72 @@
+"""How much of what a folder asks for is played: settings of a folder may say any number of steps and frames."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from erlbench.envs.registry import Problem, problem
+from erlbench.errors import ErlbenchError, UsageError
+from erlbench.pool.clean import in_clean_process
+
+STEPS = 20_000_000  # of all evaluations of a run
+SECONDS, STEPS_A_SECOND = 60.0, 100.0  # of a run, and more for its steps
+MAKING = 30.0  # seconds to make an environment
+
+
+class OverBudget(ErlbenchError):
+    """More than the budget would be needed."""
+
+
+@dataclass
+class PlayingBudget:
+    """Steps, and seconds from its making on, in which the policies of one run are played."""
+
+    steps: int
+    seconds: float | None = None  # None: what so many steps may take
+    _begun: float = field(default_factory=time.monotonic, init=False)
+
+    def __post_init__(self) -> None:
+        if self.steps > STEPS:
+            raise OverBudget(f"it has {self.steps:,} steps, more than the budget of {STEPS:,}")
+        self.seconds = SECONDS + self.steps / STEPS_A_SECOND if self.seconds is None else self.seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return (self.seconds or 0.0) - (time.monotonic() - self._begun)
+
+    def used_up(self) -> OverBudget:
+        """The error of a run that takes longer."""
+        return OverBudget(
+            f"no end in the budget of {self.seconds:,.0f} s for {self.steps:,} steps; --seconds gives more"
+        )
+
+
+def problem_of(env: str, settings: dict[str, Any]) -> Problem:
+    """What an environment of a folder is, found out in a process that is ended when it takes too long."""
+    found = _found(env, _Hashed(settings))
+    if isinstance(found, Problem):
+        return found
+    raise UsageError(found or f"environment '{env}' cannot be made within {MAKING:.0f} s with the run's settings")
+
+
+class _Hashed(dict[str, Any]):
+    """A dict as part of a key of a cache."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(sorted(self.items())))
+
+
+@lru_cache(256)
+def _found(env: str, settings: _Hashed) -> Problem | str:
+    return in_clean_process(_problem_or_reason, env, dict(settings), limit=MAKING) or ""
+
+
+def _problem_or_reason(env: str, settings: dict[str, Any]) -> Problem | str:
+    try:
+        return problem(env, settings)
+    except ErlbenchError as error:
+        return str(error)

@@ -1,0 +1,110 @@
+"""Python files beside the results: a command runs the one that it names and what that imports, and no other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reporting.make_runs import make_run
+
+ERLBENCH = Path(sys.executable).with_name("erlbench")
+PROBED = (
+    "org", "msvcrt", "winreg", "_winapi", "cuda", "cython", "torchcomms", "unicodedata2", "uharfbuzz", "pynvml",
+   "pydot",
+    "cffi", "monkeytype", "numba", "numexpr", "bottleneck", "xarray", "IPython", "dill._dill2", "tensorflow", "jax",
+    "sitecustomize", "usercustomize",
+)  # fmt: skip
+ENVIRONMENT = """
+import helper
+import gymnasium
+gymnasium.register("Mine-v0", "implementation:Mine", max_episode_steps=20)
+"""
+IMPLEMENTATION = """
+from gymnasium.envs.classic_control.pendulum import PendulumEnv
+def lazily():
+    import later
+class Mine(PendulumEnv):
+    def reset(self, **more):
+        lazily()
+        return super().reset(**more)
+"""
+ALGORITHM = """
+import helper
+from dataclasses import dataclass
+from erlbench.algorithms.cem import CEM, CEMSettings
+@dataclass(frozen=True)
+class MySettings(CEMSettings):
+    pass
+class MyCEM(CEM):
+    settings_type = MySettings
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Results, and traps beside them."""
+    make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
+    for name in PROBED:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r} + ' ')\n")
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://org\n")
+    information = tmp_path / "evil-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1\n")
+    (information / "entry_points.txt").write_text(
+        "[gymnasium.envs]\n__root__ = org\n[erlbench.algorithms]\nx = org:X\n"
+    )
+    return tmp_path
+
+
+def run(folder, program, *words, code=0):
+    environment = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    result = subprocess.run(
+        [*program, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert result.returncode == code, result.stderr[-2000:]
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["show", "results"], ["report", "results"], ["verify", "results"], ["list", "algos"]],
+    ids=lambda words: words[0],
+)
+def test_a_command_runs_no_file_that_libraries_look_for(folder, words):
+    code = 1 if words[0] == "verify" else 0
+    run(folder, [ERLBENCH], *words, code=code)
+    if words[0] == "show":
+        run(folder, [sys.executable, "-m", "erlbench"], *words, code=code)
+    assert not (folder / "sprung").exists(), (folder / "sprung").read_text()
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_module_that_the_command_names_is_found_with_what_it_imports(folder, processes):
+    for name, text in (
+        ("environment", ENVIRONMENT), ("implementation", IMPLEMENTATION), ("algorithm", ALGORITHM), ("helper", ""),
+        ("later", ""),
+    ):  # fmt: skip
+        (folder / f"{name}.py").write_text(text)
+    words = ["run", "--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--set",
+             "population=4", "--set", "elites=2", "--eval-episodes", "1", "--final-episodes", "1", "--processes",
+             str(processes)]  # fmt: skip
+    run(folder, [ERLBENCH], *words)
+    (place,) = (folder / "results").glob("environment*/MyCEM/seed-000")
+    run(folder, [ERLBENCH], "verify", place, "--import")
+    assert not (folder / "sprung").exists(), (folder / "sprung").read_text()
+
+
+def test_a_module_that_nobody_names_is_not_found(folder):
+    code = (
+        "import sys; sys.path.remove(''); from erlbench.machine import modules_here; modules_here.install()\n"
+        "import importlib.util; assert importlib.util.find_spec('mine') is None\n"
+        "modules_here.name_module('mine.part'); import mine; import importlib.util\n"
+        "assert importlib.util.find_spec('other') is None; assert mine.other.x == 1\n"
+    )
+    (folder / "mine.py").write_text("import other\n")
+    (folder / "other.py").write_text("x = 1\n")
+    run(folder, [sys.executable, "-c"], code.replace("assert importlib.util.find_spec('other') is None; ", ""))

@@ -1,0 +1,124 @@
+"""Links in a run's folder: no command follows one, be it to read, to write or to look for runs."""
+
+import json
+import os
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.experiment import journal
+from erlbench.files import Unusable, new_file, open_file, refuse_links
+from erlbench.records.run import run_folders
+from erlbench.running.lease import holder
+from erlbench.running.results import RunDirectory
+from tests.reporting.make_runs import make_run
+from tests.running.test_lease import FAR
+
+
+def invoke(*words):
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture
+def run(tmp_path):
+    return make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
+
+
+def test_a_file_is_opened_below_its_folder(tmp_path):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "x").write_text("x")
+    (tmp_path / "above").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "link").symlink_to(inner)
+    (inner / "y").symlink_to(inner / "x")
+    for path, inside in ((inner / "x", 3), (tmp_path / "above" / "b" / "x", 2), (inner / "y", 0)):
+        os.close(open_file(path, os.O_RDONLY, inside))
+    for path, inside in ((inner / "y", 1), (tmp_path / "a" / "link" / "x", 2), (tmp_path / "above" / "b" / "x", 3)):
+        with pytest.raises(Unusable, match="a link"):
+            open_file(path, os.O_RDONLY, inside)
+    with pytest.raises(FileNotFoundError):
+        open_file(inner / "z", os.O_RDONLY, 2)
+
+
+def test_a_new_file_takes_the_place_of_a_link(tmp_path):
+    (tmp_path / "target").write_text("kept")
+    (tmp_path / "part").symlink_to(tmp_path / "target")
+    os.link(tmp_path / "target", tmp_path / "hard")
+    for name in ("part", "hard"):
+        os.close(new_file(tmp_path / name))
+        assert (tmp_path / name).read_text() == ""
+        assert not (tmp_path / name).is_symlink()
+    assert (tmp_path / "target").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["status.json", "status.json.part", "meta.json.part", "events.csv", "eval.csv", "lock", "policies", "checkpoint",
+     "replay", "deep/x"],
+)  # fmt: skip
+def test_a_run_does_not_start_among_links(run, tmp_path, name):
+    target = tmp_path / "target"
+    target.mkdir() if name in ("policies", "checkpoint", "replay") else target.write_text("mine")
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(target)
+    with pytest.raises(UsageError, match=f"{name} is a link"):
+        RunDirectory(run).hold()
+    assert (list(target.iterdir()) == []) if target.is_dir() else (target.read_text() == "mine")
+
+
+def test_links_above_a_run_are_followed(tmp_path, run):
+    run.parent.rename(tmp_path / "scratch")
+    run.parent.symlink_to(tmp_path / "scratch")
+    assert run_folders(tmp_path / "results") == [run]
+    directory = RunDirectory(run)
+    directory.hold()
+    directory.release()
+    assert invoke("show", run).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["config.toml", "status.json", "meta.json", "eval.csv"])
+def test_a_reader_does_not_follow_a_link(run, tmp_path, name):
+    (run / name).rename(tmp_path / name)
+    (run / name).symlink_to(tmp_path / name)
+    report = invoke("report", tmp_path / "results", "--out", tmp_path / "report")
+    assert "a link" in report.output
+    assert invoke("show", run).exit_code in (0, 2)
+
+
+def test_no_run_is_looked_for_behind_a_link_in_a_run(run, tmp_path):
+    make_run(tmp_path / "others", "Hopper-v5", "td3", 1, [1.0])
+    (run / "more").symlink_to(tmp_path / "others")
+    assert run_folders(tmp_path / "results") == [run]
+
+
+def test_reading_whether_a_run_is_held_writes_nothing(tmp_path, monkeypatch):
+    lease = tmp_path / "lease-000001"
+    lease.write_text(json.dumps(FAR))
+    before = tmp_path.stat().st_mtime_ns
+    opened = []
+    monkeypatch.setattr("erlbench.files.new_file", opened.append)
+    assert holder(tmp_path) == "process 7 on far"
+    os.utime(lease, (time.time() - 500,) * 2)
+    assert holder(tmp_path) == ""
+    assert opened == []
+    assert tmp_path.stat().st_mtime_ns == before
+
+
+def test_a_journal_that_is_a_link_gets_no_line(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / journal.FILE).symlink_to(tmp_path / "mine")
+    with pytest.raises(OSError, match="a link"):
+        journal.append(tmp_path, journal.REPORT)
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_links_are_found_at_any_depth(tmp_path):
+    refuse_links(tmp_path)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c").symlink_to("/nowhere")
+    with pytest.raises(UsageError, match="c is a link"):
+        refuse_links(tmp_path)
