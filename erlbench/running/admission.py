@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium
 
-from erlbench.envs.catalogue import module_of, split_preset
+from erlbench.envs.catalogue import extra_of, module_of, split_preset
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import HUNG_AFTER, RunOptions
@@ -22,7 +22,7 @@ from erlbench.work import identity
 from erlbench.work.admission import Admission, inspect
 
 LIMIT = 120.0  # seconds to make and try an environment, unless --task-timeout says otherwise
-OF_ALL = ("gymnasium.", "erlbench.", "shimmy.")  # modules whose ids every process registers
+OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
 Settings = Mapping[str, Any]
 
 
@@ -108,7 +108,5 @@ def _source(module: str) -> str:
 
 def _is_only_here(env_id: str) -> bool:
     """Whether this very program has registered an id, so that no other process knows it."""
-    spec = gymnasium.registry.get(env_id)
-    entry = "" if spec is None else spec.entry_point
-    module = entry if isinstance(entry, str) else str(getattr(entry, "__module__", ""))
-    return spec is not None and not module.startswith(OF_ALL)
+    spec = None if extra_of(env_id) else gymnasium.registry.get(env_id)
+    return spec is not None and not (isinstance(spec.entry_point, str) and spec.entry_point.startswith(OF_ALL))

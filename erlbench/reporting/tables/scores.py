@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
-from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
+from erlbench.reporting.data.identities import mixed_identities, not_repeatable, repeated_seeds
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.mixture import episode_counts, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
@@ -181,6 +181,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
     yield from mixed_identities(cells)
     yield from repeated_seeds(cells)
+    yield from not_repeatable(cells)
     yield from several_draws(cells)
     if comparison.by_final:
         yield from unequal_episodes(cells)
