@@ -117,6 +117,13 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
 
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
     ids = [env_id if (env_id := word.partition("@")[0]) in described else word for word in words]
+    if others := [word for word in ids if word not in described and (":" in word or _is_registered(word))]:
+        for name in others:
+            _other(name)
+        ids = [word for word in ids if word not in others]
+        if not ids:
+            return
+        words = [word for word in words if word not in others]
     chosen = _chosen(described, ids, "environment")
     exact = chosen == ids
     names = [catalogue.canonical(word) for word in words] if exact else chosen
@@ -132,9 +139,30 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
         "obs: numbers observed. act: dimensions of an action. steps: longest episode.\n"
         "@NAME is a preset: --env ID@NAME. An extra is installed by:\n"
         "  pip install 'erlbench[EXTRA]'\n"
-        "Any other Gymnasium id can be run, too, and MODULE:ID, if its observation is a\n"
-        "flat Box and its actions are bounded or discrete."
+        "Any other Gymnasium id can be run, too, and MODULE:ID, if its actions are bounded\n"
+        "or discrete: erlbench list envs MODULE:ID."
     )
+
+
+def _is_registered(name: str) -> bool:
+    """Whether Gymnasium knows an id that the suite does not list."""
+    import gymnasium
+
+    return name in gymnasium.registry
+
+
+def _other(name: str) -> None:
+    """What an environment is that the suite does not list; its module is imported in a process of its own."""
+    from erlbench.pool.clean import ask_clean_process
+    from erlbench.running.admission import LIMIT
+    from erlbench.work.facts import answer_of
+
+    found, failure = ask_clean_process(answer_of, name, limit=LIMIT)
+    if isinstance(found, str) or found is None:
+        raise UsageError(found or f"environment '{name}' cannot be looked at: {failure}")
+    print_table(name, ("", ""), [*found.rows, *([("cannot be run", found.refusal)] if found.refusal else [])])
+    click.echo()
+    print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), [*found.settings])
 
 
 def _observed(name: str) -> int:

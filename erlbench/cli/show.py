@@ -17,6 +17,7 @@ from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
+from erlbench.records.admission import admission_marks
 from erlbench.records.read import read_rows
 from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, without_runs
 from erlbench.records.schema import EvaluationRow
@@ -114,6 +115,7 @@ def _show_run(run: Path, last: int) -> bool:
     facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
     facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
     facts.append(("identity", fingerprint(last_recorded(meta))[:12] or "unknown"))
+    facts += [("marked", mark) for mark in admission_marks(meta)]
     if repeats := repeats_of(run):
         facts.append((f"run {len(repeats) + 1} of this seed", f"before it {scores_in_words(repeats)}"))
     rows = _evaluations(run).tail(last)

@@ -92,6 +92,13 @@ class EvaluationRow(Row):
         "of all that determines the rest of the run: [reproducibility.md](reproducibility.md#digests)", default=""
     )
     policy_sha256: str = column("SHA-256 of the policy's file, whether it is kept or not", default="")
+    success: tuple[float, ...] = column(
+        "1 or 0 for each episode: `success` or `is_success` of the last info that has it; empty without any", default=()
+    )
+    success_ever: tuple[float, ...] = column("1 or 0 for each episode: whether any step's info said so", default=())
+    info: tuple[float, ...] = column(
+        "for each episode the numbers of `--info`, in the order of its keys, as the last info had them", default=()
+    )
 
 
 @dataclass(slots=True)
@@ -113,6 +120,11 @@ class EpisodeRow(Row):
     individual: int = column("the individual's number among those in flight", was=("worker",))
     task: int = column("the task that played it")
     timesteps: int = column("training steps, those of its task included", "steps")
+    success: int | None = column("1 or 0: `success` or `is_success` of the last info that has it; empty without any")
+    success_ever: int | None = column("1 or 0: whether any step's info said so")
+    info: tuple[float, ...] = column(
+        "the numbers of `--info`, in the order of its keys, as the last info had them", default=()
+    )
 
 
 @dataclass(slots=True)

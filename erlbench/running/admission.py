@@ -6,13 +6,13 @@ import importlib.util
 import sys
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import gymnasium
 
-from erlbench.envs.catalogue import module_of, split_preset
+from erlbench.envs.catalogue import extra_of, module_of, split_preset
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import HUNG_AFTER, RunOptions
@@ -20,9 +20,11 @@ from erlbench.pool.clean import ask_clean_process
 from erlbench.running.inspections import Inspection, also, inspection, of_files
 from erlbench.work import identity
 from erlbench.work.admission import Admission, inspect
+from erlbench.work.facts import candidates, registering
 
 LIMIT = 120.0  # seconds to make and try an environment, unless --task-timeout says otherwise
-OF_ALL = ("gymnasium.", "erlbench.", "shimmy.")  # modules whose ids every process registers
+OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
+SEARCHED = 20.0  # seconds to import one module that may register an id
 Settings = Mapping[str, Any]
 
 
@@ -86,9 +88,25 @@ def _inspect(env: str, settings: dict[str, Any], rules: Rules) -> Inspection:
     if not module_of(env_id) and _is_only_here(env_id):
         return Inspection(answer=inspect(lambda phase: None, *arguments))
     answer, failure = ask_clean_process(inspect, *arguments, limit=rules.limit)
+    if isinstance(answer, Admission) and answer.refusal and _is_unknown(env_id, answer.refusal):
+        answer = replace(answer, refusal=answer.refusal + _hint(env_id))
     if not isinstance(answer, Admission) or answer.refusal:
         return Inspection(answer=answer, failure=failure)
     return of_files(answer, answer.files, answer.model)
+
+
+def _is_unknown(env_id: str, refusal: str) -> bool:
+    """Whether nobody here registers an id, and nothing is near it."""
+    known = bool(module_of(env_id) or extra_of(env_id)) or env_id in gymnasium.registry
+    return not known and "did you mean" not in refusal
+
+
+def _hint(env_id: str) -> str:
+    """The installed module that registers an id, as it is typed; each is imported in a process of its own."""
+    for module in candidates():
+        if ask_clean_process(registering, module, env_id, limit=SEARCHED)[0]:
+            return f"; {module} registers it: give --env {module}:{env_id}"
+    return "; an environment of a package or of your own is typed MODULE:ID"
 
 
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
@@ -108,7 +126,5 @@ def _source(module: str) -> str:
 
 def _is_only_here(env_id: str) -> bool:
     """Whether this very program has registered an id, so that no other process knows it."""
-    spec = gymnasium.registry.get(env_id)
-    entry = "" if spec is None else spec.entry_point
-    module = entry if isinstance(entry, str) else str(getattr(entry, "__module__", ""))
-    return spec is not None and not module.startswith(OF_ALL)
+    spec = None if extra_of(env_id) else gymnasium.registry.get(env_id)
+    return spec is not None and not (isinstance(spec.entry_point, str) and spec.entry_point.startswith(OF_ALL))

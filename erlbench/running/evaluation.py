@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
@@ -10,6 +11,7 @@ from typing import Any
 from erlbench.algorithms.base import Algorithm
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.clock import Clock
+from erlbench.running.rows import TOLD
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Counts, Priority, Result, Task
@@ -44,8 +46,12 @@ class Pending:
         self.parts[result.task] = dict(result.values)
         played = [self.parts.get(task.id) for task in self.tasks()]
         if None not in played:
-            names = ("returns", "lengths")
-            self.values = {name: [value for part in played if part for value in part[name]] for name in names}
+            parts = [part for part in played if part]
+            self.values = {
+                name: [value for part in parts for value in part.get(name, [math.nan] * len(part["returns"]))]
+                for name in ("returns", "lengths", *TOLD)
+                if any(name in part for part in parts)
+            }
             self.parts = {}
 
 
@@ -176,5 +182,8 @@ class Evaluator:
                 "returns": returns,
                 "lengths": lengths,
                 "policy_sha256": keep(pending),
+                "success": values.get("success", ()),
+                "success_ever": values.get("success_ever", ()),
+                "info": [number for numbers in values.get("info", ()) for number in numbers],
             }
             yield row_of(EvaluationRow, found)  # what an older version did not count stays empty

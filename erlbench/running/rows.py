@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.schema import EpisodeRow, GenerationRow, TaskRow
@@ -10,6 +11,8 @@ from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.clock import Clock
 from erlbench.running.outstanding import Asked
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
+
+TOLD = {"success": None, "success_ever": None, "info": ()}  # what infos may have said of an episode, or nothing
 
 
 def task_row(
@@ -45,8 +48,10 @@ def episode_rows(task: Task, result: Result, timesteps: int, clock: Clock) -> It
     if task.counts == Counts.NOTHING:
         return
     seconds = clock.train
-    for episode_return, length in zip(result.values["returns"], result.values["lengths"], strict=True):
-        yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps)
+    values = result.values
+    told = [values.get(name, repeat(default)) for name, default in TOLD.items()]
+    for episode_return, length, *more in zip(values["returns"], values["lengths"], *told, strict=False):
+        yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps, *more)
 
 
 def generation_row(counters: Counters, own: Mapping[str, float], asynchrony: Asynchrony, clock: Clock) -> GenerationRow:

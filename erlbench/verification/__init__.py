@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from erlbench.errors import UsageError
+from erlbench.records.admission import admission_marks
 from erlbench.verification.across import check_across
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.claims import check_beginning, check_claims
 from erlbench.verification.copies import check_copies, trace
 from erlbench.verification.policy import check_policies
 from erlbench.verification.rows import check_rows
-from erlbench.verification.software import check_identity, check_software
+from erlbench.verification.software import check_admission, check_identity, check_software
 from erlbench.verification.starts import check_starts
 from erlbench.work.identity import recorded
 
@@ -52,9 +53,10 @@ def verify_all(
 
 
 def _checks(run: Files, trusted: bool, processes: int, seconds: float | None) -> list[Check]:
-    software, identity = check_software(run), check_identity(run, trusted)
+    software, identity, admission = check_software(run), check_identity(run, trusted), check_admission(run)
     alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
+    alike = alike and not admission_marks(run.meta)
     return [
         *check_rows(run), *check_across(run), *check_claims(run), check_starts(run), software, identity,
-        check_beginning(run, alike, trusted), *check_policies(run, alike, trusted, processes, seconds),
+        admission, check_beginning(run, alike, trusted), *check_policies(run, alike, trusted, processes, seconds),
     ]  # fmt: skip

@@ -9,6 +9,7 @@ from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.envs.catalogue import module_of
 from erlbench.errors import ErlbenchError
 from erlbench.machine import description
+from erlbench.records.admission import admission_marks
 from erlbench.running.identity import identity_of_run
 from erlbench.verification.check import AGREES, UNKNOWN, Check, Files
 from erlbench.words import counted
@@ -59,6 +60,15 @@ def check_identity(run: Files, trusted: bool) -> Check:
     kinds = (("versions", "package"), ("modules", "source file"), ("files", "named file"))
     compared = [counted(len(here[part]), one) for part, one in kinds if here[part]]
     return Check("identity", AGREES, f"{', '.join(compared)}{', the MuJoCo model' if here['model'] else ''}")
+
+
+def check_admission(run: Files) -> Check:
+    """Whether the environment was tried at each start, and is repeatable."""
+    if marks := admission_marks(run.meta):
+        return Check("admission", UNKNOWN, "; ".join(marks))
+    if not any(isinstance(start.get("admission"), Mapping) for start in run.starts):
+        return Check("admission", UNKNOWN, "the run did not record whether its environment was tried")
+    return Check("admission", AGREES, "the environment was tried: its seed decides an episode")
 
 
 def _differences(meta: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:

@@ -177,3 +177,16 @@ def test_list_nothing_known():
     result = invoke("list", "algorithms")
     assert result.exit_code == 2
     assert "'algorithms' is not one of 'algos', 'envs', 'studies'" in result.stderr
+
+
+def test_an_environment_of_others_is_shown_with_its_settings_and_their_kinds():
+    result = CliRunner().invoke(cli, ["list", "envs", "tests.faults:Typed-v0"])
+    assert result.exit_code == 0
+    assert "2 numbers" in result.output
+    lines = {line.split()[0]: line for line in result.output.splitlines() if line.strip()}
+    assert "a whole number, or a text" in lines["body"]
+    assert "[0.1]" in lines["weights"]
+    assert "made by" in result.output
+    result = CliRunner().invoke(cli, ["list", "envs", "tests.faults:Whole-v0"])
+    assert "whole numbers" in result.output
+    assert CliRunner().invoke(cli, ["list", "envs", "tests.faults:Nothing-v0"]).exit_code == 2

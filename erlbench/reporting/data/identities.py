@@ -32,6 +32,18 @@ def repeated_seeds(cells: Cells) -> Iterator[str]:
         yield f"REPEATED SEEDS: --force moved earlier runs aside: {' | '.join(found)}."
 
 
+def not_repeatable(cells: Cells) -> Iterator[str]:
+    """A remark on the cells with runs whose environment was not tried, or cannot be repeated, with the reason."""
+    found: dict[str, list[str]] = {}
+    for label, runs in cells:
+        for run in runs:
+            for mark in run.machine.marks:
+                found.setdefault(f"{label}: {mark}", []).append(str(run.seed))
+    if found:
+        listed = [f"{what} (seed {', '.join(seeds)})" for what, seeds in found.items()]
+        yield f"NOT REPEATABLE, as far as is known: {' | '.join(_listed(listed))}."
+
+
 def change_between(runs: Sequence[Run], others: Sequence[Run]) -> str:
     """How `others` differ from `runs` in kernel and identity: `same`, `unknown`, `mixed`, or what has changed."""
     if not all(run.machine.identities and run.machine.kernels for run in (*runs, *others)):

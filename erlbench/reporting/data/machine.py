@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from erlbench.records.admission import admission_marks
 from erlbench.work.identity import Identity, recorded
 
 
@@ -29,6 +30,7 @@ class Machine:
     studies: tuple[str, ...] = ()  # that the commands of its starts named
     plans: tuple[str, ...] = ()  # hashes of the study plans under which it was started; "" without one
     identities: tuple[Identity, ...] = ()  # of its starts, each once, where they were recorded
+    marks: tuple[str, ...] = ()  # why it may not be repeatable
     repeats: tuple[Mapping[str, Any], ...] = ()  # runs of its folder that were moved aside before it
     differ: bool = False  # the starts had different processes, jobs or devices
 
@@ -82,6 +84,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         studies=tuple(dict.fromkeys(str(name) for start in starts for name in _list(start.get("studies")))),
         plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (starts or [last]))),
         identities=tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
+        marks=tuple(admission_marks(meta)),
         differ=len(kinds) > 1,
     )
 

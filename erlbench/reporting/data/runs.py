@@ -49,6 +49,8 @@ class Evaluations:
     replayed_timesteps: Array  # made again to get back into an open episode
     paused_s: Array  # of the training time, when the whole run stood still; NaN where the file does not say
     last_returns: tuple[float, ...] = ()  # of the last row's episodes
+    last_success: tuple[float, ...] = ()  # the same, 1 or 0, at the last step
+    last_success_ever: tuple[float, ...] = ()  # the same, at any step
     generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
 
     @property
@@ -278,7 +280,10 @@ def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
     if rows is None:
         return Evaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
     arrays: dict[str, Any] = {name: rows[name].to_numpy(np.float64) for name in ARRAYS}
-    return Evaluations(**arrays, last_returns=() if rows.empty else rows["returns"].iloc[-1]), as_written
+    last = {
+        f"last_{name}": () if rows.empty else rows[name].iloc[-1] for name in ("returns", "success", "success_ever")
+    }
+    return Evaluations(**arrays, **last), as_written
 
 
 def _has_final(evaluations: Evaluations, timesteps: int) -> bool:

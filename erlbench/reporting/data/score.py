@@ -16,6 +16,7 @@ from erlbench.reporting.data.runs import Array, Evaluations
 from erlbench.reporting.documents.formats import number
 
 AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
+SUCCESS, SUCCESS_EVER = "success", "success-ever"
 LEARNING = "simulator-steps"  # an axis: training steps and those that measure the mean for learning
 LAST = 10  # evaluations of `final_10`
 SHARE, EARLIEST = 0.2, 0.75  # of the budget: the stretch's length, and before which it does not end
@@ -63,11 +64,29 @@ def area(evaluations: Evaluations) -> float:
     return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum() / (x[-1] - x[0]))
 
 
+def success(evaluations: Evaluations) -> float:
+    """The share of the last evaluation's episodes that end in success; NaN where no info says it."""
+    return _share(evaluations.last_success)
+
+
+def success_ever(evaluations: Evaluations) -> float:
+    """The share of the last evaluation's episodes with a success at any step; NaN where no info says it."""
+    return _share(evaluations.last_success_ever)
+
+
+def _share(values: tuple[float, ...]) -> float:
+    return float(np.mean(values)) if values else float("nan")
+
+
 METRICS = {
     CURVE: Metric("Mean of the evaluation curve", "mean of the curve", None),
     FINAL: Metric("Return of the final evaluation", "final return", final),
     "final-10": Metric("Mean return of the last ten evaluations", "return of the last ten evaluations", final_10),
     "area": Metric("Mean return over training (area under the curve divided by its steps)", "area", area),
+    SUCCESS: Metric("Share of the final evaluation's episodes that end in success", "success", success),
+    SUCCESS_EVER: Metric(
+        "Share of the final evaluation's episodes with success at any step", "success at any step", success_ever
+    ),
 }
 
 

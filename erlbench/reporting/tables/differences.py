@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from erlbench.reporting.data.comparison import RunSet, judged_alike
-from erlbench.reporting.data.identities import change_between, mixed_identities, repeated_seeds
+from erlbench.reporting.data.identities import change_between, mixed_identities, not_repeatable, repeated_seeds
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
@@ -74,7 +74,7 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
     cells = [(f"{row.name} on {row.env} in {side}", run_set.done) for row in rows
              for side, run_set in ((first, row.first), (row.side, row.other)) if run_set]  # fmt: skip
     cells = list(dict(cells).items())  # each once
-    remarks += [*mixed_identities(cells), *repeated_seeds(cells)]
+    remarks += [*mixed_identities(cells), *repeated_seeds(cells), *not_repeatable(cells)]
     remarks += [differ] if (differ := _unequal_budgets(rows, first)) else []
     names = " and ".join([", ".join(side.name for side in sides[:-1]), sides[-1].name])
     return Table("differences", f"{names}, side by side", columns, rows, remarks)

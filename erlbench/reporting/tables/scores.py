@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
-from erlbench.reporting.data.identities import mixed_identities, repeated_seeds
+from erlbench.reporting.data.identities import mixed_identities, not_repeatable, repeated_seeds
 from erlbench.reporting.data.machine import mixed_kernels
 from erlbench.reporting.data.mixture import episode_counts, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
-from erlbench.reporting.data.score import CURVE, FINAL
-from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps
+from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER
+from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, share_interval
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
@@ -62,8 +62,8 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
         remarks += _published_notes(comparison, rows)
     remarks += comparison.notes
     columns: list[Column[Score]] = [
-        *identity(comparison), runs_used(), *_own(), _steps(rows), *_against(comparison, rows), *_paper(comparison),
-        *reference_columns(rows), updates(rows), status(),
+        *identity(comparison), runs_used(), *_own(), *_wilson(comparison), _steps(rows),
+        *_against(comparison, rows), *_paper(comparison), *reference_columns(rows), updates(rows), status(),
     ]  # fmt: skip
     title = "return" if _on_the_way(comparison) else comparison.score_title
     return Table("scores", comparison.heading(title), columns, rows, remarks)
@@ -112,6 +112,21 @@ def _own() -> list[Column[Score]]:
         Column("Median", lambda row: estimates.median(row.run_set.scores), number, note="of the same scores."),
         Column("IQM", lambda row: estimates.iqm(row.run_set.scores), number, shown=False),
         Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.run_set.scores), shown=False),
+    ]  # fmt: skip
+
+
+def _wilson(comparison: Comparison) -> list[Column[Score]]:
+    """The interval of a share of successful episodes; no column for other metrics."""
+    of = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}.get(comparison.metric)
+
+    def interval(row: Score) -> tuple[float, float, float]:
+        episodes = [value for run in row.run_set.done for value in getattr(run.evaluations, str(of))]
+        share = sum(episodes) / len(episodes) if episodes else math.nan
+        return (share, *share_interval(round(sum(episodes)) if episodes else 0, len(episodes)))
+
+    return [] if of is None else [
+        Column("Episodes", interval, with_interval, name=("success", "success_low", "success_high"),
+               note="share of all final episodes of the n runs, with Wilson's 95 % interval."),
     ]  # fmt: skip
 
 
@@ -181,6 +196,7 @@ def _score_notes(comparison: Comparison) -> Iterator[str]:
     yield from mixed_kernels((name, [run.machine for run in runs]) for name, runs in cells)
     yield from mixed_identities(cells)
     yield from repeated_seeds(cells)
+    yield from not_repeatable(cells)
     yield from several_draws(cells)
     if comparison.by_final:
         yield from unequal_episodes(cells)

@@ -1,0 +1,61 @@
+"""Settings of environments by the annotations of their signatures."""
+
+import pytest
+
+from erlbench.envs.options import checked_settings, keyword_arguments, kind_of
+from erlbench.envs.registry import problem
+from erlbench.errors import UsageError
+
+TYPED = "tests.faults:Typed-v0"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("body", "torso", "torso"),
+        ("body", "2", 2),
+        ("weights", "[0.1, 0.2, 0.3]", [0.1, 0.2, 0.3]),
+        ("weights", "[]", []),
+        ("pair", "[1, 2]", [1, 2]),
+        ("camera", "none", None),
+        ("camera", "side", "side"),
+        ("count", "2.0", 2.0),
+    ],
+)
+def test_a_value_of_an_annotated_kind_is_taken(name, text, value):
+    chosen = checked_settings(TYPED, {name: text})
+    assert chosen.kwargs == {name: value}
+    assert chosen.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("body", "1.5", "a whole number, or a text"),
+        ("body", "true", "a whole number, or a text"),
+        ("weights", "0.1", "a list"),
+        ("weights", "[a]", "a list"),
+        ("pair", "[1]", "2 items"),
+        ("camera", "3", "a text, or none"),
+        ("count", "none", "a whole number"),
+        ("count", "2.5", "a whole number"),
+    ],
+)
+def test_another_kind_is_refused_in_words(name, text, words):
+    with pytest.raises(UsageError, match=words):
+        checked_settings(TYPED, {name: text})
+
+
+def test_the_kind_of_a_default_is_only_a_remark():
+    chosen = checked_settings(TYPED, {"plain": "3"})
+    assert chosen.kwargs == {"plain": 3}
+    assert "true" in chosen.remarks[0]
+    assert checked_settings(TYPED, {"plain": "false"}).remarks == ()
+
+
+def test_the_main_body_of_a_robot_may_be_a_name():
+    """Gymnasium: `main_body: int | str = 1`."""
+    assert problem("Ant-v5", {"main_body": "torso"}).env.kwargs == {"main_body": "torso"}
+    with pytest.raises(UsageError, match="a whole number, or a text"):
+        problem("Ant-v5", {"main_body": "1.5"})
+    assert kind_of(keyword_arguments("Ant-v5")["main_body"]) == "a whole number, or a text"

@@ -1,0 +1,281 @@
+"""Environments with one fault or one peculiarity each, registered as users do: `tests.faults:Global-v0`."""
+
+import ctypes
+import os
+import random
+import time
+from functools import partial
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import WrapperSpec, register
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Sequence, Text, Tuple
+
+LIMIT = 20
+
+
+class Line(gymnasium.Env):
+    """A point on a line that actions push; its seed decides all."""
+
+    observation_space = Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = Box(-1.0, 1.0, (1,), np.float32)
+
+    def __init__(self):
+        self.episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.episodes += 1
+        self.x = self.np_random.normal(size=2)
+        return self.observe(), {}
+
+    def observe(self):
+        return self.x.copy()
+
+    def step(self, action):
+        self.x = self.x + 0.1 * float(np.sum(action))
+        return self.observe(), -float(np.square(self.x).sum()), False, False, {}
+
+
+class Global(Line):
+    """Starts where numpy's global generator says."""
+
+    def reset(self, **arguments):
+        super().reset(**arguments)
+        self.x = np.random.normal(size=2)  # noqa: NPY002
+        return self.observe(), {}
+
+
+class Noisy(Line):
+    """Its rewards have noise of Python's generator."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward + random.random(), *rest
+
+
+class Ignoring(Line):
+    """Ignores the seed of its reset; its own generator begins with the object."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = np.random.default_rng(42)
+
+    def reset(self, **arguments):
+        super().reset(**arguments)
+        self.x = self.own.normal(size=2)
+        return self.observe(), {}
+
+
+class Curriculum(Line):
+    """Gets harder with each episode of an object."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward * self.episodes, *rest
+
+
+class Settling(Line):
+    """Its first episode differs from all others, as a simulator's may that keeps contacts."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward + (self.episodes == 1), *rest
+
+
+class Ageing(Line):
+    """Depends on how many objects of its class there have been."""
+
+    made = 0
+
+    def __init__(self):
+        super().__init__()
+        type(self).made += 1
+        self.age = type(self).made
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward + self.age, *rest
+
+
+class Constant(Line):
+    """All seeds give one start."""
+
+    def reset(self, **arguments):
+        super().reset(**arguments)
+        self.x = np.ones(2)
+        return self.observe(), {}
+
+
+class Crashes(Line):
+    """Ends its process where `where` says."""
+
+    def __init__(self, where="constructor"):
+        super().__init__()
+        self.where = where
+        if where == "constructor":
+            ctypes.string_at(0)
+
+    def reset(self, **arguments):
+        if self.where == "reset":
+            os._exit(3)
+        return super().reset(**arguments)
+
+    def step(self, action):
+        if self.where == "step":
+            os.abort()
+        return super().step(action)
+
+    def close(self):
+        if self.where == "close":
+            time.sleep(1000)
+
+
+class Silent(Line):
+    """Raises without a word."""
+
+    def step(self, action):
+        raise AssertionError
+
+
+class Whole(Line):
+    """Its actions are whole numbers."""
+
+    action_space = Box(0, 5, (2,), np.int32)
+
+
+class Exact(Line):
+    """Takes only actions that its space of float64 contains; its bound is no float32."""
+
+    action_space = Box(-0.1, 0.1, (1,), np.float64)
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        return super().step(action)
+
+
+class Skipping(Line):
+    """Repeats each action four times by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.frame_skip = 4
+
+
+class Goal(Line):
+    """Observes a Dict with parts of all kinds, and says whether it has solved its task."""
+
+    observation_space = Dict(
+        {
+            "state": Box(-np.inf, np.inf, (2,), np.float64),
+            "goal": Box(-1, 1, (1, 2), np.float32),
+            "mode": Discrete(3, start=1),
+            "mission": Text(8),
+            "more": Tuple((MultiBinary(2), Box(0, 1, ()))),
+        }
+    )
+
+    def observe(self):
+        goal = np.zeros((1, 2), np.float32)
+        return {
+            "state": self.x.copy(),
+            "goal": goal,
+            "mode": 2,
+            "mission": "go",
+            "more": (np.array([1, 0]), np.float32(0.5)),
+        }
+
+    def step(self, action):
+        observation, reward, *rest, _ = super().step(action)
+        self.steps = 0 if self.fresh_start else self.steps + 1
+        self.fresh_start = False
+        return observation, reward, *rest, {"is_success": self.steps == 3, "steps": self.steps, "name": "goal"}
+
+    def reset(self, **arguments):
+        self.fresh_start = True
+        return super().reset(**arguments)
+
+
+class Missing(Goal):
+    """Leaves a part of its observation out."""
+
+    def observe(self):
+        return {"state": self.x.copy()}
+
+
+class Image(Line):
+    """Observes pictures."""
+
+    observation_space = Box(0, 255, (96, 96, 3), np.uint8)
+
+
+class Growing(Line):
+    """Observes sequences of any length."""
+
+    observation_space = Sequence(Box(0, 1, (1,)))
+
+
+class Answers(Line):
+    """Its fourth step, or each if `early`, gives what `how` says."""
+
+    def __init__(self, how="usual", early=True):
+        super().__init__()
+        self.how, self.early = how, early
+
+    def reset(self, **arguments):
+        self.steps = 0
+        return super().reset(**arguments)
+
+    def step(self, action):
+        self.steps += 1
+        observation, reward, terminated, truncated, info = super().step(action)
+        if self.steps != 4 and not self.early:
+            return observation, reward, terminated, truncated, info
+        changed = {
+            "vector reward": (observation, np.array([reward, 0.0]), False, False, {}),
+            "array of one": (observation, np.array([reward]), False, False, {}),
+            "no reward": (observation, None, False, False, {}),
+            "text as reward": (observation, "1.0", False, False, {}),
+            "complex reward": (observation, 1j, False, False, {}),
+            "four values": (observation, reward, False, {}),
+            "nan as end": (observation, reward, float("nan"), False, {}),
+            "text as end": (observation, reward, "False", False, {}),
+            "none as cut": (observation, reward, False, None, {}),
+            "masked": (np.ma.array(observation, mask=[True, False]), reward, False, False, {}),
+            "texts": (np.array(["1", "2"]), reward, False, False, {}),
+            "one number": (np.float64(1.0), reward, False, False, {}),
+            "list as info": (observation, reward, False, False, [1]),
+            "usual": (observation, reward, False, False, info),
+            "numpy's": (observation, np.float32(reward), np.bool_(False), np.array([False]), info),
+            "whole numbers": (observation, 1, 0, 0, info),
+        }
+        return changed[self.how]
+
+
+class Typed(Line):
+    """Settings with annotations, and without."""
+
+    def __init__(
+        self,
+        body: "int | str" = 1,
+        weights: tuple[float, ...] = (0.1,),
+        pair: tuple[float, float] = (0.0, 1.0),
+        camera: str | None = None,
+        plain=True,
+        count: int = 3,
+    ):
+        super().__init__()
+        self.given = body, weights, pair, camera, plain, count
+
+
+for cls in (
+    Line, Global, Noisy, Ignoring, Curriculum, Settling, Ageing, Constant, Silent, Whole, Exact, Skipping, Goal,
+    Missing, Image, Growing, Answers, Typed,
+):  # fmt: skip
+    register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=LIMIT)
+for place in ("constructor", "reset", "step", "close"):
+    register(f"Crashes-{place}-v0", f"{__name__}:Crashes", max_episode_steps=LIMIT, kwargs={"where": place})
+for name in ("NormalizeReward", "NormalizeObservation"):
+    wrapper = WrapperSpec(name, f"gymnasium.wrappers:{name}", {})
+    register(f"{name}-v0", f"{__name__}:Line", max_episode_steps=LIMIT, additional_wrappers=(wrapper,))
+register("Bound-v0", partial(Line), max_episode_steps=LIMIT)

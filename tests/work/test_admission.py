@@ -1,0 +1,121 @@
+"""Trying an environment: what its seed does not decide is found, mended where that can be done, and named."""
+
+import pytest
+
+from erlbench.work.admission import inspect
+from erlbench.work.remembered import folder
+from tests.faults import LIMIT
+
+
+def tried(name, settings=None, tries=True):
+    return inspect(lambda phase: None, f"tests.faults:{name}-v0", settings or {}, tries)
+
+
+@pytest.mark.parametrize("name", ["Line", "Goal", "Exact"])
+def test_what_its_seed_decides_is_admitted(name):
+    found = tried(name)
+    assert (found.refusal, found.unrepeatable, found.problem.env.fresh, found.tried) == ("", "", "", True)
+    assert found.problem.env.max_episode_steps == LIMIT
+
+
+@pytest.mark.parametrize(("name", "what"), [("Global", "start"), ("Noisy", "reward"), ("Ageing", "fresh object")])
+def test_what_its_seed_does_not_decide_is_named(name, what):
+    found = tried(name)
+    assert what in found.unrepeatable
+    assert found.record()["unrepeatable"] == found.unrepeatable
+
+
+def test_a_fresh_object_that_ignores_its_seed_mends_nothing():
+    """All its episodes would be one: each object begins with the same generator."""
+    assert "start" in tried("Ignoring").unrepeatable
+    assert tried("Ignoring", {"fresh": "object"}).unrepeatable == ""  # whoever asks for it gets it,
+    assert "one sample" in tried("Ignoring", {"fresh": "object"}).described.remarks[0]  # and what it means
+
+
+@pytest.mark.parametrize(("name", "fresh"), [("Settling", "reset"), ("Curriculum", "object")])
+def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
+    found = tried(name)
+    assert (found.unrepeatable, found.problem.env.fresh) == ("", fresh)
+    assert fresh in found.described.remarks[-1]
+
+
+def test_what_a_user_chooses_is_tried_too():
+    assert "reward" in tried("Curriculum", {"fresh": "reset"}).unrepeatable
+
+
+def test_one_start_for_all_seeds_is_a_remark():
+    found = tried("Constant")
+    assert found.unrepeatable == ""
+    assert "all seeds" in found.described.remarks[0]
+
+
+@pytest.mark.parametrize(("name", "word"), [("NormalizeReward", "NormalizeReward"), ("NormalizeObservation", "setting"),
+                                            ("Whole", "whole numbers"), ("Growing", "size changes")])  # fmt: skip
+def test_what_no_run_could_use_is_refused_without_a_trial(name, word):
+    for tries in (True, False):
+        found = tried(name, tries=tries)
+        assert word in found.refusal
+        assert "\n" not in found.refusal
+
+
+def test_an_exception_without_a_text_has_its_place():
+    refusal = tried("Silent").refusal
+    assert "AssertionError" in refusal
+    assert "faults.py" in refusal
+    assert "raise AssertionError" in refusal
+
+
+@pytest.mark.parametrize("how", ["vector reward", "array of one", "no reward", "text as reward", "complex reward",
+                                 "four values", "nan as end", "text as end", "none as cut", "masked", "texts",
+                                 "one number", "list as info"])  # fmt: skip
+def test_a_step_that_is_none_is_refused_and_not_called_an_exception_of_the_environment(how):
+    refusal = tried("Answers", {"how": how}).refusal
+    assert "step 1" in refusal
+    assert "raised" not in refusal
+
+
+@pytest.mark.parametrize("how", ["usual", "numpy's", "whole numbers"])
+def test_scalars_of_all_kinds_are_taken(how):
+    assert tried("Answers", {"how": how}).refusal == ""
+
+
+def test_an_action_that_both_repeat_is_named():
+    assert "12 frames" in tried("Skipping", {"frame_skip": 3}).described.remarks[0]
+    assert tried("Skipping").described.remarks == ()
+
+
+def test_an_untried_environment_says_so():
+    assert tried("Global", tries=False).record() == {"tried": False}
+
+
+def test_a_trial_that_was_passed_is_remembered_as_long_as_its_file_can_be_trusted(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    played = []
+    monkeypatch.setattr("erlbench.work.admission.try_problem", lambda *arguments: played.append(1) or ("", "", ()))
+    tried("Line")
+    tried("Line")
+    assert len(played) == 1
+    (file,) = folder().iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    whole = file.read_text()
+    for damage in (
+        lambda: file.write_text("{"),
+        lambda: file.write_text('{"fresh": "never", "remarks": []}'),
+        lambda: file.write_text('{"fresh": "", "remarks": ["\\u001b[2J"]}'),
+        lambda: file.write_text('{"fresh": "", "remarks": "no"}'),
+        lambda: file.chmod(0o644),
+        lambda: (file.unlink(), (tmp_path / "elsewhere").write_text(whole), file.symlink_to(tmp_path / "elsewhere")),
+        lambda: folder().chmod(0o755),
+    ):
+        played.clear()
+        damage()
+        tried("Line")
+        assert len(played) == 1
+        folder().chmod(0o700)
+        tried("Line")
+        assert len(played) == 1 + (not file.exists()), "it is remembered again"
+
+
+def test_where_nothing_can_be_remembered_all_is_as_before(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/no")
+    assert tried("Line").refusal == ""

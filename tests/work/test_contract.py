@@ -1,0 +1,80 @@
+"""The border between an environment and the suite: what is checked in every step, and whose error an exception is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from erlbench.envs.registry import build, problem
+from erlbench.errors import TaskError
+from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.work.contract import Told, advance, reset
+from erlbench.work.rollout import play
+
+
+def player(name, settings=None):
+    task = problem(f"tests.faults:{name}-v0", settings or {})
+    sizes = (task.observation_size, task.action_size)
+    spec = PolicySpec(sizes, "tanh", task.action_low, task.action_high)
+    return build(task.env), NumpyPolicy(spec, np.zeros(spec.size, np.float32))
+
+
+@pytest.mark.parametrize("how", ["vector reward", "no reward", "text as reward", "four values", "nan as end", "masked",
+                                 "texts", "one number", "list as info"])  # fmt: skip
+def test_a_later_step_is_checked_as_the_first_ones(how):
+    env, policy = player("Answers", {"how": how, "early": False})
+    with pytest.raises(TaskError, match="step 4") as one:
+        play(env, policy, 20, 0)
+    reset(env, 0)
+    for step in (1, 2, 3):
+        advance(env, np.zeros(1, np.float32), step, 0, Told())
+    with pytest.raises(TaskError, match="step 4") as other:
+        advance(env, np.zeros(1, np.float32), 4, 0, Told())
+    assert str(one.value) == str(other.value)
+
+
+@pytest.mark.parametrize("how", ["usual", "numpy's", "whole numbers"])
+def test_scalars_of_all_kinds_give_the_returns_of_floats(how):
+    env, policy = player("Answers", {"how": how, "early": False})
+    found = play(env, policy, 20, 0)
+    env, policy = player("Line")
+    plain = play(env, policy, 20, 0)
+    assert found.length == plain.length == 20
+    np.testing.assert_array_equal(found.observations, plain.observations)
+    expected = plain.rewards.copy()
+    expected[3] = {"whole numbers": 1, "numpy's": np.float32(expected[3])}.get(how, expected[3])
+    np.testing.assert_array_equal(found.rewards, expected)
+
+
+def test_an_error_of_the_policy_is_not_called_the_environments(monkeypatch):
+    env, policy = player("Line")
+    policy.denormalise = lambda action: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        play(env, policy, 20, 0)
+
+
+def test_a_part_that_an_observation_lacks_is_not_called_an_exception():
+    env, policy = player("Missing")
+    with pytest.raises(TaskError, match="observation_space") as raised:
+        play(env, policy, 20, 0)
+    assert "raised" not in str(raised.value)
+
+
+def test_the_last_info_and_any_info_count():
+    told = Told(("d",))
+    for info in ({"success": np.bool_(True), "d": np.array([1.5])}, {"success": 0.0, "d": 2}, {"d": "no"}):
+        told.take(info)
+    assert (told.success, told.ever) == (False, True)
+    assert np.isnan(told.values()[0])
+
+
+def test_numbers_of_infos_are_those_of_gymnasiums_own_robots():
+    """The fast steps leave infos out; whoever asks for them gets Gymnasium's steps, with the same returns."""
+    task = problem("HalfCheetah-v5")
+    spec = PolicySpec((17, 6), "tanh", task.action_low, task.action_high)
+    policy = NumpyPolicy(spec, np.full(spec.size, 0.1, np.float32))
+    plain = play(build(task.env), policy, 50, 0)
+    asked = replace(task.env, info=("x_position",))
+    told = play(build(asked), policy, 50, 0, keys=asked.info)
+    assert told.total == plain.total
+    assert np.isfinite(told.told.values()[0])
