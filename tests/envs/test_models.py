@@ -12,8 +12,7 @@ from tests.runs import make_cell, rows, run
 
 dm_control = pytest.importorskip("dm_control")
 MODELS = Path(dm_control.__file__).parent
-# The file with its author, the settings that it needs, and its sizes: joint positions and velocities without the torso's
-# place on the plane (Ant-v5 leaves it out), and 6 contact forces of each body; actions.
+# The file with its author, the settings that it needs, and its actions.
 ANTS = {
     "third_party/ant/ant.xml": ({"main_body": "torso"}, 8),  # Philipp Moritz, MIT
     "suite/quadruped.xml": ({"main_body": "torso", "healthy_z_range": (0.2, 2.0)}, 12),  # DeepMind, Apache 2.0
@@ -38,6 +37,7 @@ def test_sizes_are_those_of_the_model(tmp_path):
     for name, (settings, _) in ANTS.items():
         model = _model(name)
         observed, _ = _sizes({"xml_file": str(MODELS / name), **settings})
+        # Ant-v5 leaves out the torso's place on the plane, and observes 6 contact forces of each body.
         assert observed == model.nq - 2 + model.nv + 6 * (model.nbody - 1)
 
 
