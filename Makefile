@@ -5,6 +5,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 VENV ?= .venv
+NEWEST ?= .venv-newest
 PROFILE ?= smoke
 TEST_PROCESSES ?= 2
 
@@ -17,10 +18,10 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo docs reproduce test campaign lint format typecheck bench wheel clean
+.PHONY: help install demo docs reproduce test test-newest campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv and install everything; PYTHON=... chooses the interpreter
 
@@ -54,6 +55,22 @@ reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smok
 
 test: $(STAMP) ## run all tests, TEST_PROCESSES=2 at a time; ARGS='-m "not slow"' leaves the slow ones out
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
+
+# The newest of everything, MuJoCo included; dm_control, which MuJoCo 4 breaks, is left out.
+NEWEST_STAMP := $(NEWEST)/.installed
+$(NEWEST_STAMP): setup.cfg pyproject.toml constraints.txt
+	@[ -x $(NEWEST)/bin/python ] || $(or $(PYTHON),python3) -m venv $(NEWEST)
+	@$(NEWEST)/bin/python -c 'import configparser; \
+	  found = configparser.ConfigParser(); found.read("setup.cfg"); \
+	  lines = found["options.extras_require"]["dev"].split("\n"); \
+	  print(*[line for line in lines if not line.startswith(("dm_control", "mujoco", "shimmy"))], sep="\n")' \
+	  > $(NEWEST)/requirements.txt
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable . \
+	  --requirement $(NEWEST)/requirements.txt --constraint constraints.txt
+	@touch $@
+
+test-newest: $(NEWEST_STAMP) ## run the fast tests with the newest MuJoCo, numpy, pandas, Gymnasium; PYTHON=... chooses
+	$(NEWEST)/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile -m "not slow" $(ARGS)
 
 campaign: $(STAMP) ## attack the suite for up to an hour (docs/reliability.md); ARGS='--only kills --seed 1'
 	$(BIN)/python -m tests.campaign $(ARGS)

@@ -2,8 +2,8 @@
 
 Each is trained to an end with one process, with two, and once more with a kill in between, and the three runs are
 compared to the last bit. There is one virtual environment for each MuJoCo that a package needs; they and the runs stay
-in the folder of --folder, so a second call installs nothing. A table is printed, and kept there as table.md. What was a
-user's result before version 0.3 stands beside it.
+in the folder of --folder, so a second call installs nothing, and one with PACKAGEs tries only these again. A table of
+all that were tried is printed, beside what a user got from version 0.2.0.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ RUN = (
     "--eval-freq", "600", "--eval-episodes", "2", "--final-episodes", "11", "--quiet",
 )  # fmt: skip
 LIMIT = 600  # seconds of one command
+RESULT = "result.txt"
 TRAINS, REFUSED = "trains", "refused"
 
 
@@ -48,6 +49,11 @@ class Tried:
     settings: tuple[str, ...] = ("max_episode_steps=100",)
     mujoco: str = "3.3.2"
     wanted: str = TRAINS
+
+    @property
+    def folder(self) -> str:
+        """Of its runs and its result."""
+        return f"runs/{self.env.replace('/', '_').replace(':', '_')}"
 
 
 DICT = "refused: a Dict is no flat Box"
@@ -108,6 +114,7 @@ def virtual_environment(folder: Path, mujoco: str) -> Path:
 def tried(one: Tried, scripts: Path, folder: Path) -> str:
     """What comes of an environment now, in words."""
     shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     settings = [word for setting in one.settings for word in ("--env-set", setting)]
     command = [scripts / "erlbench", "run", "--env", one.env, *RUN, *settings]
     try:
@@ -124,7 +131,7 @@ def tried(one: Tried, scripts: Path, folder: Path) -> str:
 
 def _trained(command: list[object], folder: Path) -> Path:
     done = subprocess.run(
-        [*map(str, command), "--out", str(folder)], cwd=folder.parent.parent, env=_variables(), text=True,
+        [*map(str, command), "--out", str(folder)], cwd=folder.parent, env=_variables(), text=True,
         timeout=LIMIT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
     if done.returncode:
@@ -136,7 +143,7 @@ def _trained(command: list[object], folder: Path) -> Path:
 def _killed_and_continued(command: list[object], folder: Path) -> Path:
     """Kill the run and all its processes once it has rows of its training, then go on."""
     process = subprocess.Popen(
-        [*map(str, command), "--out", str(folder)], cwd=folder.parent.parent, env=_variables(), start_new_session=True,
+        [*map(str, command), "--out", str(folder)], cwd=folder.parent, env=_variables(), start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     began = time.monotonic()
@@ -182,15 +189,14 @@ def main() -> None:
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    results: dict[Tried, str] = {}
     for one in ENVIRONMENTS:
         if not given.packages or one.package in given.packages:
-            scripts = virtual_environment(folder, one.mujoco)
-            results[one] = tried(one, scripts, folder / "runs" / one.env.replace("/", "_").replace(":", "_"))
-            print(f"{one.env}: {results[one]}", file=sys.stderr, flush=True)
-    lines = list(table(results))
-    print("\n".join(lines))
-    (folder / "table.md").write_text("\n".join(lines) + "\n")
+            now = tried(one, virtual_environment(folder, one.mujoco), folder / one.folder)
+            (folder / one.folder / RESULT).write_text(now)
+            print(f"{one.env}: {now}", file=sys.stderr, flush=True)
+    files = {one: folder / one.folder / RESULT for one in ENVIRONMENTS}
+    results = {one: file.read_text() for one, file in files.items() if file.exists()}
+    print("\n".join(table(results)))
     wrong = [one.env for one, now in results.items() if not now.startswith(one.wanted)]
     if wrong:
         sys.exit(f"otherwise than wanted: {', '.join(wrong)}")

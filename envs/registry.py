@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import os
 import sys
 import warnings
@@ -20,6 +19,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from erlbench.envs import catalogue, functions, options
 from erlbench.envs.chain import check_chain, own_limit, repeats
 from erlbench.envs.flattening import FlatObservation, is_flat
+from erlbench.envs.mujoco_warnings import deprecations, log_warnings
 from erlbench.envs.wrappers import (
     Env,
     FreshObject,
@@ -70,6 +70,7 @@ class Described:
     problem: Problem
     layout: tuple[str, ...] = ()  # of a flattened observation: "name (numbers)" of each part, in order
     remarks: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()  # what MuJoCo says of its model
 
 
 def ids() -> list[str]:
@@ -82,7 +83,7 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
 
     The time limit and the order of calls are the rollout loop's business; every other wrapper stays.
     """
-    _log_mujoco_warnings()
+    log_warnings()
     import_module_of(env_id)
     try:
         env: Env = gymnasium.make(functions.registered(env_id), disable_env_checker=True, **kwargs)
@@ -146,22 +147,7 @@ def import_module_of(env_id: str) -> None:
         os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
         if "shimmy" not in sys.modules:
             importlib.import_module("shimmy")
-            _log_mujoco_warnings(anew=True)  # dm_control's import sets its own
-
-
-def _log_mujoco_warnings(anew: bool = False) -> None:
-    """Let MuJoCo warn through the logger `mujoco`, not by writing to stderr and to ./MUJOCO_LOG.TXT.
-
-    What it deprecates in the models that Gymnasium ships (lately HalfCheetah's `settotalmass`) is no user's
-    concern, so it has the level INFO, which Python does not print by default.
-    """
-    import mujoco  # not at the top: 0.1 s that naming environments need not pay
-
-    def warn(message: str) -> None:  # called from C++, where an exception would end the process; logging raises none
-        logging.getLogger("mujoco").log(logging.INFO if "is deprecated" in message else logging.WARNING, message)
-
-    if anew or mujoco.get_mju_user_warning() is None:
-        mujoco.set_mju_user_warning(warn)
+            log_warnings(anew=True)  # dm_control's import sets its own
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
@@ -182,7 +168,8 @@ def describe_problem(
     import_module_of(env_id)
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
     say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
-    env, limit = make(env_id, **chosen.kwargs)
+    with deprecations() as deprecated:
+        env, limit = make(env_id, **chosen.kwargs)
     try:
         _check_version(env, env_id)
         check_chain(env, env_id)
@@ -209,7 +196,8 @@ def describe_problem(
         layout, dropped = _flattened(env)
         if dropped:
             remarks.append(f"environment '{env_id}': the observation's {', '.join(dropped)} has no numbers; left out")
-        return Described(found, layout, tuple(remarks))
+        goes = tuple(f"environment '{env_id}': MuJoCo says of its model: {text}" for text in deprecated)
+        return Described(found, layout, tuple(remarks), goes)
     finally:
         say("close()")
         env.close()

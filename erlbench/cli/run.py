@@ -196,18 +196,20 @@ def _compare_with_plan(cells: Sequence[Cell]) -> None:
 
 
 def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
-    """Say what the user should know of environments that are not the suite's own."""
+    """Say what the user should know of environments; of the suite's own only what their models have that will go."""
     from erlbench.envs.catalogue import LISTED, split_preset
     from erlbench.running.admission import admitted
 
     seen = set()
     for cell in cells:
         key = cell.env, repr(cell.env_settings)
-        if split_preset(cell.env)[0] in LISTED or key in seen:
+        if key in seen:
             continue
         seen.add(key)
         with contextlib.suppress(ErlbenchError):
-            for line in admitted(cell.env, cell.env_settings, rules).lines(cell.env):
+            found = admitted(cell.env, cell.env_settings, rules)
+            own = found.described if split_preset(cell.env)[0] in LISTED else None
+            for line in own.deprecated if own else found.lines(cell.env):
                 _message(line)
 
 

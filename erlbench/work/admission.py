@@ -50,7 +50,8 @@ class Admission:
         found = self.described or Described(self.problem)
         flat = f"environment '{name}': observations are flattened: {', '.join(found.layout)}"
         unrepeatable = f"environment '{name}' cannot be repeated: {self.unrepeatable}; the runs are marked"
-        return [*([flat] if found.layout else []), *found.remarks, *([unrepeatable] if self.unrepeatable else [])]
+        said = [*([flat] if found.layout else []), *found.remarks, *([unrepeatable] if self.unrepeatable else [])]
+        return [*said, *found.deprecated]
 
     def record(self) -> dict[str, Any]:
         """What meta.json says of it."""
@@ -109,7 +110,7 @@ def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> A
     of = f"environment '{name}': "
     told = (*found.remarks, *(of + remark for remark in remarks))
     return Admission(
-        described=Described(problem, found.layout, told),
+        described=replace(found, problem=problem, remarks=told),
         unrepeatable=unrepeatable,
         tried=True,
         files=files,

@@ -176,8 +176,6 @@ def test_studies_run_the_papers_environments():
     for study in load_studies().values():
         for env in {env for profile in study.profiles.values() for env in profile.envs}:
             row = LISTED[split_preset(env)[0]]
-            if env == "Ant-v4":  # in PyBullet's place
-                continue
             changed = [name for name, preset in row.presets.items() if preset != Preset()]
             forces = study.source in ("ESAC paper", "OpenAI-ES paper")
             wanted = changed[-1 if forces else 0] if changed else ""

@@ -69,7 +69,7 @@ class Environment:
         space, _, name = self.name.rpartition("/")
         if space == "dm_control":
             return name.title().replace("-", "")
-        return name if space == "erlbench" else self.name
+        return name if space == "erlbench" else _COPIES.get(self.name, self.name)
 
     @property
     def form(self) -> str:
@@ -90,6 +90,7 @@ class _Fact:
     difference: str = ""
 
 
+_COPIES = {"AntPyBulletEnv": "AntBulletEnv"}  # pybullet-gym's copy of PyBullet's task: the same robot, reward and ends
 _SAME, _SIMILAR, _UNKNOWN, _INCOMPARABLE = Relation
 _HUMANOIDS, _FORCES = "Humanoid HumanoidStandup", "one of them has contact forces and their cost"
 _FACTS = (  # the first that fits counts; forms of a task that stand here without one that fits are the same

@@ -61,6 +61,12 @@ class Published:
                 found.append(Threshold(score, match[1], steps))
         return sorted(found, key=lambda threshold: threshold.score.value)
 
+    def over_generations(self, source: str, table: str, env: str, algorithm: str) -> list[tuple[int, Number]]:
+        """The points of a curve over generations, in their order."""
+        keyed = ((_GENERATION.fullmatch(key[-1]), number) for key, number in self._numbers.items()
+                 if key[:-1] == (source, table, env, algorithm))  # fmt: skip
+        return sorted(((int(found[1]), number) for found, number in keyed if found), key=lambda point: point[0])
+
     def __len__(self) -> int:
         return len(self._numbers)
 
@@ -76,4 +82,5 @@ def _number(row: dict[str, Any]) -> Number:
     return Number(**{**row, **counts, "value": float(row["value"])})
 
 
+_GENERATION = re.compile(r"mean_fitness_at_gen(\d+)")
 _THRESHOLD = re.compile(r"score_at_(\d+)pct")

@@ -12,7 +12,7 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.figures.axis import AXES, averaged
 from erlbench.reporting.figures.captions import curve_caption
 from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
-from erlbench.reporting.figures.references import behind, published_points
+from erlbench.reporting.figures.references import behind, published_generations, published_points
 from erlbench.reporting.figures.training import NOTE, training_of, training_series
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind, by_seed, curve
@@ -97,6 +97,8 @@ class Curves:
             run_sets = [run_set for run_set, _ in drawn]
             series += behind(run_sets, colours, self.published)
             series += published_points(comparison, group, self.published)
+        if name == "generation":
+            series += published_generations(comparison, group, colours, self.published)
         series += [training_series(run_set, own, colours[run_set.name], unit) for run_set, own in training]
         return Panel(x=label, y="Return" if training else "Evaluation return", series=series, steps=True)
 

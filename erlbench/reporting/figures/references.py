@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from erlbench.reporting.data.comparability import base_name
+from erlbench.reporting.data.comparability import base_name, comparable
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.references import ReferenceRuns
@@ -61,11 +61,38 @@ def published_points(comparison: Comparison, group: Group, published: Published)
     return drawn
 
 
+def published_generations(
+    comparison: Comparison, group: Group, colours: Mapping[str, int], published: Published
+) -> list[Series]:
+    """The published curves of our run sets over generations, as points in their colours, as far as our longest run.
+
+    The study says which environment they are of; what its profile sets there is part of that.
+    """
+    if not comparable(group.env.partition(" (")[0], group.env_published):
+        return []
+    ours = [run.evaluations.generation for run_set in group.run_sets for run in run_set.runs]
+    last = max((float(generations[-1]) for generations in ours if len(generations)), default=0.0)
+    where = comparison.source, comparison.table, group.env_published
+    drawn = []
+    for run_set in group.run_sets:
+        found = published.over_generations(*where, run_set.published) if run_set.runs else []
+        points = [(generation, number.value) for generation, number in found if generation <= last]
+        if points:
+            x, y = np.array(points, np.float64).T
+            drawn.append(Series(
+                label=f"{run_set.label}, published", group=run_set.label, x=x, y=y, colour=colours[run_set.name],
+                look=POINTS, symbol="square", beside=True, note=f"{comparison.source}, {comparison.table}",
+            ))  # fmt: skip
+    return drawn
+
+
 def points_notes(series: Sequence[Series]) -> list[str]:
     """What a caption says of the published points among the series."""
     points = [one for one in series if one.look == POINTS]
     if not points:
         return []
+    if points[0].colour != GREY:
+        return [f"Squares: points of the published curves, {points[0].note}."]
     whose = " and ".join(f"{one.group} ({SYMBOLS[one.symbol]})" for one in points)
     return [f"Grey: points of the curves of {whose} in {points[0].note}."]
 

@@ -167,3 +167,20 @@ def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, aske
 def test_choices_that_a_report_does_not_have_are_refused(values, message):
     with pytest.raises(UsageError, match=message):
         ReportOptions(**values)
+
+
+def test_published_curves_over_generations_stand_in_the_colours_of_our_runs(tmp_path):
+    env = "pybullet_envs_gymnasium:AntBulletEnv-v0"
+    make_run(tmp_path / "in", env, "openai-es", 0, [5.0 * n for n in range(71)], steps=[1000 * n for n in range(71)])
+    study = make_study(
+        kind="curves", source="GoodAI blog", table="plot", baseline="", not_run=(), x="generation",
+        envs_published={env: "AntPyBulletEnv-v0"},
+        entries=(Entry("openai-es", "openai-es", label="ES", published="OptimES 1ep pop100"),),
+        profiles={"p": Profile((0,), 70_000, (env,))},
+    )  # fmt: skip
+    (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
+    plot = Curves(load_published(), ReportOptions()).plot(page, page.groups[0])
+    ours, theirs = plot.panels["generation"].series
+    assert (theirs.x.tolist(), theirs.y.tolist()) == ([20, 40, 60], [340, 380, 410])
+    assert theirs.colour == ours.colour
+    assert "GoodAI blog, plot" in plot.caption[-1]
