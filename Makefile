@@ -14,19 +14,22 @@ STAMP := $(VENV)/.installed
 STUDIES := aes-rl-table-1,aes-rl-table-2,aes-rl-table-3,aes-rl-figure-1,aes-rl-figure-3
 KNOWN := aes-rl-table-3,openai-es-table-3,esac-figure-2-left,goodai-lander,goodai-pendulum  # of results/reference
 PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
+# What differs between the builds of PyTorch: not in the lock file.
+TORCH := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvidia-, cublas cuda-cupti cuda-nvrtc \
+  cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo docs reproduce test test-newest campaign lint format typecheck bench wheel clean
+.PHONY: help install lock demo docs reproduce test test-newest campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv and install everything; PYTHON=... chooses the interpreter
 
-# Runs again when what is installed changes.
-$(STAMP): setup.cfg pyproject.toml constraints.txt
+# Runs again when what is installed changes. The lock file names all but PyTorch, with hashes; pip checks them.
+$(STAMP): setup.cfg pyproject.toml constraints.txt requirements.txt
 	@if ! [ -x $(BIN)/python ] || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 	  for python in $(or $(PYTHON),$(PYTHONS)); do \
 	    if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then found=$$python; break; fi; \
@@ -42,8 +45,16 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	  echo "Creating $(VENV) with $$("$$found" --version)"; \
 	  "$$found" -m venv $(VENV); \
 	fi
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet torch --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+lock: $(STAMP) ## write requirements.txt again, as setup.cfg asks for; ARGS=--upgrade takes the newest versions
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --constraint constraints.txt \
+	  --generate-hashes --no-annotate --quiet $(TORCH:%=--no-emit-package %) --custom-compile-command 'make lock' \
+	  --output-file requirements.txt $(ARGS)
 
 demo: $(STAMP) ## see something learn: figure, film and report in under two minutes
 	$(BIN)/erlbench demo

@@ -9,12 +9,15 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
+from erlbench.errors import explain
 from erlbench.machine import modules_here
+from erlbench.machine.descriptors import give_up_on_full_streams, open_standard_streams
 from erlbench.machine.libraries import prepare_libraries
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    open_standard_streams()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
@@ -26,6 +29,10 @@ def main() -> None:
         cli(prog_name="erlbench")
     except SystemExit as end:
         _end(end.code)
+    except OSError as error:  # --version and --help print before there is a command
+        with suppress(OSError):
+            os.write(2, f"erlbench: {explain(error, 'standard output')}\n".encode())
+        _end(1)
 
 
 def _leave(number: int, frame: object) -> None:
@@ -48,9 +55,8 @@ def _end(code: str | int | None) -> NoReturn:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    give_up_on_full_streams()
     if any(thread.name.startswith("erlbench-job") for thread in threading.enumerate()):
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
         os._exit(code if isinstance(code, int) else 1)
     sys.exit(code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 import sys
 import tempfile
@@ -78,6 +79,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
+            _check_current_folder()
             return super().invoke(ctx)
         except ErlbenchError as error:
             message(f"erlbench: {printable(str(error))}")
@@ -98,6 +100,14 @@ class Commands(click.Group):
                 ctx.exit(1)
             click.echo(f"erlbench: {_explain(error, ctx.meta.get('verbose', False))}", err=True)
             ctx.exit(1)
+
+
+def _check_current_folder() -> None:
+    """Raise `UsageError` where it was removed: neither paths nor the processes of libraries work there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder was removed; change to one that exists (cd) and try again") from None
 
 
 def _explain(error: Exception, verbose: bool) -> str:

@@ -18,6 +18,7 @@ from math import inf
 from types import MappingProxyType
 
 from erlbench.errors import ErlbenchError, Interrupted, TaskError
+from erlbench.machine.descriptors import allow_workers
 from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
 from erlbench.pool.chunks import HELD, Chunks, alike
 from erlbench.pool.failures import Failure, as_error
@@ -62,6 +63,7 @@ class ProcessPool(PoolBase):
     ) -> None:
         super().__init__()
         self.processes = 1 if options.processes is None else options.processes
+        allow_workers(self.processes)
         self.device = options.device
         self.task_timeout = options.task_timeout
         self._options = options

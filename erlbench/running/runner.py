@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimates
+from erlbench.experiment.pool_kind import LOCAL, check_kind
+from erlbench.machine.descriptors import allow_workers
 from erlbench.pool.registry import connected
 from erlbench.running import progress, signals
 from erlbench.running.admission import problems, rules_of
@@ -27,6 +29,7 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 
 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
+    _allow_workers(cells, options)
     check_directories(cells, options)
     needs = estimates(cells, lambda cell: processes_for(cell, options), problems(rules_of(options)))
     workloads = [
@@ -46,6 +49,13 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
+
+
+def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Have room for the open files of all workers that run at once, on this machine."""
+    if check_kind(options.pool) == LOCAL:
+        most = sorted(processes_for(cell, options) or 0 for cell in cells)[-max(1, options.jobs) :]
+        allow_workers(sum(most))
 
 
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:

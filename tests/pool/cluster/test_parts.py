@@ -11,7 +11,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.pool_kind import check_kind, cluster_address
 from erlbench.pool.cluster.agent import Facts
-from erlbench.pool.cluster.connection import objection
+from erlbench.pool.cluster.connection import is_private_address, objection, warn_of_open_network
 from erlbench.pool.cluster.placement import Placement
 from erlbench.work.replay import Replay, ReplayReader
 from erlbench.work.replica import Extent, read_block, write_block
@@ -119,3 +119,34 @@ def test_gradient_tasks_go_where_least_must_be_sent():
     nodes = [Machine(0, 2, missing=10**6), Machine(2, 2, missing=10)]
     assert place(nodes, 0.1, 2, gradient=True) == [0, 2]
     assert place(nodes, 0.1, 3, gradient=True) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("address", "private"),
+    [
+        ("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("10.0.0.1", True), ("10.255.255.255", True),
+        ("172.16.0.1", True), ("172.31.255.255", True), ("192.168.7.7", True), ("169.254.1.1", True),
+        ("fe80::1", True), ("fc00::1", True), ("fdff::1", True), ("::ffff:10.0.0.1", True), ("::ffff:127.0.0.1", True),
+        ("11.0.0.1", False), ("172.15.255.255", False), ("172.32.0.1", False), ("192.167.255.255", False),
+        ("8.8.8.8", False), ("100.64.0.1", False), ("2001:4860:4860::8888", False), ("::ffff:8.8.8.8", False),
+        ("0.0.0.0", False), ("192.0.2.2", False),
+    ],
+)  # fmt: skip
+def test_private_addresses_are_those_that_the_internet_does_not_reach(address, private):
+    assert is_private_address(address) is private
+
+
+@pytest.mark.parametrize(
+    ("address", "mode", "warned"),
+    [
+        ("8.8.8.8:6379", "", True), ("8.8.8.8:6379", "disabled", True), ("8.8.8.8:6379", "token", False),
+        ("[2001:4860:4860::8888]:6379", "", True), ("127.0.0.1:6379", "", False), ("localhost:6379", "", False),
+        ("192.168.1.1:6379", "", False), ("[::1]:6379", "", False),
+    ],
+)  # fmt: skip
+def test_a_public_address_of_a_cluster_is_warned_of(monkeypatch, capsys, address, mode, warned):
+    monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    warn_of_open_network(address)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == warned
+    assert all(address in line for line in lines)

@@ -1,0 +1,92 @@
+"""Standard streams that are closed or full, a current folder that is gone, and the limit of open files."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from erlbench.errors import UsageError
+from erlbench.machine.descriptors import A_WORKER, SPARE, allow_workers
+from tests.users import as_user
+
+ERLBENCH = str(Path(sys.executable).with_name("erlbench"))
+RUN = (
+    "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--total-timesteps", "200", "--processes", "1",
+    "--eval-episodes", "1",
+)  # fmt: skip
+
+
+def shell(line: str, *words: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of a shell, in which "$@" stands for `words`."""
+    command = ["bash", "-c", line, "-", *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("word", ["--version", "--help", "list", "doctor"])
+def test_a_full_device_is_one_line(tmp_path, word):
+    done = shell('"$@" > /dev/full', ERLBENCH, *(("list", "algos") if word == "list" else (word,)), folder=tmp_path)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("erlbench: the disk is full")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "<&-", "2>/dev/full >/dev/full"])
+def test_a_run_does_its_work_without_standard_streams(tmp_path, closed):
+    done = shell(f'"$@" {closed}', ERLBENCH, *RUN, folder=tmp_path)
+    [folder] = tmp_path.glob("results/*/cem/seed-000")
+    assert '"done"' in (folder / "status.json").read_text()
+    assert "erlbench" not in (folder / "eval.csv").read_text()
+    if "full" not in closed:
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
+    code = (
+        "from erlbench.machine.descriptors import open_standard_streams as o; o(); f = open('x', 'w'); print('y');"
+        "import sys; print('z', file=sys.stderr); print(sys.stdin.read(), end='', file=f); assert f.fileno() > 2"
+    )
+    done = shell('"$@" <&- >&- 2>&-', sys.executable, "-c", code, folder=tmp_path)
+    assert (done.returncode, (tmp_path / "x").read_text()) == (0, "")
+
+
+@pytest.mark.parametrize("words", [RUN, ("show", "results"), ("report",), ("doctor",)])
+def test_a_current_folder_that_was_removed_is_one_line(tmp_path, words):
+    (tmp_path / "gone").mkdir()
+    done = shell('cd gone && rmdir ../gone && "$@"', ERLBENCH, *words, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "the current folder was removed" in done.stderr
+
+
+def test_the_limit_of_open_files_grows_as_workers_need_it():
+    def limits() -> list[int]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 2048))
+        allow_workers(2)
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        allow_workers(300)
+        return [before, resource.getrlimit(resource.RLIMIT_NOFILE)[0], len(os.listdir("/proc/self/fd"))]
+
+    before, after, files = as_user(os.geteuid(), limits)
+    assert before == 256
+    assert 600 * A_WORKER + SPARE <= after <= 600 * A_WORKER + SPARE + files + 1
+
+
+def test_more_workers_than_the_shell_allows_are_named_before_a_start(tmp_path):
+    def refused() -> str:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+        with pytest.raises(UsageError) as error:
+            allow_workers(300)
+        return str(error.value)
+
+    assert "256" in as_user(os.geteuid(), refused)
+    line = 'ulimit -n 256; "$@"'
+    done = shell(line, ERLBENCH, *RUN, "--processes", "300", folder=tmp_path)
+    assert done.returncode == 2
+    assert "too many open files: 300 processes need" in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("results/*/*/*"))

@@ -1,0 +1,75 @@
+"""The lock file: every package of `make install` but PyTorch, in one version, with hashes and without an address."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PYTORCH = re.compile(r"torch$|triton$|nvidia-|cuda-")
+PYTHONS = "3.11.0", "3.12.0", "3.13.0"
+MACHINES = "x86_64", "aarch64"
+
+
+def entries() -> dict[str, list[tuple[Requirement, int]]]:
+    """By name: each entry of the lock file, with the number of its hashes."""
+    found: dict[str, list[tuple[Requirement, int]]] = {}
+    text = re.sub(r"^ *#.*\n", "", (ROOT / "requirements.txt").read_text(), flags=re.MULTILINE)
+    for line in text.replace("\\\n", " ").splitlines():
+        requirement, *hashes = line.split("--hash=sha256:")
+        assert all(re.fullmatch(r"[0-9a-f]{64}", one.strip()) for one in hashes)
+        parsed = Requirement(requirement.strip())
+        found.setdefault(canonicalize_name(parsed.name), []).append((parsed, len(hashes)))
+    return found
+
+
+def asked() -> list[Requirement]:
+    """What the package and its extra `dev` ask for."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    texts = setup["options"]["install_requires"] + setup["options.extras_require"]["dev"]
+    return [Requirement(line) for line in texts.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def surroundings(python: str, machine: str) -> dict[str, str]:
+    return {
+        "python_version": python.rpartition(".")[0], "python_full_version": python, "sys_platform": "linux",
+        "platform_machine": machine, "platform_system": "Linux", "os_name": "posix", "extra": "",
+        "implementation_name": "cpython", "platform_python_implementation": "CPython",
+    }  # fmt: skip
+
+
+def test_every_entry_has_one_version_and_hashes_and_no_address():
+    found = entries()
+    assert len(found) > 150
+    for name, several in found.items():
+        for requirement, hashes in several:
+            assert re.fullmatch(r"==[^*,]+", str(requirement.specifier)), name
+            assert hashes, name
+            assert requirement.url is None
+    assert not re.search(r"https?://|file:|--(extra-)?index-url", (ROOT / "requirements.txt").read_text())
+    assert [name for name in found if PYTORCH.match(name)] == []
+
+
+def test_the_lock_file_has_what_setup_cfg_asks_for():
+    """Else `make lock` was forgotten. Each Python and machine gets one version of a package."""
+    found = entries()
+    for python in PYTHONS:
+        for machine in MACHINES:
+            here = surroundings(python, machine)
+            for requirement in asked():
+                name = canonicalize_name(requirement.name)
+                if PYTORCH.match(name) or (requirement.marker and not requirement.marker.evaluate(here)):
+                    continue
+                chosen = [one for one, _ in found.get(name, []) if not one.marker or one.marker.evaluate(here)]
+                assert len(chosen) == 1, (name, here)
+                version = str(chosen[0].specifier).removeprefix("==")
+                assert requirement.specifier.contains(version, prereleases=True), (requirement, version)
+
+
+def test_the_reference_runs_mujoco_stays():
+    assert [str(one.specifier) for one, _ in entries()["mujoco"]] == ["==3.17.0"]
