@@ -28,8 +28,8 @@ from erlbench.algorithms.search.ask_tell import (
     Channel,
     GlobalGenerators,
     SearchObject,
-    behind,
     check_candidates,
+    face_of,
     problem_of,
 )
 from erlbench.errors import UsageError
@@ -81,7 +81,7 @@ class OneSearch:
             package = type(thing[0] if isinstance(thing, tuple) else thing).__module__.partition(".")[0]
             if package in MINIMISE and self._sign > 0:
                 raise UsageError(f"{self._name}: {package} minimises; declare it by @erlbench.minimise")
-            self._search: SearchObject = behind(thing, mean, seed, channel)
+            self._search: SearchObject = face_of(thing, mean, seed, channel)
 
     def ask(self, count: int) -> Sequence[np.ndarray]:
         """As many candidates as the object wants."""

@@ -18,12 +18,7 @@ def environment_name_of(made: Any) -> str:
     """The name by which worker processes make it, `module:Name` or Gymnasium's id; a `UsageError` where none can."""
     if isinstance(made, gymnasium.Env):
         spec = made.spec
-        if (
-            spec is None
-            or spec.additional_wrappers
-            or spec.kwargs.get("render_mode")
-            or set(spec.kwargs) - {"render_mode"}
-        ):
+        if spec is None or spec.additional_wrappers or any(value is not None for value in spec.kwargs.values()):
             raise UsageError(
                 f"worker processes cannot make {made} again; give its class, a function that makes it, or its id with "
                 "env_set"

@@ -87,7 +87,10 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
     for key in texts.keys() & options.keys():
         if not isinstance(options[key], dict | list | tuple):
             raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
-    options = {key: texts[key](value) if key in texts else value for key, value in options.items()}
+    options = {
+        key: texts[key](value) if key in texts else str(value) if isinstance(value, Path) else value
+        for key, value in options.items()
+    }
     asked = arguments(
         {
             "algo": _named(algo, name_of),

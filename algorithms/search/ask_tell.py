@@ -38,7 +38,7 @@ class SearchObject(Protocol):
         """The mean of the search distribution, or what the object recommends; None where it has neither."""
 
 
-def behind(thing: Any, mean: np.ndarray, seed: int, channel: Channel | None) -> SearchObject:
+def face_of(thing: Any, mean: np.ndarray, seed: int, channel: Channel | None) -> SearchObject:
     """The face of an object; a `UsageError` for one that cannot be asked and told."""
     strategy, params = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
     if all(hasattr(strategy, name) for name in ("init", "default_params", "ask", "tell")):
