@@ -11,10 +11,12 @@ from typing import NoReturn
 
 from erlbench.machine.libraries import prepare_libraries
 
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
     prepare_libraries()
@@ -42,7 +44,7 @@ def _end(code: str | int | None) -> NoReturn:
 
     Where the thread of a cell is left, in a step of an environment that does not end, Python would wait for it.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     if any(thread.name.startswith("erlbench-job") for thread in threading.enumerate()):
         for stream in (sys.stdout, sys.stderr):

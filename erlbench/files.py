@@ -22,6 +22,8 @@ from erlbench.errors import CellError, UsageError
 SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is below 100 KiB
 LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
+# A FIFO would have us wait for a writer; Windows has neither flag, and one for files that are no text.
+READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 DIGITS = 2**63  # integers stay below it, as in TOML
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 
@@ -35,7 +37,7 @@ def read_bytes(path: Path, limit: int = LARGE, first: int | None = None) -> byte
 
     OSError, or ValueError for anything else and for a file with more than `limit` bytes.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO would have us wait for a writer
+    descriptor = os.open(path, READING)
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

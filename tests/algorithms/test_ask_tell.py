@@ -20,6 +20,7 @@ from erlbench.algorithms.ask_tell import algorithm_of
 from erlbench.algorithms.search.ask_tell import Channel, EvosaxObject, SteppedObject
 from erlbench.errors import CellError, ErlbenchError, UsageError
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import dataclass_named
 from erlbench.settings import resolve
 from erlbench.testing import check_algorithm
 from tests.runs import all_rows
@@ -155,7 +156,7 @@ def test_a_restored_object_goes_on_as_if_nothing_had_been(fake, tmp_path, made):
     tasks = first.ask()
     snapshot = first.algorithm.snapshot()
     path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
-    payload, _ = load_checkpoint(path)
+    payload, _ = load_checkpoint(path, dataclass_named)
     for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
         second.store.put(ref.name, first.store.get(ref))
     second.algorithm.restore(payload["algorithm"])
