@@ -35,7 +35,7 @@ class Searcher(Protocol):
 
 
 @dataclass(kw_only=True)
-class Told(Generation):
+class ToldState(Generation):
     """Everything needed to go on, with what was told in place of the object.
 
     `fitness` is that of the candidates under way, by their place.
@@ -50,7 +50,7 @@ class Told(Generation):
     asked: str = ""  # digest of all candidates; empty in checkpoints of version 0.2.0 and before
 
 
-class Replayed(Algorithm[Chosen, Told], Generic[Chosen, Own]):
+class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
     """A search by one object: a subclass makes it, and says what it is told and which policy is reported."""
 
     draws: ClassVar[str] = "a package"
@@ -60,7 +60,7 @@ class Replayed(Algorithm[Chosen, Told], Generic[Chosen, Own]):
         super().__init__(settings, context)
         self._search: Own = self._new_search()
         first = self._report()
-        self.state = Told(reported=first, reported_ref=self.share(first.astype(np.float32)), losses=np.zeros(256))
+        self.state = ToldState(reported=first, reported_ref=self.share(first.astype(np.float32)), losses=np.zeros(256))
 
     @abstractmethod
     def _new_search(self) -> Own:

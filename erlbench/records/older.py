@@ -22,8 +22,8 @@ SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 _TYPES: Mapping[str, str] = MappingProxyType(
     {
         "erlbench.algorithms.openai_es:Generation": "erlbench.algorithms.openai_es:Gathered",
-        "erlbench.algorithms.cma_es:CMAESState": "erlbench.algorithms.replayed:Told",
-        "erlbench.algorithms.nevergrad:NevergradState": "erlbench.algorithms.replayed:Told",
+        "erlbench.algorithms.cma_es:CMAESState": "erlbench.algorithms.replayed:ToldState",
+        "erlbench.algorithms.nevergrad:NevergradState": "erlbench.algorithms.replayed:ToldState",
     }
 )
 # Their fields: the old dataclass, and the names of today by those of before.
