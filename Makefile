@@ -10,6 +10,7 @@ TEST_PROCESSES ?= 2
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+USED := $(VENV)/.usable
 STUDIES := aes-rl-table-1,aes-rl-table-2,aes-rl-table-3,aes-rl-figure-1,aes-rl-figure-3
 KNOWN := aes-rl-table-3,openai-es-table-3,esac-figure-2-left,goodai-lander,goodai-pendulum  # of results/reference
 PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
@@ -17,15 +18,14 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo docs reproduce test campaign lint format typecheck bench wheel clean
+.PHONY: help venv install demo docs reproduce test campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv and install everything; PYTHON=... chooses the interpreter
 
-# Runs again when what is installed changes.
-$(STAMP): setup.cfg pyproject.toml constraints.txt
+venv:
 	@if ! [ -x $(BIN)/python ] || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 	  for python in $(or $(PYTHON),$(PYTHONS)); do \
 	    if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then found=$$python; break; fi; \
@@ -41,13 +41,21 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	  echo "Creating $(VENV) with $$("$$found" --version)"; \
 	  "$$found" -m venv $(VENV); \
 	fi
+
+# Both run again when what they install changes.
+$(STAMP): setup.cfg pyproject.toml constraints.txt | venv
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
 	@touch $@
 
-demo: $(STAMP) ## see something learn: figure, film and report in under two minutes
+# What users need; nothing to do where everything is installed.
+$(USED): setup.cfg pyproject.toml constraints.txt | venv
+	@[ $(STAMP) -nt setup.cfg ] || $(BIN)/python -m pip install --quiet --editable . --constraint constraints.txt
+	@touch $@
+
+demo: $(USED) ## see something learn: figure, film and report in under two minutes
 	$(BIN)/erlbench demo
 
-reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
+reproduce: $(USED) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
 	@status=0; $(BIN)/erlbench run --study $(STUDIES) --profile $(PROFILE) || status=$$?; \
 	if [ $$status -le 1 ]; then $(BIN)/erlbench report results/$(PROFILE) --reference results/reference; fi; \
 	exit $$status
