@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import erlbench
 from erlbench.envs.catalogue import LISTED, module_of, split_preset
@@ -49,10 +50,11 @@ def known_citations() -> tuple[Citation, ...]:
     """All of erlbench/citations.toml."""
     data = tomllib.loads((files("erlbench") / "citations.toml").read_text(encoding="utf-8"))
     lists = ("authors", "algorithms", "environments")
-    return tuple(
-        Citation(key=key, **{name: tuple(value) if name in lists else value for name, value in entry.items()})
-        for key, entry in data.items()
-    )
+    found = []
+    for key, entry in data.items():
+        values: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in entry.items()}
+        found.append(Citation(key=key, **values))
+    return tuple(found)
 
 
 def cite_runs(folders: Sequence[Path]) -> Iterator[str]:
