@@ -11,6 +11,7 @@ TEST_PROCESSES ?= 2
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+USED := $(VENV)/.usable
 STUDIES := aes-rl-table-1,aes-rl-table-2,aes-rl-table-3,aes-rl-figure-1,aes-rl-figure-3
 KNOWN := aes-rl-table-3,openai-es-table-3,esac-figure-2-left,goodai-lander,goodai-pendulum  # of results/reference
 PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
@@ -21,15 +22,14 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install lock demo docs reproduce test test-newest campaign lint format typecheck bench wheel clean
+.PHONY: help venv install lock demo docs reproduce test test-newest campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv and install everything; PYTHON=... chooses the interpreter
 
-# Runs again when what is installed changes. The lock file names all but PyTorch, with hashes; pip checks them.
-$(STAMP): setup.cfg pyproject.toml constraints.txt requirements.txt
+venv:
 	@if ! [ -x $(BIN)/python ] || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 	  for python in $(or $(PYTHON),$(PYTHONS)); do \
 	    if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then found=$$python; break; fi; \
@@ -45,21 +45,32 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt requirements.txt
 	  echo "Creating $(VENV) with $$("$$found" --version)"; \
 	  "$$found" -m venv $(VENV); \
 	fi
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.txt
-	$(BIN)/python -m pip install --quiet torch --constraint constraints.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+
+# Both run again when what they install changes. A lock file names all but PyTorch, with hashes; pip checks them.
+PIP := $(BIN)/python -m pip install --quiet
+install_locked = $(PIP) --no-deps --require-hashes --requirement $(1) && \
+  $(PIP) torch --constraint constraints.txt && $(PIP) --no-deps --no-build-isolation --editable .
+
+$(STAMP): setup.cfg pyproject.toml constraints.txt requirements.txt | venv
+	$(call install_locked,requirements.txt)
 	@touch $@
 
-lock: $(STAMP) ## write requirements.txt again, as setup.cfg asks for; ARGS=--upgrade takes the newest versions
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --constraint constraints.txt \
-	  --generate-hashes --no-annotate --quiet $(TORCH:%=--no-emit-package %) --custom-compile-command 'make lock' \
-	  --output-file requirements.txt $(ARGS)
+# What users need; nothing to do where everything is installed.
+$(USED): setup.cfg pyproject.toml constraints.txt requirements-use.txt | venv
+	@[ $(STAMP) -nt setup.cfg ] || { $(call install_locked,requirements-use.txt); }
+	@touch $@
 
-demo: $(STAMP) ## see something learn: figure, film and report in under two minutes
+LOCK = $(BIN)/uv pip compile setup.cfg --universal --python-version 3.11 --constraint constraints.txt \
+  --generate-hashes --no-annotate --quiet $(TORCH:%=--no-emit-package %) --custom-compile-command 'make lock' $(ARGS)
+lock: $(STAMP) ## write both lock files again, as setup.cfg asks for; ARGS=--upgrade takes the newest versions
+	$(PIP) uv
+	$(LOCK) --extra dev --output-file requirements.txt
+	$(LOCK) --constraint requirements.txt --output-file requirements-use.txt
+
+demo: $(USED) ## see something learn: figure, film and report in under two minutes
 	$(BIN)/erlbench demo
 
-reproduce: $(STAMP) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
+reproduce: $(USED) ## run the AES-RL studies and write the report; PROFILE=smoke|laptop|paper
 	@status=0; $(BIN)/erlbench run --study $(STUDIES) --profile $(PROFILE) || status=$$?; \
 	if [ $$status -le 1 ]; then $(BIN)/erlbench report results/$(PROFILE) --reference results/reference; fi; \
 	exit $$status

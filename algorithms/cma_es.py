@@ -7,16 +7,16 @@ and Hansen, GECCO 2014; VkD-CMA: Akimoto and Hansen, GECCO 2016.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import FitnessSettings, start_states
+from erlbench.algorithms.base import Context, Needs
+from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
+from erlbench.algorithms.replayed import Replayed
 from erlbench.algorithms.search.pycma import (
     COVARIANCES,
     FULL,
@@ -28,10 +28,8 @@ from erlbench.algorithms.search.pycma import (
 )
 from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
-from erlbench.errors import CellError
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
-from erlbench.work.tasks import ArrayRef, Result, Task
 
 PYCMA = "pycma"
 # goodai: CMA-ES as in its LunarLander experiment, without the fixed start states and the report of the best sample;
@@ -60,34 +58,17 @@ class CMAESSettings(PolicySettings, FitnessSettings):
     )
 
 
-@dataclass
-class CMAESState(Generation):
-    """Everything CMA-ES needs to go on, with the told rankings in place of pycma's object."""
-
-    mean: np.ndarray  # (P,) float64
-    mean_ref: ArrayRef
-    rankings: np.ndarray  # (capacity, population) int32: the losses of the generations told
-    individuals: list[ArrayRef] = field(default_factory=list)  # of this generation
-
-
-class CMAES(Algorithm[CMAESSettings, CMAESState]):
+class CMAES(Replayed[CMAESSettings, Strategy]):
     """Covariance matrix adaptation evolution strategy; full, diagonal or restricted covariance."""
 
     settings_type: ClassVar[type] = CMAESSettings
-    default_workers: ClassVar[int | None] = None
+    draws: ClassVar[str] = PYCMA
 
     def __init__(self, settings: CMAESSettings, context: Context) -> None:
+        size = self.policy_for(settings, context.problem).size
+        self._covariance = choose_covariance(settings.covariance, size)
+        self._population = settings.population or default_population(size)
         super().__init__(settings, context)
-        self._covariance = choose_covariance(settings.covariance, self._policy.size)
-        self._population = settings.population or default_population(self._policy.size)
-        self._strategy = self._new_strategy()
-        mean = self._strategy.mean
-        rankings = np.zeros((16, self._population), np.int32)
-        self.state = CMAESState(mean, self.share(mean.astype(np.float32)), rankings)
-
-    @classmethod
-    def depends_on_budget(cls, settings: CMAESSettings) -> str:
-        return ""
 
     @classmethod
     def needs(cls, settings: CMAESSettings, problem: Problem) -> Needs:
@@ -98,10 +79,7 @@ class CMAES(Algorithm[CMAESSettings, CMAESState]):
     def check(cls, settings: CMAESSettings, problem: Problem) -> None:
         choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
-    def policy(self) -> ArrayRef:
-        return self.state.mean_ref
-
-    def _new_strategy(self) -> Strategy:
+    def _new_search(self) -> Strategy:
         mean = initial_mean(self._policy, self.settings, self.key(Purpose.PARAMETERS))
         return Strategy(
             mean,
@@ -111,58 +89,25 @@ class CMAES(Algorithm[CMAESSettings, CMAESState]):
             lambda stream: generator(*self.key(Purpose.NOISE, stream)),
         )
 
-    def _ask(self) -> list[Task]:
-        """A whole generation when none is under way."""
-        state, settings, generation = self.state, self.settings, self.counters.generation
-        if state.individuals or self.exhausted:
-            return []
-        state.individuals = [self.share(x.astype(np.float32)) for x in self._strategy.ask(generation)]
-        seeds = start_states(self, generation)
-        return self.rollouts(state.individuals, kind="es", episodes=settings.episodes, seeds=seeds)
+    def _values(self, fitness: Sequence[float]) -> np.ndarray:
+        return losses(fitness)
 
-    def _tell(self, task: Task, result: Result) -> None:
-        """Take one individual's fitness; the last one of the generation updates the distribution."""
-        state = self.state
-        state.take(task.individual, result)
-        if len(state.fitness) == len(state.individuals):
-            self._update()
-
-    def _update(self) -> None:
-        state, generation = self.state, self.counters.generation
-        fitness = state.in_order
-        if generation == len(state.rankings):
-            state.rankings = np.concatenate((state.rankings, np.zeros_like(state.rankings)))
-        state.rankings[generation] = losses(fitness)
-        self._strategy.tell(state.rankings[generation])
-        state.mean = self._strategy.mean
-        state.mean_ref = self.share(state.mean.astype(np.float32))
-        state.end(fitness)
-        state.individuals = []
-        self.counters.generation += 1
+    def _report(self) -> np.ndarray:
+        return self._search.mean
 
     def metrics(self) -> dict[str, float]:
-        state, stds = self.state, self._strategy.stds
+        stds = self._search.stds
         return {
-            **state.extremes(),
-            "sigma": self._strategy.sigma,
+            **self.state.extremes(),
+            "sigma": self._search.sigma,
             "std_min": float(stds.min()),
             "std_max": float(stds.max()),
-            "steps": state.previous_steps,
+            "steps": self.state.previous_steps,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot: pycma is told all rankings again, with the noise of their generations."""
+        state = snapshot["state"]
+        if state.losses.ndim > 1:  # of version 0.2.0 and before: a row for each generation
+            state.told = snapshot["counters"]["generation"] * self._population
+            state.losses = state.losses.ravel().astype(np.float64)
         super().restore(snapshot)
-        state = self.state
-        state.rankings = state.rankings.copy()  # what comes from a file may be read-only
-        self._strategy = self._new_strategy()
-        for generation in range(self.counters.generation):
-            self._strategy.ask(generation)
-            self._strategy.tell(state.rankings[generation])
-        if not np.array_equal(self._strategy.mean, state.mean):
-            raise CellError(
-                "the search distribution cannot be computed again from the checkpoint: pycma, numpy or the processor "
-                "is another than before; go on where the run began, or start anew by --force"
-            )
-        if state.individuals:
-            self._strategy.ask(self.counters.generation)

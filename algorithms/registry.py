@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -91,9 +92,24 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
         plugged = getattr(importlib.import_module(module), attribute)
     except Exception as error:
         raise UsageError(f"algorithm '{name}' cannot be imported ({where}): {type(error).__name__}: {error}") from error
-    if not (isinstance(plugged, type) and issubclass(plugged, Algorithm)):
-        raise UsageError(f"algorithm '{name}' ({where}) is no subclass of erlbench.algorithms.base.Algorithm")
-    return plugged
+    if isinstance(plugged, type) and issubclass(plugged, Algorithm):
+        return plugged
+    if callable(plugged):
+        from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
+
+        return algorithm_of(plugged)
+    raise UsageError(
+        f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor makes an object "
+        "with ask and tell"
+    )
+
+
+def name_of(made: Any) -> str:
+    """The name `module:Name` of a class or function; a `UsageError` where it cannot be found by that."""
+    module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
+    if getattr(sys.modules.get(module), own, None) is not made:
+        raise UsageError(f"{made!r} must be a class or a function at the top level of a module")
+    return f"{module}:{own}"
 
 
 def learns(name: str) -> bool:

@@ -1,27 +1,46 @@
-"""Hooks of MkDocs: links to what is outside docs/ become text; the report of the reference results is in the menu."""
+"""Hooks of MkDocs: README, contributing and changelog are pages; other links to what is outside docs/ become text."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File
 from mkdocs.structure.nav import Link
 
-ROOT = Path(__file__).parents[1]
-OUTSIDE = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(((?:\.\./)+[^)\s]*)\)")
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the pages that lie outside docs/."""
+    for name, page in PAGES.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links to files of the repository as text; one whose file is not there stays, and fails the build."""
-    folder = Path(page.file.abs_src_path).parent
+    """Links as the site has them; one to a file of the repository is text, one to no file stays and fails the build."""
+    source = Path(page.file.abs_src_path)
+    here = DOCS / page.file.src_uri
 
-    def plain(match: re.Match[str]) -> str:
-        target = (folder / match[2].partition("#")[0]).resolve()
-        inside = target.is_relative_to(ROOT / "docs")
-        return match[1] if not inside and target.exists() else match[0]
+    def on_site(match: re.Match[str]) -> str:
+        path, _, anchor = match[2].partition("#")
+        if not path or "://" in path or path.startswith("mailto:"):
+            return match[0]
+        target = (source.parent / path).resolve()
+        if target.parent == ROOT and target.name in PAGES:
+            target = DOCS / PAGES[target.name]
+        elif not target.is_relative_to(DOCS):
+            return match[1] if target.exists() else match[0]
+        link = os.path.relpath(target, here.parent)
+        return f"[{match[1]}]({link}{'#' if anchor else ''}{anchor})"
 
-    return OUTSIDE.sub(plain, markdown)
+    return LINK.sub(on_site, markdown)
 
 
 def on_nav(nav: Any, **_: Any) -> Any:

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from erlbench.envs import catalogue, functions, options
 from erlbench.envs.chain import check_chain, own_limit, repeats
 from erlbench.envs.flattening import FlatObservation, is_flat
+from erlbench.envs.made import register_made
 from erlbench.envs.mujoco_warnings import deprecations, log_warnings
 from erlbench.envs.wrappers import (
     Env,
@@ -148,6 +150,10 @@ def import_module_of(env_id: str) -> None:
         if "shimmy" not in sys.modules:
             importlib.import_module("shimmy")
             log_warnings(anew=True)  # dm_control's import sets its own
+    elif module := catalogue.module_of(env_id):
+        with suppress(Exception):  # making it says it better
+            importlib.import_module(module)
+        register_made(env_id)
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:

@@ -14,13 +14,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from erlbench.algorithms.ask_tell import maximise, minimise
     from erlbench.api import Results, load_results, report, run
     from erlbench.policy import load_policy
 
 __version__ = "0.2.0"
-__all__ = ["Results", "__version__", "load_policy", "load_results", "report", "run"]
+__all__ = ["Results", "__version__", "load_policy", "load_results", "maximise", "minimise", "report", "run"]
 
-_WHERE = {"load_policy": "erlbench.policy"}  # all other names are in erlbench.api
+_WHERE = dict.fromkeys(("maximise", "minimise"), "erlbench.algorithms.ask_tell") | {
+    "load_policy": "erlbench.policy"
+}  # all other names are in erlbench.api
 
 
 def __getattr__(name: str) -> Any:

@@ -14,11 +14,13 @@ from erlbench.machine import modules_here
 from erlbench.machine.descriptors import give_up_on_full_streams, open_standard_streams
 from erlbench.machine.libraries import prepare_libraries
 
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
     open_standard_streams()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
     prepare_libraries()
@@ -53,7 +55,7 @@ def _end(code: str | int | None) -> NoReturn:
 
     Where the thread of a cell is left, in a step of an environment that does not end, Python would wait for it.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     give_up_on_full_streams()
     if any(thread.name.startswith("erlbench-job") for thread in threading.enumerate()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, Ta
 from erlbench.words import counted
 
 Names = str | Sequence[str]
+Made = Any  # a name, a class, a function, or a list of these
 Folder = str | Path
 EXAMPLES: Mapping[str, str] = MappingProxyType({"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'})
 
@@ -57,16 +58,20 @@ class Results:
         return f"<{counted(len(self.runs), 'run')}; frames: cells, evaluations, episodes, tasks, generations>"
 
 
-def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = True, **options: Any) -> Results:
+def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = True, **options: Any) -> Results:
     """Train, as `erlbench run` does, and return the results; runs that are done already are only read.
 
-    `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. `options` are those of the
+    `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. In place of a name, `algo`
+    takes a class or function that makes an object with ask and tell (`erlbench.maximise`), and `env` takes an
+    environment's class, a function that makes one, or what `gymnasium.make` gave. `options` are those of the
     command by their names: `seeds=5`, `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`,
     `processes=4`, `jobs=2`, `out="results"`, `force=True`, ... `quiet=False` shows progress.
 
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all other cells are finished then.
     """
+    from erlbench.algorithms.registry import name_of
+    from erlbench.envs.made import check_importable, environment_name_of
     from erlbench.experiment.arguments import arguments, run_options
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.options import option_fields
@@ -82,12 +87,22 @@ def run(algo: Names = (), env: Names = (), *, study: Names = (), quiet: bool = T
     for key in texts.keys() & options.keys():
         if not isinstance(options[key], dict | list | tuple):
             raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
-    options = {key: texts[key](value) if key in texts else value for key, value in options.items()}
+    options = {
+        key: texts[key](value) if key in texts else str(value) if isinstance(value, Path) else value
+        for key, value in options.items()
+    }
     asked = arguments(
-        {"algo": _tuple(algo), "env": _tuple(env), "study": _tuple(study), "quiet": quiet or None, **options}
+        {
+            "algo": _named(algo, name_of),
+            "env": _named(env, environment_name_of),
+            "study": _tuple(study),
+            "quiet": quiet or None,
+            **options,
+        }
     )
     check_device(asked.device)
     how = run_options(asked, ("erlbench.run",))
+    check_importable(asked.env, how.processes)
     cells = requested_cells(asked, problems(rules_of(how)))
     if asked.plan:
         from erlbench.reporting.statistics.simulated_studies import check_plan
@@ -163,6 +178,12 @@ def _tuple(names: Names) -> tuple[str, ...]:
     if not isinstance(names, str | Sequence):
         raise UsageError(f"a name or a list of names is needed, not {names!r}")
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _named(given: Any, name_of: Callable[[Any], str]) -> tuple[str, ...]:
+    """Names as they are, all else by its name."""
+    things = given if isinstance(given, list | tuple) else (given,)
+    return tuple(thing if isinstance(thing, str) else name_of(thing) for thing in things)
 
 
 def _settings(values: Any) -> Any:

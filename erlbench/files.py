@@ -23,6 +23,8 @@ from erlbench.errors import CellError, UsageError
 SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is below 100 KiB
 LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
+# A FIFO would have us wait for a writer; Windows has neither flag, and one for files that are no text.
+READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 DIGITS = 2**63  # integers stay below it, as in TOML
 LINK = "a link, and links within a run's folder are not followed"
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
@@ -38,8 +40,8 @@ def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int
     So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
     files are its own.
     """
-    if not inside:
-        return os.open(path, flags)
+    if not inside or os.open not in os.supports_dir_fd:  # on Windows a link needs rights of its own
+        return os.open(path, flags, mode)
     *folders, name = path.parts[-inside:]
     place = os.open(path.parents[inside - 1], os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -88,8 +90,7 @@ def read_bytes(path: Path, limit: int = LARGE, first: int | None = None, inside:
 
     OSError, or ValueError for anything else and for a file with more than `limit` bytes.
     """
-    # a FIFO would have us wait for a writer
-    descriptor = open_file(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY, inside)
+    descriptor = open_file(path, READING, inside)
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

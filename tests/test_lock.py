@@ -1,4 +1,4 @@
-"""The lock file: every package of `make install` but PyTorch, in one version, with hashes and without an address."""
+"""The lock files: every package of `make install` and of what users need, but PyTorch, in one version, with hashes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import configparser
 import re
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -13,12 +14,13 @@ ROOT = Path(__file__).parents[1]
 PYTORCH = re.compile(r"torch$|triton$|nvidia-|cuda-")
 PYTHONS = "3.11.0", "3.12.0", "3.13.0"
 MACHINES = "x86_64", "aarch64"
+ALL, USED = "requirements.txt", "requirements-use.txt"
 
 
-def entries() -> dict[str, list[tuple[Requirement, int]]]:
+def entries(name: str = ALL) -> dict[str, list[tuple[Requirement, int]]]:
     """By name: each entry of the lock file, with the number of its hashes."""
     found: dict[str, list[tuple[Requirement, int]]] = {}
-    text = re.sub(r"^ *#.*\n", "", (ROOT / "requirements.txt").read_text(), flags=re.MULTILINE)
+    text = re.sub(r"^ *#.*\n", "", (ROOT / name).read_text(), flags=re.MULTILINE)
     for line in text.replace("\\\n", " ").splitlines():
         requirement, *hashes = line.split("--hash=sha256:")
         assert all(re.fullmatch(r"[0-9a-f]{64}", one.strip()) for one in hashes)
@@ -27,11 +29,11 @@ def entries() -> dict[str, list[tuple[Requirement, int]]]:
     return found
 
 
-def asked() -> list[Requirement]:
-    """What the package and its extra `dev` ask for."""
+def asked(name: str) -> list[Requirement]:
+    """What the package asks for, and its extra `dev` where the file has that, too."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
-    texts = setup["options"]["install_requires"] + setup["options.extras_require"]["dev"]
+    texts = setup["options"]["install_requires"] + (setup["options.extras_require"]["dev"] if name == ALL else "")
     return [Requirement(line) for line in texts.splitlines() if line.strip() and not line.startswith("#")]
 
 
@@ -43,25 +45,27 @@ def surroundings(python: str, machine: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_every_entry_has_one_version_and_hashes_and_no_address():
-    found = entries()
-    assert len(found) > 150
+@pytest.mark.parametrize("file", [ALL, USED])
+def test_every_entry_has_one_version_and_hashes_and_no_address(file):
+    found = entries(file)
+    assert len(found) > (150 if file == ALL else 20)
     for name, several in found.items():
         for requirement, hashes in several:
             assert re.fullmatch(r"==[^*,]+", str(requirement.specifier)), name
             assert hashes, name
             assert requirement.url is None
-    assert not re.search(r"https?://|file:|--(extra-)?index-url", (ROOT / "requirements.txt").read_text())
+    assert not re.search(r"https?://|file:|--(extra-)?index-url", (ROOT / file).read_text())
     assert [name for name in found if PYTORCH.match(name)] == []
 
 
-def test_the_lock_file_has_what_setup_cfg_asks_for():
+@pytest.mark.parametrize("file", [ALL, USED])
+def test_the_lock_file_has_what_setup_cfg_asks_for(file):
     """Else `make lock` was forgotten. Each Python and machine gets one version of a package."""
-    found = entries()
+    found = entries(file)
     for python in PYTHONS:
         for machine in MACHINES:
             here = surroundings(python, machine)
-            for requirement in asked():
+            for requirement in asked(file):
                 name = canonicalize_name(requirement.name)
                 if PYTORCH.match(name) or (requirement.marker and not requirement.marker.evaluate(here)):
                     continue
@@ -73,3 +77,10 @@ def test_the_lock_file_has_what_setup_cfg_asks_for():
 
 def test_the_reference_runs_mujoco_stays():
     assert [str(one.specifier) for one, _ in entries()["mujoco"]] == ["==3.17.0"]
+
+
+def test_what_users_need_is_installed_in_the_versions_of_the_tests():
+    def versions(name: str) -> set[tuple[str, str]]:
+        return {(each, str(one.specifier)) for each, several in entries(name).items() for one, _ in several}
+
+    assert versions(USED) <= versions(ALL)

@@ -71,6 +71,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables += ("normalisation.csv",)
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     data |= {
+        "erlbench/citations.toml",
         "erlbench/experiment/costs.toml",
         "erlbench/experiment/tuning_budgets.csv",
         "erlbench/forecasting/forecast_errors.csv",

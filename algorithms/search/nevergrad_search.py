@@ -1,8 +1,7 @@
-"""One of nevergrad's optimisers as a function of its start, a seed and the losses it was told; so it can be replayed.
+"""One of nevergrad's optimisers as a function of its start, a seed and the losses it was told (`Replayed`).
 
-nevergrad (github.com/facebookresearch/nevergrad) minimises and stores its state by pickle only. All that enters an
-optimiser is given here: the parametrisation, whose random state is seeded, and the losses in the order in which their
-candidates were asked for. Asking and telling the same again therefore gives the same optimiser.
+nevergrad (github.com/facebookresearch/nevergrad) minimises. All that enters an optimiser is given here: the
+parametrisation, whose random state is seeded, and the losses in the order in which their candidates were asked for.
 """
 
 from __future__ import annotations
@@ -50,8 +49,9 @@ class Search:
         """`budget`: the number of evaluations that the optimiser plans for; `workers`: candidates under way."""
         import nevergrad
 
-        self._centre, self._sigma = np.array(centre, np.float64), sigma
-        parametrization = nevergrad.p.Array(init=self._centre).set_mutation(sigma=sigma)
+        self.centre, self._sigma = np.array(centre, np.float64), sigma
+        self.told = 0  # evaluations
+        parametrization = nevergrad.p.Array(init=self.centre).set_mutation(sigma=sigma)
         parametrization.random_state = np.random.RandomState(random.bit_generator)
         self._asked: list[Any] = []
         self._name, self._warning = name, nevergrad.errors.NevergradWarning
@@ -64,11 +64,12 @@ class Search:
             self._asked = [self._optimizer.ask() for _ in range(count)]
         return [np.array(candidate.value, np.float64) for candidate in self._asked]
 
-    def tell(self, losses: Sequence[float]) -> None:
+    def tell(self, losses: Sequence[float] | np.ndarray) -> None:
         """Take in the losses of the candidates asked for last, in their order."""
         with self._explained():
             for candidate, loss in zip(self._asked, losses, strict=True):
                 self._optimizer.tell(candidate, float(loss))
+        self.told += len(losses)
         self._asked = []
 
     def recommendation(self) -> np.ndarray:
@@ -79,7 +80,7 @@ class Search:
         """The mean of the search distribution where there is one (CMA-ES by pycma), else the recommendation."""
         if self._strategy is None:
             return self.recommendation()
-        return self._centre + self._sigma * np.asarray(self._strategy.mean)
+        return self.centre + self._sigma * np.asarray(self._strategy.mean)
 
     @property
     def step_size(self) -> float | None:

@@ -1,9 +1,7 @@
-"""pycma's CMA-ES as a function of its start, keyed noise and the rankings it was told; so it can be replayed.
+"""pycma's CMA-ES as a function of its start, keyed noise and the rankings it was told (`Replayed`).
 
-pycma (github.com/CMA-ES/pycma) minimises and keeps its state in an object that only pickle can store. All that
-enters that object is given here: the initial mean and sigma, standard normal numbers whose stream is named by the
-generation, and the ranking of each generation. Asking and telling the same again therefore gives the same object,
-bit by bit, and a checkpoint needs nothing but the rankings.
+pycma (github.com/CMA-ES/pycma) minimises. All that enters its object is given here: the initial mean and sigma,
+standard normal numbers whose stream is named by the generation, and the ranking of each generation.
 """
 
 from __future__ import annotations
@@ -88,7 +86,7 @@ def losses(fitness: Sequence[float]) -> np.ndarray:
     """
     values = np.array(fitness, np.float64)
     values[~np.isfinite(values)] = -math.inf
-    return (values[None, :] > values[:, None]).sum(axis=1).astype(np.int32)
+    return (values[None, :] > values[:, None]).sum(axis=1).astype(np.float64)
 
 
 class Strategy:
@@ -107,21 +105,23 @@ class Strategy:
         self._noise = noise
         self._random = noise(0)
         self._samples: list[np.ndarray] = []
+        self._generation = 0
         self._es: Any = cma.CMAEvolutionStrategy(
             np.array(mean, np.float64), sigma, self._options(population, covariance)
         )
         self._es.archive = cma.evolution_strategy.get_CMASolutionDict(False)()  # of thousands of samples, never read
         self._es.adapt_sigma.check_consistency = lambda es: None  # an assertion that draws from numpy's generator
 
-    def ask(self, generation: int) -> list[np.ndarray]:
-        """The individuals of a generation, `(P,)` float64 each."""
-        self._random = self._noise(generation + 1)
+    def ask(self, count: int = 0) -> list[np.ndarray]:
+        """The individuals of the next generation, `(P,)` float64 each."""
+        self._generation += 1
+        self._random = self._noise(self._generation)
         self._samples = self._es.ask()
         return self._samples
 
     def tell(self, values: np.ndarray) -> None:
         """Take in the `losses` of the individuals asked for last."""
-        self._es.tell(self._samples, values.astype(np.float64).tolist())
+        self._es.tell(self._samples, values.tolist())
         self._samples = []
 
     @property

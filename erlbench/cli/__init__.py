@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "forecast": "Predict minutes per million steps on any number of processes.",
     },
     "Extend": {
+        "cite": "Print BibTeX of what the runs used.",
         "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",
         "new": "Write a package of your own that brings an algorithm.",
     },

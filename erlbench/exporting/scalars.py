@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -28,7 +28,7 @@ def rows(run: ExportedRun) -> Iterator[tuple[int, float, dict[str, float]]]:
     yield from sorted(found, key=lambda row: row[0])
 
 
-def _rows(frame: pd.DataFrame, columns: dict[str, str]) -> Iterator[tuple[int, float, dict[str, float]]]:
+def _rows(frame: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[int, float, dict[str, float]]]:
     for row in frame.to_dict("records"):
         values = {name: float(row[column]) for name, column in columns.items() if row[column] == row[column]}
         yield int(row["timesteps"]), float(row["train_time_s"]), values

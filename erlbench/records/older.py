@@ -21,8 +21,20 @@ SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 # Dataclasses of checkpoints: the old module:name, and the name of today.
 _TYPES: Mapping[str, str] = MappingProxyType(
-    {"erlbench.algorithms.openai_es:Generation": "erlbench.algorithms.openai_es:Gathered"}
+    {
+        "erlbench.algorithms.openai_es:Generation": "erlbench.algorithms.openai_es:Gathered",
+        "erlbench.algorithms.cma_es:CMAESState": "erlbench.algorithms.replayed:ToldState",
+        "erlbench.algorithms.nevergrad:NevergradState": "erlbench.algorithms.replayed:ToldState",
+    }
 )
+# Their fields: the old dataclass, and the names of today by those of before.
+_FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "erlbench.algorithms.cma_es:CMAESState": {
+            "mean": "reported", "mean_ref": "reported_ref", "rankings": "losses", "individuals": "candidates",
+        }
+    }
+)  # fmt: skip
 # Their modules: the old one, and where it is now. A dataclass alone may move where its old module still imports it.
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
@@ -40,6 +52,12 @@ def type_of_today(name: str) -> tuple[str, str]:
     """Where a dataclass that a checkpoint names `module:name` is: its module and its name in it."""
     module, _, own = _TYPES.get(name, name).partition(":")
     return _MODULES.get(module, module), own
+
+
+def fields_of_today(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a dataclass that a checkpoint names `module:name`, under the names of today."""
+    names = _FIELDS.get(name, {})
+    return {names.get(field, field): value for field, value in fields.items()}
 
 
 def read_config(path: Path) -> dict[str, Any]:

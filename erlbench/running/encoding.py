@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.records.older import type_of_today
+from erlbench.records.older import fields_of_today, type_of_today
 from erlbench.work.tasks import ArrayRef
 
 Find = Callable[[str], type | None]
@@ -95,7 +95,8 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray], find: Find) -> Any:
     found = find(value["$type"])
     if found is None:
         raise DamagedCheckpoint(f"no checkpoint of this run holds a {str(value['$type'])[:80]!r}")
-    items = {name: decode(item, arrays, find) for name, item in value["fields"].items()}
+    fields = fields_of_today(value["$type"], value["fields"])
+    items = {name: decode(item, arrays, find) for name, item in fields.items()}
     return found(**items)
 
 

@@ -21,7 +21,7 @@ from contextlib import suppress
 BEAT = 0.5  # seconds
 SHORTEST = 1.0  # seconds of a pause
 SLACK = 0.05  # seconds of processor time that do not count as work
-TICK = os.sysconf("SC_CLK_TCK")
+TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 class Pauses:

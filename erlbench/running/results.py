@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
+from erlbench.machine.locks import lock_file
 from erlbench.records.run import (
     ASIDE,
     CHECKPOINTS,
@@ -56,7 +56,7 @@ class RunDirectory(RunFiles):
             self._lock = files.open_file(self.path / LOCK, os.O_CREAT | os.O_RDWR, inside=1)
             with suppress(OSError):  # a file system without locks: the lease has to do
                 try:
-                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    lock_file(self._lock, wait=False)
                 except BlockingIOError:
                     message = f"{self.path} is held by another run; wait for it or choose another --out"
                     raise UsageError(message) from None

@@ -15,13 +15,14 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FILES = {  # template -> the file's place in the package
     "pyproject.toml.txt": "pyproject.toml",
     "README.md.txt": "README.md",
-    "algorithm.py.txt": "$module.py",
     "test_algorithm.py.txt": "tests/test_$module.py",
 }
 
 
-def write_algorithm(name: str, folder: Path, known: Sequence[str]) -> list[Path]:
+def write_algorithm(name: str, folder: Path, known: Sequence[str], ask_tell: bool = False) -> list[Path]:
     """Write the package of the algorithm `name` to `folder`, which must be new; the files written.
+
+    Its search is an `Algorithm`, or an object with ask and tell.
 
     A `UsageError` for a name that is taken or is none, and for a folder that exists or cannot be written.
     """
@@ -30,18 +31,18 @@ def write_algorithm(name: str, folder: Path, known: Sequence[str]) -> list[Path]
     if name in known:
         raise UsageError(f"there is an algorithm '{name}' already; choose another name")
     try:
-        return _write(name, folder)
+        return _write(name, folder, "ask_tell.py.txt" if ask_tell else "algorithm.py.txt")
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {reason(error)}; choose another folder by --out") from error
 
 
-def _write(name: str, folder: Path) -> list[Path]:
+def _write(name: str, folder: Path, module: str) -> list[Path]:
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder by --out")
     words = name.split("-")
     names = {"name": name, "module": f"erlbench_{'_'.join(words)}", "cls": "".join(word.capitalize() for word in words)}
     written = []
-    for template, place in FILES.items():
+    for template, place in {**FILES, module: "$module.py"}.items():
         path = folder / Template(place).substitute(names)
         path.parent.mkdir(parents=True, exist_ok=True)
         text = files(__name__).joinpath("templates", template).read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds, in_parts
-from erlbench.verification.budget import PlayingBudget, OverBudget, problem_of
+from erlbench.verification.budget import OverBudget, PlayingBudget, problem_of
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task

@@ -6,7 +6,6 @@ next process that makes one removes it. What has no lock with the suite's signat
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -14,6 +13,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from erlbench.machine.locks import NoLocks, lock_file
 from erlbench.work.private import is_own_file, is_private, private_folder, private_folders
 
 LOCK = "lock"
@@ -28,7 +28,8 @@ class HeldFolder:
         self.path = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=private_folder(parent)))
         try:
             self._lock = open_lock(self.path / "unlocked")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(NoLocks):  # then nobody removes what others have left
+                lock_file(self._lock, wait=False)
             os.rename(self.path / "unlocked", self.path / LOCK)  # nobody ever finds a lock that is not held
         except BaseException:
             shutil.rmtree(self.path, ignore_errors=True)
@@ -76,7 +77,7 @@ def _remove_if_abandoned(folder: Path) -> bool:
     try:
         if not is_own_file(lock) or os.pread(lock, len(SIGNATURE) + 1, 0) != SIGNATURE:
             return False
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(lock, wait=False)
         discard(folder)
     except OSError:
         return False  # held

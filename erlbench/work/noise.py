@@ -9,7 +9,6 @@ again and compares them: the generator's stream can only be entered at its begin
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.errors import CellError
+from erlbench.machine.locks import lock_file
 from erlbench.work.held import LOCK, discard, open_lock
 from erlbench.work.private import is_own_file
 from erlbench.work.seeding import Key, generator
@@ -69,8 +69,8 @@ class HeldTable:
         self._lock = _shared_lock(self._folder)
         try:
             with open(self._folder / "making", "wb") as making:
-                for lock in (fcntl.LOCK_SH, fcntl.LOCK_EX):
-                    fcntl.flock(making, lock)
+                for shared in (True, False):
+                    lock_file(making.fileno(), shared=shared)
                     if _is_whole(table, home):
                         return
                 _make(table, self._folder)
@@ -81,7 +81,7 @@ class HeldTable:
     def release(self) -> None:
         """Give it up; the last one to do so removes it."""
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(self._lock, wait=False)
         except OSError:
             pass  # another driver holds it
         else:
@@ -109,7 +109,7 @@ def _shared_lock(folder: Path) -> int:
             lock = open_lock(folder / LOCK)
         except FileNotFoundError:
             continue  # removed since
-        fcntl.flock(lock, fcntl.LOCK_SH)
+        lock_file(lock, shared=True)
         try:
             if os.fstat(lock).st_ino == os.stat(folder / LOCK).st_ino:
                 return lock

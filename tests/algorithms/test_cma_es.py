@@ -78,7 +78,7 @@ def test_means_on_the_sphere_are_those_of_pycma(fake, covariance, hidden):
     start = initial_parameters(sizes, (SEED, Purpose.PARAMETERS))
     es = cma.CMAEvolutionStrategy(start.astype(float), 0.2, options)
     ours = fake(hidden=hidden, covariance=covariance, sigma_init=0.2)
-    np.testing.assert_array_equal(ours.algorithm.state.mean, start)
+    np.testing.assert_array_equal(ours.algorithm.state.reported, start)
     for g in range(40):
         noise.random = generator(SEED, Purpose.NOISE, g + 1)
         samples = es.ask()
@@ -86,7 +86,7 @@ def test_means_on_the_sphere_are_those_of_pycma(fake, covariance, hidden):
         individuals = generation(ours)
         assert len(individuals) == es.popsize == default_population(parameter_count(sizes))
         np.testing.assert_array_equal(individuals, np.asarray(samples, np.float32))
-        np.testing.assert_array_equal(ours.algorithm.state.mean, es.mean)
+        np.testing.assert_array_equal(ours.algorithm.state.reported, es.mean)
         np.testing.assert_array_equal(ours.store.load(ours.algorithm.policy()), es.mean.astype(np.float32))
         assert ours.algorithm.metrics()["sigma"] == es.sigma
     assert sphere(es.mean) < sphere(start)
@@ -128,7 +128,7 @@ def test_returns_are_maximised(fake):
     ours = fake(hidden=(), sigma_init=0.5)
     for _ in range(60):
         generation(ours)
-    assert sphere(ours.algorithm.state.mean) < 1e-3
+    assert sphere(ours.algorithm.state.reported) < 1e-3
     assert ours.algorithm.metrics()["fitness_best"] > -1e-2
 
 
@@ -137,7 +137,7 @@ def test_a_generation_with_broken_returns_goes_on(fake):
     generation(ours, lambda x: math.nan)
     assert math.isnan(ours.algorithm.metrics()["fitness_best"])
     generation(ours, lambda x: math.nan if x[0] > 0 else -sphere(x))
-    assert np.isfinite(ours.algorithm.state.mean).all()
+    assert np.isfinite(ours.algorithm.state.reported).all()
 
 
 @pytest.mark.parametrize("hidden", [HIDDEN, WIDE])
@@ -232,7 +232,7 @@ def test_replay_continues_bit_by_bit(fake, tmp_path, covariance, hidden):
         second.finish(task, -sphere(first.input(task, "parameters")))
     for _ in range(14):
         generation(second)
-    np.testing.assert_array_equal(second.algorithm.state.mean, whole.algorithm.state.mean)
+    np.testing.assert_array_equal(second.algorithm.state.reported, whole.algorithm.state.reported)
     assert second.algorithm.metrics() == whole.algorithm.metrics()
 
 
@@ -240,7 +240,7 @@ def test_a_replay_that_gives_another_mean_is_noticed(fake):
     ours = fake(hidden=())
     generation(ours)
     snapshot = ours.algorithm.snapshot()
-    snapshot["state"].mean[0] += 1e-15
+    snapshot["state"].reported[0] += 1e-15
     with pytest.raises(CellError, match="start anew by --force"):
         ours.algorithm.restore(snapshot)
 

@@ -91,7 +91,7 @@ def test_an_entry_point_is_listed_and_found(package, tmp_path, monkeypatch):
     ("name", "message"),
     [
         ("nowhere:Thing", "cannot be imported (nowhere:Thing): ModuleNotFoundError"),
-        ("math:pi", "is no subclass of erlbench.algorithms.base.Algorithm"),
+        ("math:pi", "is neither a subclass of erlbench.algorithms.base.Algorithm"),
         ("math:nothing", "AttributeError"),
     ],
 )
@@ -142,3 +142,11 @@ def test_a_mistake_in_one_file_breaks_no_other(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(STUDY.replace("studies.mine", "studies.aes-rl-table-1"))
     with pytest.raises(UsageError, match="the suite has a study 'aes-rl-table-1' already"):
         known_studies(["mine.toml"], said.append)
+
+
+def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
+    result = invoke("new", "algorithm", "my-snes", "--ask-tell", "--out", tmp_path / "package")
+    assert result.exit_code == 0, result.stderr
+    assert "write erlbench_my_snes.py" in result.stdout
+    monkeypatch.syspath_prepend(tmp_path / "package")
+    check_algorithm("erlbench_my_snes:MySnes", tmp_path / "runs", settings={"hidden": (8,)})

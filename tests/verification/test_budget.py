@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.verification import UNKNOWN, verify
-from erlbench.verification.budget import STEPS, PlayingBudget, OverBudget
+from erlbench.verification.budget import STEPS, OverBudget, PlayingBudget
 from tests.processes import wait_for
 from tests.runs import make_cell, run
 

@@ -16,6 +16,7 @@ from erlbench.reporting.figures.model import Plot
 
 FEW = 6  # figures that are drawn at once here, because processes would cost more than they save
 MOST_PROCESSES = 4
+FORK = "fork"
 
 Paint = Callable[[Plot, Path, Sequence[str]], None]
 
@@ -33,9 +34,9 @@ def painter() -> Iterator[Paint]:
     def paint(plot: Plot, path: Path, formats: Sequence[str]) -> None:
         nonlocal pool
         waiting.append((replace(plot, panels={name: plot.panels[name] for name in plot.paper}), path, formats))
-        if len(waiting) > FEW or pool:
+        if pool or (len(waiting) > FEW and FORK in multiprocessing.get_all_start_methods()):
             pool = pool or ProcessPoolExecutor(
-                min(cores(), MOST_PROCESSES), multiprocessing.get_context("fork"), end_with_parent
+                min(cores(), MOST_PROCESSES), multiprocessing.get_context(FORK), end_with_parent
             )
             drawn.extend(pool.submit(draw_plot, *one) for one in waiting)
             waiting.clear()

@@ -1,0 +1,251 @@
+"""Other people's search objects behind one face: `ask(count)` gives candidates, `tell(values)` takes their values.
+
+| object | how it is known | what happens |
+|---|---|---|
+| one's own, pycma | `ask()`, `tell(f)` or `tell(X, f)` | as they are |
+| nevergrad | `ask()` gives one candidate with a `value` | `num_workers` of them, told one by one |
+| evosax 0.2 and later | `init`, `default_params`, `ask(key, state, params)` | keys and state are kept here |
+| EvoTorch | `step()`, on the problem that `problem_of` made | a thread steps, and waits for the values |
+"""
+
+from __future__ import annotations
+
+import inspect
+import queue
+import random
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from erlbench.errors import CellError, UsageError
+
+SPREAD = 0.1  # standard deviation, or half the width, of a first population around the mean
+MINIMISE = ("cma", "nevergrad", "evosax")  # packages that minimise, whatever is declared
+_GLOBALS = threading.RLock()  # one search at a time uses the global generators
+
+
+class SearchObject(Protocol):
+    """An object behind its face."""
+
+    def ask(self) -> Sequence[np.ndarray]: ...
+    def tell(self, values: np.ndarray) -> None: ...
+    def mean(self) -> np.ndarray | None:
+        """The mean of the search distribution, or what the object recommends; None where it has neither."""
+
+
+def face_of(thing: Any, mean: np.ndarray, seed: int, channel: Channel | None) -> SearchObject:
+    """The face of an object; a `UsageError` for one that cannot be asked and told."""
+    strategy, params = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
+    if all(hasattr(strategy, name) for name in ("init", "default_params", "ask", "tell")):
+        return EvosaxObject(strategy, strategy.default_params if params is None else params, mean, seed)
+    if channel is not None and hasattr(thing, "step"):
+        return SteppedObject(thing, channel)
+    if hasattr(thing, "ask") and hasattr(thing, "tell"):
+        return NevergradObject(thing) if hasattr(thing, "num_workers") else AskTellObject(thing)
+    raise UsageError(f"a {type(thing).__name__} has neither ask() and tell() nor, on the problem given, step()")
+
+
+class AskTellObject:
+    """`ask() -> X` with `tell(f)` or `tell(X, f)`."""
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+        self._both = len(_required(thing.tell)) > 1
+        self._asked: Any = ()
+
+    def ask(self) -> Sequence[np.ndarray]:
+        self._asked = self._thing.ask()
+        return [np.array(candidate, np.float64) for candidate in self._asked]
+
+    def tell(self, values: np.ndarray) -> None:
+        self._thing.tell(*((self._asked, values) if self._both else (values,)))
+
+    def mean(self) -> np.ndarray | None:
+        found = getattr(self._thing, "mean", None)
+        return found() if callable(found) else found
+
+
+class NevergradObject:
+    """nevergrad's optimisers: one candidate after the other."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self._optimizer = optimizer
+        self._asked: list[Any] = []
+
+    def ask(self) -> Sequence[np.ndarray]:
+        self._asked = [self._optimizer.ask() for _ in range(self._optimizer.num_workers)]
+        return [np.array(candidate.value, np.float64) for candidate in self._asked]
+
+    def tell(self, values: np.ndarray) -> None:
+        for candidate, value in zip(self._asked, values.tolist(), strict=True):
+            self._optimizer.tell(candidate, value)
+
+    def mean(self) -> np.ndarray | None:
+        return np.array(self._optimizer.provide_recommendation().value, np.float64)
+
+
+class EvosaxObject:
+    """evosax's pure functions; one that begins with a population has it evaluated first."""
+
+    def __init__(self, strategy: Any, params: Any, mean: np.ndarray, seed: int) -> None:
+        import jax
+
+        self._strategy, self._params, self._jax = strategy, params, jax
+        self._key, self._state, self._asked = jax.random.key(seed), None, jax.numpy.asarray(mean, "float32")
+        if "fitness" not in inspect.signature(strategy.init).parameters:
+            self._state = strategy.init(self._next_key(), self._asked, params)
+
+    def ask(self) -> Sequence[np.ndarray]:
+        if self._state is None:
+            shape = self._strategy.population_size, self._asked.size
+            self._asked = self._asked + SPREAD * self._jax.random.normal(self._next_key(), shape)
+        else:
+            self._asked, self._state = self._strategy.ask(self._next_key(), self._state, self._params)
+        return [*np.array(self._asked, np.float64)]
+
+    def tell(self, values: np.ndarray) -> None:
+        fitness = self._jax.numpy.asarray(values, "float32")
+        if self._state is None:
+            self._state = self._strategy.init(self._next_key(), self._asked, fitness, self._params)
+            return
+        key, asked = self._next_key(), self._asked
+        self._state, _ = self._strategy.tell(key, asked, fitness, self._state, self._params)
+
+    def mean(self) -> np.ndarray | None:
+        found = getattr(self._state, "mean", None)
+        return None if found is None else np.array(found, np.float64)
+
+    def _next_key(self) -> Any:
+        self._key, key = self._jax.random.split(self._key)
+        return key
+
+
+class Channel:
+    """Between a thread that steps a searcher and the loop that has its candidates played."""
+
+    def __init__(self) -> None:
+        self.asked: queue.Queue[Any] = queue.Queue()
+        self.told: queue.Queue[np.ndarray | None] = queue.Queue()
+
+    def evaluate(self, candidates: np.ndarray) -> np.ndarray:
+        """Called in the thread: wait until the candidates `(n, P)` have their values `(n,)`."""
+        self.asked.put(candidates)
+        values = self.told.get()
+        if values is None:
+            raise SystemExit  # of this thread: the run is over
+        return values
+
+    def step(self, searcher: Any) -> None:
+        """The thread: step without end."""
+        try:
+            while True:
+                searcher.step()
+        except Exception as error:
+            self.asked.put(error)
+
+
+class SteppedObject:
+    """A searcher that evaluates by itself, in `step()`. It always waits in the evaluation that comes next."""
+
+    def __init__(self, searcher: Any, channel: Channel) -> None:
+        self._searcher, self._channel = searcher, channel
+        threading.Thread(target=channel.step, args=(searcher,), name="erlbench-searcher", daemon=True).start()
+        weakref.finalize(self, channel.told.put, None)
+        self._next = self._arrived()
+
+    def ask(self) -> Sequence[np.ndarray]:
+        return [*self._next]
+
+    def tell(self, values: np.ndarray) -> None:
+        self._channel.told.put(values)
+        self._next = self._arrived()  # so that nothing moves while somebody looks
+
+    def mean(self) -> np.ndarray | None:
+        status = self._searcher.status
+        return np.array(status["center"], np.float64) if "center" in status else None
+
+    def _arrived(self) -> np.ndarray:
+        found = self._channel.asked.get()
+        if isinstance(found, Exception):
+            raise found
+        return np.array(found, np.float64)
+
+
+def problem_of(channel: Channel, direction: str, mean: np.ndarray, seed: int) -> Any:
+    """EvoTorch's problem whose solutions are played by the workers."""
+    import logging
+
+    import torch
+    from evotorch import Problem
+
+    logging.getLogger("evotorch").setLevel(logging.WARNING)
+
+    class Played(Problem):  # type: ignore[misc]
+        def _evaluate_batch(self, solutions: Any) -> None:
+            values = channel.evaluate(np.array(solutions.values, np.float64))
+            solutions.set_evals(torch.as_tensor(values, dtype=self.eval_dtype))
+
+    bounds = [torch.as_tensor(mean + side * SPREAD, dtype=torch.float32) for side in (-1, 1)]
+    return Played(
+        direction[:3], solution_length=len(mean), initial_bounds=bounds, dtype=torch.float32, seed=seed
+    )  # fmt: skip
+
+
+class GlobalGenerators:
+    """The global generators of random, numpy and torch as one search sees them: its own, seeded.
+
+    pycma, among others, draws from numpy's; other searches of this process do so, too.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._own: dict[str, Any] = {"random": random.Random(seed).getstate()}
+        self._own["numpy"] = np.random.RandomState(seed).get_state()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Inside, they are this search's."""
+        with _GLOBALS:
+            outside = {name: get() for name, (get, _) in _generators().items()}
+            _set(self._own)
+            try:
+                yield
+            finally:
+                self._own = {name: get() for name, (get, _) in _generators().items()}
+                _set(outside)
+
+
+def _generators() -> dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    found: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+        "random": (random.getstate, random.setstate),
+        "numpy": (np.random.get_state, np.random.set_state),
+    }
+    torch = sys.modules.get("torch")
+    return found | {"torch": (torch.get_rng_state, torch.set_rng_state)} if torch else found
+
+
+def _set(states: dict[str, Any]) -> None:
+    known = _generators()
+    for name, state in states.items():
+        known[name][1](state)
+
+
+def check_candidates(asked: Sequence[np.ndarray], size: int, name: str) -> Sequence[np.ndarray]:
+    """The candidates, if there are some, each with `size` finite numbers; else a `CellError`."""
+    shapes = sorted({candidate.shape for candidate in asked})
+    if shapes != [(size,)]:
+        raise CellError(f"{name}: ask() gave candidates of the shapes {shapes}; each must have {size} numbers")
+    if not all(np.isfinite(candidate).all() for candidate in asked):
+        raise CellError(f"{name}: ask() gave numbers that are not finite")
+    return asked
+
+
+def _required(function: Any) -> list[inspect.Parameter]:
+    """The parameters that a call must give."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return [one for one in parameters if one.default is one.empty and one.kind in kinds]

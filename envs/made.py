@@ -1,0 +1,51 @@
+"""Environments given in Python: a class, a function that makes one, or an environment that Gymnasium has made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium
+
+from erlbench.envs.catalogue import module_of
+from erlbench.errors import UsageError
+
+MAIN = "__main__"
+
+
+def environment_name_of(made: Any) -> str:
+    """The name by which worker processes make it, `module:Name` or Gymnasium's id; a `UsageError` where none can."""
+    if isinstance(made, gymnasium.Env):
+        spec = made.spec
+        if spec is None or spec.additional_wrappers or any(value is not None for value in spec.kwargs.values()):
+            raise UsageError(
+                f"worker processes cannot make {made} again; give its class, a function that makes it, or its id with "
+                "env_set"
+            )
+        return spec.id
+    module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
+    if not callable(made) or getattr(sys.modules.get(module), own, None) is not made:
+        raise UsageError(
+            f"{made!r} is no environment that worker processes can make; give an id, or a class or a function at the "
+            "top level of a module"
+        )
+    return f"{module}:{own}"
+
+
+def register_made(env_id: str) -> None:
+    """Have Gymnasium know the class or function `module:Name`, if that is no id that the module registers itself."""
+    module = module_of(env_id)
+    name = env_id.rpartition(":")[2]
+    if module in sys.modules and name not in gymnasium.registry and callable(getattr(sys.modules[module], name, None)):
+        gymnasium.register(name, entry_point=env_id)
+
+
+def check_importable(envs: Iterable[str], processes: int) -> None:
+    """A `UsageError` where worker processes would have to import an environment from the script that runs."""
+    for env in envs:
+        if processes and module_of(env) == MAIN:
+            raise UsageError(
+                f"{env.rpartition(':')[2]} is defined in the program itself, which worker processes cannot import; "
+                "move it into a module of its own, or give processes=0"
+            )

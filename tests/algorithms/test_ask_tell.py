@@ -1,0 +1,326 @@
+"""Objects with ask and tell: what they are told, replay, refusals; pycma against itself, alone."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import textwrap
+import types
+from pathlib import Path
+
+import cma
+import nevergrad
+import numpy as np
+import pytest
+
+import erlbench
+from erlbench.algorithms import registry
+from erlbench.algorithms.ask_tell import algorithm_of
+from erlbench.algorithms.search.ask_tell import Channel, EvosaxObject, SteppedObject
+from erlbench.errors import CellError, ErlbenchError, UsageError
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import dataclass_named
+from erlbench.settings import resolve
+from erlbench.testing import check_algorithm
+from tests.runs import all_rows
+
+SEED = 5
+PAGE = Path(__file__).parents[2] / "docs" / "ask-tell.md"
+
+
+class Noisy:
+    """Gaussian candidates around a mean that moves to the best one; `told` is what it hears."""
+
+    def __init__(self, mean, seed, sigma=0.1, population=4):
+        self.mean, self.sigma, self.population = mean, sigma, population
+        self.random, self.told = np.random.default_rng(seed), []
+
+    def ask(self):
+        self.x = self.mean + self.sigma * self.random.standard_normal((self.population, len(self.mean)))
+        return self.x
+
+    def tell(self, f):
+        self.told.append(np.array(f))
+        self.mean = self.x[np.argmax(f)]
+
+
+class Both(Noisy):
+    def tell(self, x, f):
+        assert x is self.x
+        super().tell(f)
+
+
+@pytest.fixture
+def fake(new_fake):
+    def make(made, **settings):
+        algorithm = algorithm_of(made)
+        return new_fake(algorithm, algorithm.settings_type(hidden=(4,), **settings), seed=SEED, total=10**9)
+
+    return make
+
+
+def sphere(x):
+    return float(np.sum((x.astype(np.float64) - 0.3) ** 2))
+
+
+def generation(fake, fitness=lambda x: -sphere(x), backwards=False):
+    asked = [(task, fake.input(task, "parameters")) for task in fake.ask()]
+    for task, x in asked[::-1] if backwards else asked:
+        fake.finish(task, fitness(x))
+    return [x for _, x in asked]
+
+
+def the_object(fake):
+    return fake.algorithm._search._search._thing
+
+
+@pytest.mark.parametrize("made", [Noisy, Both])
+@pytest.mark.parametrize(("declare", "sign"), [(erlbench.maximise, 1), (erlbench.minimise, -1)])
+def test_an_object_is_told_fitness_in_its_direction_and_in_its_order(fake, made, declare, sign):
+    ours = fake(declare(type(made.__name__, (made,), {})))
+    asked = generation(ours, backwards=True)
+    np.testing.assert_allclose(the_object(ours).told[0], [-sign * sphere(x) for x in asked])
+    assert ours.algorithm.counters.generation == 1
+    np.testing.assert_array_equal(ours.algorithm.state.reported, the_object(ours).mean)
+
+
+def test_what_is_not_finite_is_as_the_worst(fake):
+    ours, values = fake(erlbench.maximise(type("Some", (Noisy,), {}))), iter([math.nan, -1.0, math.inf, -3.0])
+    generation(ours, lambda x: next(values))
+    assert the_object(ours).told[0].tolist() == [-3.0, -1.0, -3.0, -3.0]
+    generation(ours, lambda x: math.nan)
+    assert the_object(ours).told[1].tolist() == [0.0] * 4
+
+
+def test_parameters_with_a_default_are_settings(fake):
+    made = erlbench.maximise(type("Set", (Noisy,), {}))
+    settings = resolve(algorithm_of(made).settings_type, "Hopper-v5", {}, {"sigma": "0.5", "population": "7"})
+    assert (settings.sigma, settings.population) == (0.5, 7)
+    assert len(generation(fake(made, population=7))) == 7
+
+
+def test_without_a_mean_the_best_candidate_so_far_is_reported(fake):
+    class Random:
+        def __init__(self, dimension, seed):
+            self.random, self.dimension = np.random.default_rng(seed), dimension
+
+        def ask(self):
+            return self.random.standard_normal((5, self.dimension))
+
+        def tell(self, f):
+            pass
+
+    ours = fake(erlbench.maximise(Random))
+    seen = [x for _ in range(4) for x in generation(ours)]
+    np.testing.assert_allclose(ours.algorithm.state.reported, min(seen, key=sphere), rtol=1e-6)
+
+
+@erlbench.minimise
+def my_cma(mean, seed, sigma=0.2):
+    return cma.CMAEvolutionStrategy(mean, sigma, {"seed": seed, "verbose": -9})
+
+
+def test_pycmas_means_are_its_own_and_nobody_elses_generator_moves(fake):
+    ours, start = fake(my_cma), np.random.get_state()[1].copy()  # noqa: NPY002
+    mean = ours.algorithm.state.reported
+    other = fake(my_cma)
+    for _ in range(10):  # two searches that draw from one global generator
+        generation(ours)
+        np.random.standard_normal(3)  # noqa: NPY002
+        generation(other)
+    np.testing.assert_array_equal(ours.algorithm.state.reported, other.algorithm.state.reported)
+    assert sphere(ours.algorithm.state.reported) < sphere(mean)
+    np.random.seed(1)  # noqa: NPY002
+    seed = ours.algorithm._search._search._thing.opts["seed"]
+    alone = cma.CMAEvolutionStrategy(mean, 0.2, {"seed": seed, "verbose": -9})
+    for _ in range(10):
+        asked = alone.ask()
+        alone.tell(asked, [sphere(np.float32(x)) for x in asked])
+    np.testing.assert_allclose(ours.algorithm.state.reported, alone.mean, rtol=1e-9)
+    assert len(start)
+
+
+@erlbench.minimise
+def my_de(mean, seed):
+    parametrization = nevergrad.p.Array(init=mean).set_mutation(sigma=0.1)
+    parametrization.random_state = np.random.RandomState(seed)
+    return nevergrad.optimizers.TwoPointsDE(parametrization, num_workers=6)
+
+
+@pytest.mark.parametrize("made", [erlbench.maximise(type("Plain", (Noisy,), {})), my_cma, my_de])
+def test_a_restored_object_goes_on_as_if_nothing_had_been(fake, tmp_path, made):
+    first, second = fake(made), fake(made)
+    for _ in range(70):  # beyond the first capacity
+        generation(first)
+    tasks = first.ask()
+    snapshot = first.algorithm.snapshot()
+    path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
+    payload, _ = load_checkpoint(path, dataclass_named)
+    for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
+        second.store.put(ref.name, first.store.get(ref))
+    second.algorithm.restore(payload["algorithm"])
+    second.open = {task.id: task for task in tasks}
+    for task in tasks:
+        value = -sphere(first.input(task, "parameters"))
+        first.finish(task, value)
+        second.finish(task, value)
+    for _ in range(3):
+        np.testing.assert_array_equal(generation(first), generation(second))
+    np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)
+
+
+def test_an_object_that_differs_after_the_replay_is_refused_in_one_line(fake):
+    class Wild(Noisy):
+        def __init__(self, mean, seed):
+            super().__init__(mean, None)
+
+    made = erlbench.maximise(Wild)
+    first, second = fake(made), fake(made)
+    for _ in range(3):
+        generation(first)
+    with pytest.raises(CellError, match=r"Wild cannot be computed again .* its seed does not decide") as raised:
+        second.algorithm.restore(first.algorithm.snapshot())
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [(np.zeros((3, 2)), r"shapes \[\(2,\)\]; each must have"), (np.zeros(0), r"shapes \[\]"), (None, "not finite")],
+)
+def test_candidates_that_fit_no_policy_are_refused(fake, asked, message):
+    class Odd(Noisy):
+        def ask(self):
+            return np.full((2, len(self.mean)), np.nan) if asked is None else asked
+
+    with pytest.raises(CellError, match=message):
+        fake(erlbench.maximise(Odd)).ask()
+
+
+def test_what_declares_too_little_or_the_wrong_thing_is_refused(fake):
+    with pytest.raises(UsageError, match=r"Noisy does not say .* @erlbench\.maximise"):
+        algorithm_of(Noisy)
+    with pytest.raises(UsageError, match="parameter 'start'"):
+        algorithm_of(erlbench.maximise(lambda start: start))
+    with pytest.raises(UsageError, match="parameter 'hidden', a setting of every search"):
+        algorithm_of(erlbench.maximise(lambda mean, hidden=3: mean))
+    with pytest.raises(UsageError, match="cma minimises"):
+        fake(erlbench.maximise(types.FunctionType(my_cma.__code__, globals(), "up", (0.2,))))
+    with pytest.raises(UsageError, match="neither ask"):
+        fake(erlbench.maximise(lambda mean: object()))
+
+
+def test_a_searcher_that_steps_waits_in_its_evaluation():
+    class Searcher:
+        def __init__(self, channel):
+            self.channel, self.status, self.steps = channel, {"center": np.zeros(2)}, 0
+
+        def step(self):
+            values = self.channel.evaluate(np.full((3, 2), float(self.steps)))
+            self.steps += 1
+            self.status = {"center": values[:2]}
+            if self.steps == 3:
+                raise ValueError("no more")
+
+    channel = Channel()
+    stepped = SteppedObject(Searcher(channel), channel)
+    for step in range(2):
+        assert [x.tolist() for x in stepped.ask()] == [[step, step]] * 3
+        stepped.tell(np.array([1.0, 2.0, 3.0]) * step)
+        assert stepped.mean().tolist() == [step, 2 * step]
+    with pytest.raises(ValueError, match="no more"):
+        stepped.tell(np.zeros(3))
+
+
+def test_evosaxs_functions_get_their_keys_their_state_and_an_evaluated_population(monkeypatch):
+    """By a strategy with its signatures; the real ones are tried where JAX is."""
+    calls: list[tuple] = []
+
+    class Strategy:
+        default_params, population_size = "params", 3
+
+        def init(self, key, population, fitness, params):
+            calls.append(("init", key, fitness.tolist(), params))
+            return types.SimpleNamespace(mean=population.mean(axis=0))
+
+        def ask(self, key, state, params):
+            calls.append(("ask", key, params))
+            return state.mean + np.arange(3.0)[:, None], state
+
+        def tell(self, key, population, fitness, state, params):
+            calls.append(("tell", key, fitness.tolist(), params))
+            return types.SimpleNamespace(mean=population[fitness.argmin()]), {}
+
+    random = types.SimpleNamespace(
+        key=lambda seed: (seed,), split=lambda key: ((*key, 0), (*key, 1)), normal=lambda key, shape: np.ones(shape)
+    )
+    jax = types.SimpleNamespace(random=random, numpy=types.SimpleNamespace(asarray=np.asarray))
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    found = EvosaxObject(Strategy(), "mine", np.zeros(2), 9)
+    np.testing.assert_allclose(found.ask(), np.full((3, 2), 0.1))
+    found.tell(np.array([3.0, 1.0, 2.0]))
+    np.testing.assert_allclose(found.ask(), [[0.1] * 2, [1.1] * 2, [2.1] * 2])
+    found.tell(np.array([3.0, 1.0, 2.0]))
+    np.testing.assert_allclose(found.mean(), [1.1, 1.1])
+    assert [call[0] for call in calls] == ["init", "ask", "tell"]
+    assert {call[-1] for call in calls} == {"mine"}
+    assert len({call[1] for call in calls}) == 3  # a key is used once
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """The module on the page, as Python finds it."""
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[0]
+    (tmp_path / "my_searches.py").write_text(code)
+    assert len([line for line in code.splitlines() if line and not line.startswith("#")]) <= 10
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("my_searches", None)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page_is_what_every_algorithm_must_be(page):
+    check_algorithm("my_searches:my_cma", page / "runs", settings={"hidden": (8,)})
+
+
+def test_python_takes_a_search_and_an_environment_themselves(page):
+    (page / "my_envs.py").write_text(
+        textwrap.dedent(
+            """
+            import gymnasium
+            from gymnasium.envs.classic_control import PendulumEnv
+
+            class Mine(PendulumEnv):
+                pass
+
+            def limited():
+                return gymnasium.wrappers.TimeLimit(PendulumEnv(), 40)
+            """
+        )
+    )
+    import my_envs
+    import my_searches
+
+    options = {"total_timesteps": 300, "eval_episodes": 1, "final_episodes": 1, "processes": 1}
+    options["set"] = {"hidden": (4,)}
+    made = erlbench.run(
+        my_searches.my_cma, [my_envs.Mine, "Pendulum-v1"], env_set={"max_episode_steps": 40}, out=page / "a", **options
+    )
+    same, other = (all_rows(run)["episodes.csv"] for run in made.runs)
+    assert [row["r"] for row in same] == [row["r"] for row in other]
+    assert made.cells["name"].unique().tolist() == ["my_cma"]
+    limited = erlbench.run("my_searches:my_cma", my_envs.limited, out=page / "b", **options)
+    assert [row["l"] for row in all_rows(limited.runs[0])["episodes.csv"]] == [row["l"] for row in same]
+    with pytest.raises(ErlbenchError, match="no time limit"):
+        erlbench.run("cem", my_envs.Mine, out=page / "c", **options)
+
+
+def test_what_other_processes_cannot_make_is_refused(tmp_path):
+    import gymnasium
+
+    with pytest.raises(UsageError, match="cannot make"):
+        erlbench.run("cem", gymnasium.make("Pendulum-v1", g=3.0), out=tmp_path)
+    with pytest.raises(UsageError, match="top level"):
+        erlbench.run("cem", lambda: None, out=tmp_path)
+    with pytest.raises(UsageError, match="top level"):
+        registry.name_of(type("Local", (), {}))
