@@ -17,6 +17,7 @@ SEED = 0
         ("commands", 60),
         ("toml", 60),
         ("environments", 2),
+        pytest.param("shared", 3, marks=pytest.mark.slow),
         pytest.param("limits", 2, marks=pytest.mark.slow),
         pytest.param("power", 1, marks=pytest.mark.slow),
         pytest.param("folders", 15, marks=pytest.mark.slow),
