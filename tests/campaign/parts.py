@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.campaign import damage, kills, memory, power, surroundings, words
+from tests.campaign import damage, kills, memory, power, shared, surroundings, words
 from tests.campaign.strangers import trial as strangers
 from tests.campaign.trials import Part
 
@@ -18,6 +18,7 @@ PARTS = {
         Part("memory", "memory and open files stay as they are", memory.trial, 1),
         Part("folders", "damage to a run's folder is named and no row is computed over", damage.trial, 1000),
         Part("strangers", "what a folder of others says is data, and nothing else", strangers.trial, 630),
+        Part("shared", "what other users of the machine plant changes no row and stops no run", shared.trial, 120),
         Part("kills", "no kill of any process changes a row", kills.trial, 200),
     )
 }

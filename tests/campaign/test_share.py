@@ -18,6 +18,7 @@ SEED = 0
         ("toml", 60),
         ("environments", 2),
         ("strangers", 18),
+        pytest.param("shared", 3, marks=pytest.mark.slow),
         pytest.param("limits", 2, marks=pytest.mark.slow),
         pytest.param("power", 1, marks=pytest.mark.slow),
         pytest.param("folders", 15, marks=pytest.mark.slow),
