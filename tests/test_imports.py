@@ -29,7 +29,7 @@ LAYERS = (
 OF_THE_REPORT = (
     ("documents",),
     ("data",),
-    ("statistics",),
+    ("statistics", "citations"),
     ("options", "folder"),
     ("verdict",),
     ("tables", "figures"),

@@ -11,6 +11,7 @@ from erlbench.reporting.data.score import CURVE
 from erlbench.reporting.figures.axis import AXES, averaged, smoothing_note
 from erlbench.reporting.figures.model import Plot
 from erlbench.reporting.figures.references import points_notes, reference_notes
+from erlbench.reporting.figures.training import DASHED, DASHED_RUNS
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import band_words
 
@@ -31,9 +32,13 @@ def curve_caption(
         if several
         else "Lines: single runs, no band."
     )
+    dashed = [one.look == DASHED for one in series]
+    what = "training return" if dashed and all(dashed) else "return of the evaluations"
     caption = [
-        f"{group.env}: return of the evaluations over {' and over '.join(axis.words for axis in axes)}; budget "
-        f"{group.limit}. {lines}" + (" Dotted: published mean." if dotted else "")
+        f"{group.env}: {what} over {' and over '.join(axis.words for axis in axes)}; budget "
+        f"{group.limit}. {lines}"
+        + (" Dotted: published mean." if dotted else "")
+        + (f" {DASHED_RUNS}" if any(dashed) else "")
     ]
     if stretch := next((one.stretch for one in run_sets if one.metric == CURVE), None):
         caption.append(f"The scores of the tables are means of these curves {stretch}.")

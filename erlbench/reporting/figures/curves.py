@@ -13,7 +13,7 @@ from erlbench.reporting.figures.axis import AXES, averaged
 from erlbench.reporting.figures.captions import curve_caption
 from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_generations, published_points
-from erlbench.reporting.figures.training import NOTE, training_of, training_series
+from erlbench.reporting.figures.training import training_of, training_series
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind, by_seed, curve
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
@@ -55,8 +55,7 @@ class Curves:
         run_sets = [run_set for run_set, _ in found[paper[0]] or training[paper[0]]]
         band = band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], self.options.band)
         plot = Plot(kind="curves", title=group.env, panels=panels, paper=paper, band=band)
-        caption = curve_caption(plot, comparison, group, run_sets, self.published, self.options)
-        return replace(plot, caption=[*caption, NOTE] if any(name in training for name in paper) else caption)
+        return replace(plot, caption=curve_caption(plot, comparison, group, run_sets, self.published, self.options))
 
     def _drawn(self, group: Group, name: str, zero: bool) -> list[Drawn]:
         """What an axis shows; with `zero` also runs that never leave its zero."""

@@ -16,7 +16,7 @@ from erlbench.reporting.figures.model import LineLook, RunLine, Series
 from erlbench.reporting.statistics.curves import MOST_POINTS, curve
 
 DASHED = LineLook("dash", 1.2)
-NOTE = f"Dashed: training returns of runs that are not finished, the mean of the last {WINDOW} episodes at each point."
+DASHED_RUNS = f"Dashed: runs that are not finished, mean return of their last {WINDOW} training episodes."
 
 Training = Mapping[str, Sequence[tuple[RunSet, Sequence[RunLine]]]]  # by axis
 

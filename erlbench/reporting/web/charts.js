@@ -74,6 +74,7 @@ function tracesOf(chart, panel, series) {
         line: { width: PIXELS * series.width, color: tint, dash: dash(series) },
         marker: { color: tint, size: 7, symbol: series.symbol },
         name: series.label,
+        showlegend: true, // of a single curve, too: it may be one of a run that is not finished
     });
     return traces;
 }

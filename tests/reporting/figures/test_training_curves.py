@@ -43,7 +43,8 @@ def test_runs_without_an_evaluation_are_drawn_by_their_training(tmp_path):
     np.testing.assert_allclose(series.x, [100, 200, 300])  # as far as the shorter one
     np.testing.assert_allclose(series.y, [2.0, 3.0, 4.0])
     np.testing.assert_allclose(plot.panels["time"].series[0].x, [0.0, 2.0, 4.0])
-    assert any("Dashed" in sentence for sentence in plot.caption)
+    assert "Dashed" in plot.caption[0]
+    assert "evaluations" not in plot.caption[0]  # of which there is none
 
 
 def test_finished_runs_keep_their_curve_beside_those_that_run(tmp_path):
@@ -53,6 +54,9 @@ def test_finished_runs_keep_their_curve_beside_those_that_run(tmp_path):
     assert done.y.tolist() == [0, 50, 100]
     assert dashed.label == "td3, training (1 interrupted)"
     assert done.colour == dashed.colour
+    caption = plot_of(tmp_path).caption[0]
+    assert "return of the evaluations" in caption
+    assert "Dashed" in caption
 
 
 def test_a_run_with_evaluations_on_the_way_shows_these(tmp_path):
