@@ -20,7 +20,7 @@ import csv
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
 EMPTY = ("", "nan", "NaN")
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
+_TYPES: dict[str, Any] = {"text": str, "numbers": object, "integers": object}  # pandas finds those of numbers
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 # Cells that the parser of pandas takes for a number, and for an integer.
 _NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
@@ -68,7 +69,7 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin, line = _header(data, end)
     if begin is None and any(column.own for column in columns_of(row)):  # its header comes with its first row
-        return _in_order(_frame_of([], {}), row)
+        return _frame({}, 0, row)
     if begin is None:
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
         return None
@@ -81,10 +82,10 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
         return None
     known = _known(row, names)
     body = data[begin[1] + 1 : end]
-    frame = _frame(body, known) if _is_whole(body, len(names)) else None
-    if frame is None:
-        frame = _frame_of(_whole_rows(body, known, path, line + 1, warn), known)
-    return _without_repeats(_in_order(frame, row), row, path, warn)
+    cells = _parsed(body, known) if _is_whole(body, len(names)) else None
+    if cells is None:
+        cells = _columns(_whole_rows(body, known, path, line + 1, warn), known)
+    return _without_repeats(_frame(cells, len(next(iter(cells.values()))), row), row, path, warn)
 
 
 def _header(data: bytes, end: int) -> tuple[tuple[int, int] | None, int]:
@@ -117,13 +118,14 @@ def _is_whole(body: bytes, columns: int) -> bool:
     return body.count(b",") == body.count(b"\n") * (columns - 1)
 
 
-def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | None:
-    """The rows by the parser of pandas; None where one of them may not count."""
+def _parsed(body: bytes, known: Mapping[str, RowColumn | None]) -> dict[str, Any] | None:
+    """The cells by column, by the parser of pandas; None where one of the rows may not count."""
     import pandas as pd
 
-    numeric = {name for name, column in known.items() if column is None or column.numeric}
     if not body.strip():
-        body = b""
+        return _columns([], known)
+    numeric = [name for name, column in known.items() if column is None or column.numeric]
+    types = {name: _TYPES[column.kind] for name, column in known.items() if column and column.kind in _TYPES}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells beyond the header's
@@ -132,24 +134,16 @@ def _frame(body: bytes, known: dict[str, RowColumn | None]) -> pd.DataFrame | No
                 header=None,
                 names=list(known),
                 index_col=False,
-                dtype={name: str for name in known if name not in numeric},
+                dtype=types,
                 na_values=dict.fromkeys(numeric, EMPTY),
                 keep_default_na=False,
                 skip_blank_lines=False,
                 low_memory=False,
                 **_exact(pd.__version__),
             )
-    except pd.errors.EmptyDataError:
-        return _frame_of([], known)
+        return {str(name): _typed(cells.array, known[str(name)]) for name, cells in frame.items()}
     except (ValueError, OverflowError, pd.errors.ParserWarning):
         return None
-    try:
-        for name, column in known.items():
-            if column is not None:
-                frame[name] = _typed(frame[name], column)
-    except (ValueError, OverflowError):
-        return None
-    return frame
 
 
 def _exact(version: str) -> dict[str, Any]:
@@ -157,51 +151,56 @@ def _exact(version: str) -> dict[str, Any]:
     return {} if tuple(map(int, version.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def _typed(cells: pd.Series[Any], column: RowColumn) -> Any:
-    """The cells of a declared column; ValueError where a row must not count."""
-    if column.kind == "text":
+def _typed(cells: Any, column: RowColumn | None) -> Any:
+    """The cells of a column; ValueError where one of them must not count."""
+    if column is None or column.kind == "text":
         return cells
     if not column.numeric:
-        return _several(list(cells), column)
+        return _several(np.asarray(cells).tolist(), column)
     if cells.dtype.kind not in "iuf":
         raise ValueError(f"{column.name} is no number")
     if column.kind == "number":
-        cells = cells.astype(float)
-    if column.required and not np.isfinite(cells.to_numpy(float)).all():
+        cells = np.asarray(cells, float)
+    if column.required and not np.isfinite(cells).all():
         raise ValueError(f"{column.name} is not finite")
     return cells
 
 
-def _several(cells: Sequence[str], column: RowColumn) -> pd.Series[Any]:
+def _several(cells: Sequence[str], column: RowColumn) -> Any:
     """Cells of several numbers each, as tuples."""
-    import pandas as pd
-
     number = int if column.kind == "integers" else float
-    if any("_" in text for text in cells):  # which Python allows in numbers
+    if "_" in "".join(cells):  # which Python allows in numbers
         raise ValueError(f"{column.name} is no number")
-    return pd.Series([tuple(map(number, text.split())) for text in cells], dtype=object)
+    return _objects([tuple(map(number, text.split())) for text in cells])
 
 
-def _frame_of(rows: Sequence[Sequence[str]], known: dict[str, RowColumn | None]) -> pd.DataFrame:
-    """A frame of rows that count."""
+def _objects(values: Sequence[Any]) -> Any:
+    """An array that holds each value as it is."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _texts(values: Sequence[str]) -> Any:
     import pandas as pd
 
+    return pd.array(list(values), dtype=pd.StringDtype(na_value=np.nan))
+
+
+def _columns(rows: Sequence[Sequence[str]], known: Mapping[str, RowColumn | None]) -> dict[str, Any]:
+    """The cells by column of rows that count."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(known)
-    return pd.DataFrame(
-        {name: _column(cells, column) for (name, column), cells in zip(known.items(), columns, strict=True)}
-    )
+    return {name: _column(cells, column) for (name, column), cells in zip(known.items(), columns, strict=True)}
 
 
-def _column(cells: Sequence[str], column: RowColumn | None) -> pd.Series[Any]:
+def _column(cells: Sequence[str], column: RowColumn | None) -> Any:
     """The cells of a column; of one that the schema does not have numbers, if that is what they all are."""
-    import pandas as pd
-
     if column is not None and not column.numeric:
-        return pd.Series(cells, dtype=str) if column.kind == "text" else _several(cells, column)
+        return _texts(cells) if column.kind == "text" else _several(cells, column)
     if column is None and not all(map(_NUMBER.fullmatch, cells)):
-        return pd.Series(cells, dtype=str)
+        return _texts(cells)
     whole = (column is None or column.kind == "integer") and bool(cells) and all(map(_INTEGER.fullmatch, cells))
-    return pd.Series([int(cell) if whole else float(cell or "nan") for cell in cells], dtype=int if whole else float)
+    return np.array([int(cell) if whole else float(cell or "nan") for cell in cells], int if whole else float)
 
 
 def _whole_rows(body: bytes, known: dict[str, RowColumn | None], path: Path, first: int, warn: Warn) -> list[list[str]]:
@@ -239,25 +238,25 @@ def _problem(cells: Sequence[str], known: dict[str, RowColumn | None]) -> str:
     return ""
 
 
-def _in_order(frame: pd.DataFrame, row: type[Row]) -> pd.DataFrame:
-    """The columns of the schema, with defaults for those that are not there, and the others in their place."""
+def _frame(cells: Mapping[str, Any], count: int, row: type[Row]) -> pd.DataFrame:
+    """The `count` rows: the columns of the schema, by default where the file lacks them, and others in their place."""
     import pandas as pd
 
-    others = [str(name) for name in frame if name not in declared(row)]
-    order: list[str] = []
+    ordered: dict[str, Any] = {}
     for column in columns_of(row):
         if column.own:
-            order += others
-            others = []
-            continue
-        order.append(column.name)
-        if column.name not in frame:
-            frame[column.name] = pd.Series([column.default] * len(frame), dtype=_dtype(column))
-    return frame[order + others]
+            ordered |= {name: found for name, found in cells.items() if name not in declared(row)}
+        else:
+            ordered[column.name] = cells[column.name] if column.name in cells else _default(column, count)
+    return pd.DataFrame({**ordered, **cells})
 
 
-def _dtype(column: RowColumn) -> Any:
-    return float if column.numeric else str if column.kind == "text" else object
+def _default(column: RowColumn, count: int) -> Any:
+    """The cells of a column that a file lacks."""
+    if column.numeric:
+        return np.full(count, column.default, float)
+    values = [column.default] * count
+    return _texts(values) if column.kind == "text" else _objects(values)
 
 
 def _without_repeats(frame: pd.DataFrame, row: type[Row], path: Path, warn: Warn) -> pd.DataFrame:

@@ -77,7 +77,8 @@ def _matplotlib() -> Any:
 
 def save(figure: Figure, path: Path, formats: Sequence[str]) -> None:
     """Write `path` with each of the suffixes `formats`; the same data give the same bytes."""
-    figure.draw_without_rendering()  # the layout, once for all formats
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)  # once for all formats
     figure.set_layout_engine(None)  # with any engine, "none" too, each `savefig` draws twice
     for suffix in formats:
         metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
