@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from erlbench.experiment.cells import OWN, SHARED
+from erlbench.experiment.cells import CRITIC, OWN, SHARED
 
 if TYPE_CHECKING:
     from erlbench.experiment.cells import Cell
@@ -61,7 +61,7 @@ LEGEND = (
     type=click.IntRange(min=1),
     help="training steps to simulate",
 )
-@click.option("--critic", default=OWN, show_default=True, type=click.Choice([OWN, SHARED]),
+@click.option("--critic", default=CRITIC, show_default=True, type=click.Choice([OWN, SHARED]),
               help="own: the critic has its own processor; shared: it uses one of the others")  # fmt: skip
 def command(
     algo: str, env: str, assignments: tuple[str, ...], costs: Path | None, from_run: Path | None,

@@ -16,8 +16,9 @@ from erlbench.settings import toml_values
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
 FINAL_EPISODES = 50
+OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
+CRITIC = OWN  # unless the user says otherwise
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
-OWN, SHARED = "own", "shared"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Cell:
     total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
-    simulated_critic: str = OWN  # "own": its tasks have a processor of their own; "shared": one of the other processors
+    simulated_critic: str = CRITIC  # `OWN` or `SHARED`
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
     info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
     origin: Origin | None = field(default=None, compare=False)  # None: all of it counts as typed

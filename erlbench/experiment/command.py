@@ -16,7 +16,7 @@ from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError, UsageError, nearest
 from erlbench.experiment import planned, studies
 from erlbench.experiment.before import EVAL_FREQ, planned_steps, usual_frequency
-from erlbench.experiment.cells import FINAL_EPISODES, OWN, Cell, Origin, differences
+from erlbench.experiment.cells import CRITIC, FINAL_EPISODES, Cell, Origin, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.made_same import shared_settings, usual_name
 from erlbench.experiment.options import RunArguments, option_fields
@@ -303,6 +303,6 @@ def _simulated(arguments: RunArguments) -> dict[str, Any]:
     return {
         "simulated_time": True,
         "simulated_processes": arguments.simulated_processes or 0,
-        "simulated_critic": arguments.simulated_critic or OWN,
+        "simulated_critic": arguments.simulated_critic or CRITIC,
         "costs": load_costs(Path(arguments.costs)) if arguments.costs else built_in_costs(),
     }

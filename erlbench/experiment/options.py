@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
+from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
 from erlbench.experiment.shards import Shard
 from erlbench.settings import MOST, MOST_AT_ONCE
@@ -123,7 +123,7 @@ class RunArguments:
     )
     simulated_critic: str | None = option(
         None,
-        "with --simulated-time: own processor for the critic, or one of the others [default: own]",
+        f"with --simulated-time: own processor for the critic, or one of the others [default: {CRITIC}]",
         choices=(OWN, SHARED),
     )
     costs: str | None = option(None, "task durations for --simulated-time, a file of `erlbench calibrate`", "FILE")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, OWN, SHARED
+from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED
 from erlbench.settings import MOST, MOST_AT_ONCE, setting
 
 FILE = "plan.toml"  # its name in the folder of the results
@@ -57,7 +57,7 @@ class Simulated:
     """Simulated time; its costs are a table of the plan."""
 
     processes: int = setting(0, "virtual processors; 0: the workers, or 1", minimum=0, maximum=1024)
-    critic: str = setting(OWN, "processor of the critic", choices=(OWN, SHARED))
+    critic: str = setting(CRITIC, "processor of the critic", choices=(OWN, SHARED))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
-from erlbench.experiment.cells import SHARED, Cell
+from erlbench.experiment.cells import CRITIC, SHARED, Cell
 from erlbench.experiment.costs import Costs
 from erlbench.pool import SimulatedPool
 from erlbench.pool.imagined import ImaginedPool
@@ -65,7 +65,7 @@ def forecast(
     costs: Costs,
     processors: int,
     lengths: Sequence[int] | Mapping[str, Sequence[int]],
-    critic: str = SHARED,
+    critic: str = CRITIC,
 ) -> Forecast:
     """The schedule of `cell`, to the end of its budget, on `processors` virtual ones; raises `UsageError`.
 
@@ -93,7 +93,8 @@ def forecast(
             loop = Loop(algorithm, _Counting(inner, processors, costs, replay, critic == SHARED))
             loop.begin()
             tasks, generations = _rows(loop.train(), stop)
-        return _measured(tasks, generations, processors + (critic != SHARED), cell, processors)
+        learns = kind.critic_updates > 0 and kind.gradient_workers(cell.settings, cell.workers) > 0
+        return _measured(tasks, generations, processors + (learns and critic != SHARED), cell, processors)
 
 
 def _rows(records: Iterable[Record], stop: threading.Event) -> tuple[list[TaskRow], list[GenerationRow]]:

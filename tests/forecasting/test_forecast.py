@@ -46,8 +46,8 @@ def test_aes_rl_has_critic_updates_as_far_as_their_processor_goes(tmp_path):
     """A critic of its own makes an update in the time of two steps; one worker plays and is measured in between."""
     settings = {"start_timesteps": 300, "p_desired": 0.0, "mean_episodes": 1}
     cell = with_workers(make_cell("aes-rl", tmp_path, steps=20_000, settings=settings), 4)
-    own = forecast(cell, COSTS, 4, [100], "own")
-    shared = forecast(cell, COSTS, 4, [100], "shared")
+    own = forecast(cell, COSTS, 4, [100], critic="own")
+    shared = forecast(cell, COSTS, 4, [100], critic="shared")
     assert own.critic_per_step == pytest.approx(0.25, rel=0.1)  # 4 workers play 2 steps a millisecond, it makes 0.5
     assert own.staleness == pytest.approx(3.0, abs=1.0)
     assert shared.minutes_after > own.minutes_after
