@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from erlbench.errors import UsageError
+from erlbench.errors import ErlbenchError, UsageError
 from erlbench.words import counted
 
 
@@ -56,9 +56,14 @@ def command(
     if no_video and video is not None:
         raise UsageError("--no-video and --video exclude one another")
     window = video is None and not no_video
-    played = apart(
-        play_run, run, episodes=episodes, seed=seed, steps=steps, video=video, window=window, seconds=seconds
-    )
+    try:
+        played = apart(
+            play_run, run, episodes=episodes, seed=seed, steps=steps, video=video, window=window, seconds=seconds
+        )
+    except ErlbenchError:
+        raise
+    except Exception as error:  # of settings that no run has
+        raise UsageError(f"{run} cannot be played: {type(error).__name__}: {error}") from error
     for number, episode in enumerate(played, 1):
         click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if video is not None:
