@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -45,7 +46,11 @@ def trial(trial: Trial) -> None:
     planter = partial(kind, memory, trial.random, trial.folder / "undisturbed")
     as_user(SECOND if kind is not _copy else FIRST, planter)
     before = _content(memory)
-    found = as_user(FIRST, partial(_run, memory, results))
+    with ExitStack() as held:
+        for path in memory.rglob("lock"):
+            if kind is _noise and path.is_file():
+                fcntl.flock(held.enter_context(open(path, "rb")), fcntl.LOCK_SH)  # as by a process of that user
+        found = as_user(FIRST, partial(_run, memory, results))
     what = f"{kind.__name__}: {', '.join(sorted(before))}"
     check(found["code"] == 0, f"{what}: exit code {found['code']}: {found['said']}")
     check(found["rows"] == expected["rows"], f"{what}: other rows")
@@ -82,7 +87,7 @@ def _noise(memory: Path, random: Random, undisturbed: Path) -> None:
     """A table of other numbers, where one lies or lay, with its lock held."""
     home = memory / random.choice((f"erlbench-{FIRST}", f"erlbench-{FIRST}-aaaa", "."))
     home.mkdir(exist_ok=True)
-    named = {TABLE.folder(home), home / f"erlbench-noise-{FIRST}-{SIZE}-1", home / f"noise-{SIZE}-1"}
+    named = {TABLE.folder(home), home / f"noise-{SIZE}-1", memory / f"erlbench-noise-{FIRST}-{SIZE}-1"}
     for folder in named:
         folder.mkdir(exist_ok=True)
         scale = random.choice((0.0, 1.0, 1e30, float("nan")))
@@ -92,8 +97,8 @@ def _noise(memory: Path, random: Random, undisturbed: Path) -> None:
         for name in ("lock", "making"):
             (folder / name).touch()
             (folder / name).chmod(0o666)
-        fcntl.flock(os.open(folder / "lock", os.O_RDWR), random.choice((fcntl.LOCK_SH, fcntl.LOCK_EX)))
-        _open(folder, random)
+        (folder / "table").chmod(0o644)
+        folder.chmod(random.choice((0o755, 0o777, 0o1777)))
     if home != memory:
         _open(home, random)
 
