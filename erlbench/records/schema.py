@@ -134,7 +134,7 @@ class TaskRow(Row):
     file: ClassVar[str] = "tasks.csv"
     unique: ClassVar[str] = "task"
 
-    task: int = column("number; those of evaluations start at 10^12")
+    task: int = column("number; those of evaluations start at 10^12, the final one has a task for ten episodes")
     kind: str = column(
         "as in episodes.csv, or `critic` (a block of critic updates), `actor` (one individual's training), `gradient` "
         "(a sum of noise of OpenAI-ES), `evaluation`",
