@@ -10,7 +10,16 @@ import click
 from erlbench.cli.notices import notices, print_verdicts
 from erlbench.cli.tables import print_table
 
-PRINTED = ("name", "folder", "mean_first", "mean", "change_pct", "identity", "p_holm")  # columns, by their names in CSV
+PRINTED = (
+    "name",
+    "folder",
+    "mean_first",
+    "mean",
+    "change_pct",
+    "identity",
+    "settings",
+    "p_holm",
+)  # columns, by their names in CSV
 
 
 @click.command()

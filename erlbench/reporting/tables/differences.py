@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from erlbench.experiment.fairness import fairness_sheet
 from erlbench.reporting.data.comparison import RunSet, judged_alike
 from erlbench.reporting.data.identities import change_between, mixed_identities, not_repeatable, repeated_seeds
 from erlbench.reporting.data.sides import Side
@@ -60,6 +61,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("Identity", _identity,
                note="whether kernel, packages, source files and MuJoCo model are those of the first folder, or what "
                     "has changed; unknown: a run did not record them."),
+        Column("Settings", _settings,
+               note="what of settings, updates and evaluation is not as in the first folder, both values; or equal."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
                note=f"Welch's and Mann and Whitney's test together, after Holm's correction over the table; from "
                     f"{FEWEST_RUNS} seeds a side."),
@@ -127,6 +130,15 @@ def _runs(run_set: RunSet | None) -> float:
 
 def _spread(run_set: RunSet | None) -> tuple[float, float]:
     return (estimates.mean(run_set.scores), estimates.std(run_set.scores)) if run_set else (math.nan, math.nan)
+
+
+def _settings(row: FolderPair) -> str:
+    """What differs between the configurations of both run sets; empty without one of them."""
+    if row.first is None or row.other is None:
+        return ""
+    sides = [(name, run.config) for name, one in (("first", row.first), ("other", row.other)) for run in one.runs]
+    sheet = fairness_sheet({**config, "run": {**config["run"], "name": name}} for name, config in sides)
+    return "; ".join(f"{line.aspect} {' | '.join(line.values)}" for line in sheet.differing) or "equal"
 
 
 def _identity(row: FolderPair) -> str:
