@@ -186,3 +186,13 @@ def test_show_follows_until_nothing_runs(run, monkeypatch):
     assert result.exit_code == 0
     assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 running", "1 done"]
     assert looks == [show.PAUSE] * 2
+
+
+def test_runs_that_train_are_shown_with_their_training_return(run, tmp_path):
+    assert "training" not in invoke("show", tmp_path).stdout
+    state = json.loads((run / "status.json").read_text())
+    (run / "status.json").write_text(json.dumps({**state, "training_return": 12.345}))
+    lines = [line.split() for line in invoke("show", tmp_path).stdout.splitlines()]
+    assert lines[0] == ["run", "status", "steps", "training", "last", "score", "message"]
+    assert "12.35" in lines[1]
+    assert "training return" in invoke("show", run).stdout
