@@ -27,6 +27,7 @@ from erlbench.pool import PoolOptions
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Agent
 from erlbench.pool.cluster.ray_pool import RayPool
+from erlbench.records.schema import TaskRow
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.tasks import Result
@@ -240,7 +241,7 @@ def _train(pool: RayPool, algo: str, steps: int, settings: dict[str, Any], kind:
         )
         drive(algorithm, pool, Path(folder))
         replay.close()
-        lines = (Path(folder) / "tasks.csv").read_text().splitlines()
+        lines = (Path(folder) / TaskRow.file).read_text().splitlines()
     return (pool.bytes_sent - before) / max(1, sum(f",{kind}," in line for line in lines))
 
 

@@ -18,6 +18,7 @@ import tomli_w
 
 from benchmarks.harness import Claim, median, wall_seconds
 from erlbench.envs.registry import MUJOCO
+from erlbench.records.run import CONFIG
 
 REFERENCE = Path("results/reference")
 # Whole runs of 101 evaluations with tasks, and of 301 without: 181 on average.
@@ -70,7 +71,7 @@ def copy_cells(results: Path, count: int) -> int:
     for env, (folder, name), seed in product(environments, sources, seeds):
         copy = results / env / name / f"seed-{seed:03d}"
         shutil.copytree(REFERENCE / folder / name / f"seed-{seed % STORED_SEEDS:03d}", copy)
-        config = tomllib.loads((copy / "config.toml").read_text())
+        config = tomllib.loads((copy / CONFIG).read_text())
         config["run"] |= {"env": env, "seed": seed}
-        (copy / "config.toml").write_text(tomli_w.dumps(config))
+        (copy / CONFIG).write_text(tomli_w.dumps(config))
     return len(environments) * len(sources) * len(seeds)

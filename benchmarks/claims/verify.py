@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Claim
+from erlbench.records.run import CONFIG
 from erlbench.verification import DIFFERS, verify
 
 REFERENCE = Path("results/reference")
@@ -16,7 +17,7 @@ REFERENCE = Path("results/reference")
 
 def measure() -> Iterator[Claim]:
     """One number: the runs in which a check differs."""
-    runs = sorted(path.parent for path in REFERENCE.rglob("config.toml"))
+    runs = sorted(path.parent for path in REFERENCE.rglob(CONFIG))
     claim = f"runs of {REFERENCE} with a difference, of {len(runs)}"
     if not runs:
         yield Claim(claim, math.nan, 0.0, at_least=False, note="not measured: run it in the repository's folder")

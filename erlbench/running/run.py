@@ -18,7 +18,7 @@ from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.experiment.planned import scored
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
-from erlbench.records.run import NEVER_TRAINED, config_hash
+from erlbench.records.run import NEVER_TRAINED, REPLAY, config_hash
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
 from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
@@ -94,7 +94,7 @@ class RunningCell:
         identity.begin(cell, rules)
         admission = admitted(cell.env, cell.env_settings, rules)
         task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
-        self.replay = _replay(directory.path / "replay", task, pool.store)
+        self.replay = _replay(directory.path / REPLAY, task, pool.store)
         opened.callback(self.replay.close)
         context = Context(
             problem=task,

@@ -21,6 +21,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.shards import configuration_hash
+from erlbench.records.run import STATUS
 from erlbench.records.schema import EvaluationRow
 from erlbench.running import signals
 from erlbench.running.jobs import Runner
@@ -229,7 +230,7 @@ class _Search:
 
 def _timesteps(folder: Path) -> int:
     """The training steps of all runs of a trial."""
-    runs = [RunDirectory(path.parent) for path in folder.rglob("status.json")]
+    runs = [RunDirectory(path.parent) for path in folder.rglob(STATUS)]
     return sum(int(run.status().get("timesteps") or 0) for run in runs)
 
 

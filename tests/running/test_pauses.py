@@ -24,8 +24,6 @@ TASKS = {
 PROGRAM = """
 import ctypes, sys, time
 from erlbench.running.pauses import Pauses
-from tests.runs import csv_rows
-from tests.runs import csv_rows
 pauses = Pauses()
 time.sleep(1.2)
 print("begun", flush=True)
