@@ -57,8 +57,7 @@ def fits(value: Any, hint: Any) -> bool:
         inner = [part for part in parts if part is not Ellipsis][:1] if kind is not np.ndarray else []
         return isinstance(value, (list, tuple)) and all(fits(item, part) for item in value for part in inner)
     if kind in (dict, collections.abc.Mapping):
-        inner = parts[1:]
-        return isinstance(value, Mapping) and all(fits(item, part) for item in value.values() for part in inner)
+        return isinstance(value, Mapping) and all(fits(item, part) for item in value.values() for part in parts[1:])
     return True
 
 
@@ -79,7 +78,7 @@ def kind_in_words(hint: Any) -> str:
         return "a list such as [0.1, 0.2]"
     if kind in (dict, collections.abc.Mapping):
         return "a table such as {a=1}"
-    return WORDS.get(kind) or getattr(kind, "__name__", str(kind))
+    return WORDS.get(kind) or str(getattr(kind, "__name__", kind))
 
 
 def of_default(default: Any) -> Any:

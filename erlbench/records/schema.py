@@ -47,9 +47,18 @@ class RowColumn:
         return self.default is REQUIRED
 
 
-def column(help: str, unit: str = "", *, was: tuple[str, ...] = (), default: Any = math.nan, own: bool = False) -> Any:
-    """A field of a row with its documentation; see `RowColumn`."""
-    return dataclasses.field(metadata={"help": help, "unit": unit, "was": was, "default": default, "own": own})
+def column(
+    help: str,
+    unit: str = "",
+    *,
+    was: tuple[str, ...] = (),
+    default: Any = math.nan,
+    own: bool = False,
+    unset: Any = dataclasses.MISSING,
+) -> Any:
+    """A field of a row with its documentation; see `RowColumn`. `unset` is the value of a row that is made without it."""
+    metadata = {"help": help, "unit": unit, "was": was, "default": default, "own": own}
+    return dataclasses.field(default=unset, metadata=metadata)
 
 
 class Row:
@@ -120,10 +129,12 @@ class EpisodeRow(Row):
     individual: int = column("the individual's number among those in flight", was=("worker",))
     task: int = column("the task that played it")
     timesteps: int = column("training steps, those of its task included", "steps")
-    success: int | None = column("1 or 0: `success` or `is_success` of the last info that has it; empty without any")
-    success_ever: int | None = column("1 or 0: whether any step's info said so")
+    success: int | None = column(
+        "1 or 0: `success` or `is_success` of the last info that has it; empty without any", unset=None
+    )
+    success_ever: int | None = column("1 or 0: whether any step's info said so", unset=None)
     info: tuple[float, ...] = column(
-        "the numbers of `--info`, in the order of its keys, as the last info had them", default=()
+        "the numbers of `--info`, in the order of its keys, as the last info had them", default=(), unset=()
     )
 
 

@@ -280,7 +280,7 @@ def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
     if rows is None:
         return Evaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
     arrays: dict[str, Any] = {name: rows[name].to_numpy(np.float64) for name in ARRAYS}
-    last = {
+    last: dict[str, Any] = {
         f"last_{name}": () if rows.empty else rows[name].iloc[-1] for name in ("returns", "success", "success_ever")
     }
     return Evaluations(**arrays, **last), as_written
