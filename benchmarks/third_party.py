@@ -94,7 +94,7 @@ class Failed(Exception):
 
     def __init__(self, code: int, text: str) -> None:
         lines = [line for line in text.strip().splitlines() if line.strip()]
-        super().__init__(lines[-1].strip() if lines else "nothing was printed")
+        super().__init__(lines[-1].strip().removeprefix("erlbench: ") if lines else "nothing was printed")
         self.code = code
 
 

@@ -75,6 +75,14 @@ class Curriculum(Line):
         return observation, reward * self.episodes, *rest
 
 
+class Wearing(Line):
+    """Differs from its twelfth episode on, as worlds do whose memory grows."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward + (self.episodes > 11), *rest
+
+
 class Settling(Line):
     """Its first episode differs from all others, as a simulator's may that keeps contacts."""
 
@@ -269,8 +277,8 @@ class Typed(Line):
 
 
 for cls in (
-    Line, Global, Noisy, Ignoring, Curriculum, Settling, Ageing, Constant, Silent, Whole, Exact, Skipping, Goal,
-    Missing, Image, Growing, Answers, Typed,
+    Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, Silent, Whole, Exact, Skipping,
+    Goal, Missing, Image, Growing, Answers, Typed,
 ):  # fmt: skip
     register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=LIMIT)
 for place in ("constructor", "reset", "step", "close"):

@@ -25,6 +25,7 @@ from erlbench.work.seeding import generator
 Say = Callable[[str], None]
 SEEDS = (7, 1_000_003, 2**31 - 1)
 STEPS, SECONDS = 200, 0.15  # of an episode that is tried, at most; two steps at least
+RESETS, PATIENCE = 24, 0.5  # of an object before its first episode is played again, and seconds for them, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +151,7 @@ class Trial:
         begun = self._play(first, SEEDS[0], SECONDS)
         self._actions = self._actions[: len(begun) - 1]
         others = [self._play(first, seed) for seed in SEEDS[1:]]
+        self._wear(first)
         again = self._play(first, SEEDS[0])
         say("its constructor, for the second time")
         second = build(self._problem.env)
@@ -166,6 +168,15 @@ class Trial:
         say("close()")
         for made in [second] if first is env else [first, second]:
             made.close()
+
+    def _wear(self, env: Env) -> None:
+        """Reset an object many times, as a run does; worlds of Box2D give other numbers only after some resets."""
+        began, worked = time.monotonic(), time.process_time()
+        for seed in range(RESETS):
+            if time.process_time() - worked > SECONDS or time.monotonic() - began > PATIENCE:
+                return
+            self._say(f"reset(seed={seed})")
+            reset(env, seed)
 
     def _play(self, env: Env, seed: int, seconds: float | None = None) -> list[tuple[Any, ...]]:
         """Observation, reward and end of each step; of the reset, too. `seconds`: of the first episode of all."""

@@ -23,6 +23,7 @@ from erlbench.envs.options import FRESH
 from erlbench.work.identity import file_digest, named_files
 
 MOST_BYTES, MOST_FILES = 4096, 500
+TRIAL = 2  # grows when trials find more, so that no earlier outcome counts
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def key_of(name: str, settings: Mapping[str, Any], files: Mapping[str, str], mod
     installed = tuple(sysconfig.get_path(place) for place in ("purelib", "platlib"))
     modules = [(path, _stamp(path) if path.startswith(installed) else file_digest(path)) for path in files.values()]
     named = [file_digest(path) for _, path in named_files("", settings)]
-    decides = [__version__, name, repr(sorted(settings.items())), sorted(modules), named, model]
+    decides = [__version__, TRIAL, name, repr(sorted(settings.items())), sorted(modules), named, model]
     return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
 
 

@@ -32,7 +32,7 @@ def test_a_fresh_object_that_ignores_its_seed_mends_nothing():
     assert "one sample" in tried("Ignoring", {"fresh": "object"}).described.remarks[0]  # and what it means
 
 
-@pytest.mark.parametrize(("name", "fresh"), [("Settling", "reset"), ("Curriculum", "object")])
+@pytest.mark.parametrize(("name", "fresh"), [("Settling", "reset"), ("Curriculum", "object"), ("Wearing", "object")])
 def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
     found = tried(name)
     assert (found.unrepeatable, found.problem.env.fresh) == ("", fresh)
