@@ -106,9 +106,9 @@ def _early(run: Files, training: pd.DataFrame, ends: np.ndarray) -> Iterator[str
     if is_done(run) and len(ends) and last["train_time_s"] < ends[-1] - SECOND:
         yield f"the training took {last['train_time_s']:g} s, its last task ended at {ends[-1]:g} s"
     tasks = _rows(run, TaskRow)
-    began = tasks["start_s"][tasks["task"] == FIRST_ID + int(last["evaluation"])]
-    if last["final"] == 1 and len(began) and began.iloc[0] < last["train_time_s"] - SECOND:
-        yield f"the training took {last['train_time_s']:g} s, its final evaluation began at {began.iloc[0]:g} s"
+    began = tasks["start_s"][tasks["task"] >= FIRST_ID + int(last["evaluation"])].min()  # NaN without one
+    if last["final"] == 1 and began < last["train_time_s"] - SECOND:
+        yield f"the training took {last['train_time_s']:g} s, its final evaluation began at {began:g} s"
 
 
 def _played(run: Files) -> Check:
@@ -127,8 +127,9 @@ def _played(run: Files) -> Check:
         elif set(own["kind"]) != {kinds[task]}:
             wrong.append(f"task {task:.0f} is {kinds[task]}, its episodes {', '.join(sorted(set(own['kind'])))}")
     for row in run.evaluations.to_dict("records"):
-        played = steps.get(FIRST_ID + int(row["evaluation"]))
-        if row["lengths"] and played is not None and played != sum(row["lengths"]):
+        first = FIRST_ID + int(row["evaluation"])
+        own = [count for task, count in steps.items() if task == first or (task > first and row["final"] == 1)]
+        if row["lengths"] and own and (played := sum(own)) != sum(row["lengths"]):  # the final one has several tasks
             wrong.append(f"evaluation {row['evaluation']:.0f}: {sum(row['lengths'])} steps, its task {played:.0f}")
     times = episodes["t"].to_numpy(float)
     if (np.diff(times[~np.isnan(times)]) < -SECOND).any():

@@ -70,6 +70,7 @@ def test_everything_of_a_fresh_run_agrees(folder):
             "starts",
             "software",
             "identity",
+            "admission",
             "beginning",
             "policy",
             "policies",
@@ -90,7 +91,9 @@ def test_a_changed_return_is_found_three_times(folder):
 def test_another_policy_differs_by_its_returns(made, folder):
     forget_sums(folder)
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    edit(folder / "eval.csv", row[-1], "")  # an older run has no SHA-256 of it
+    edit(
+        folder / "eval.csv", row[header(EvaluationRow).index("policy_sha256")], ""
+    )  # an older run has no SHA-256 of it
     shutil.copy(made[2] / "policy.safetensors", folder)
     found = {check.name: check for check in verify(folder)}
     assert found["checksums"].outcome == UNKNOWN
@@ -130,6 +133,7 @@ def test_what_is_missing_cannot_be_verified(folder):
         "moments",
         "played",
         "config",
+        "admission",
     }
     assert {name for name, outcome in found.items() if outcome == UNKNOWN} == missing
     assert outcomes(verify(folder))["evaluations"] == AGREES
@@ -159,11 +163,11 @@ def test_an_environment_that_is_not_here_is_no_difference(folder):
 
 @pytest.mark.parametrize("text", [None, "= 3"])
 def test_a_run_without_a_readable_config_is_named_and_the_others_are_checked(made, tmp_path, text):
-    for seed in ("seed-000", "seed-001"):
-        shutil.copytree(made[0], tmp_path / "cem" / seed)
-    (tmp_path / "cem" / "seed-000" / "config.toml").unlink()
+    for place in ("one", "two"):
+        shutil.copytree(made[0], tmp_path / place / "seed-000")
+    (tmp_path / "one" / "seed-000" / "config.toml").unlink()
     if text:
-        (tmp_path / "cem" / "seed-000" / "config.toml").write_text(text)
+        (tmp_path / "one" / "seed-000" / "config.toml").write_text(text)
     done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
     assert (done.exit_code, "2 runs, 1 with differences" in done.output) == (1, True), done.output
     assert "config.toml cannot be read" in " ".join(done.output.split())
