@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.records.training import WINDOW, TrainingReturns, running_means, thinned
 from erlbench.running.readings import LittleCurve, reading_words
 from erlbench.running.remaining import Reading
@@ -16,7 +16,7 @@ from tests.runs import interrupt, make_cell, run
 
 
 def episode(value: float, kind: str = "es") -> EpisodeRow:
-    return EpisodeRow(value, 10, 0.0, kind, 0, 0, 0)
+    return row_of(EpisodeRow, {"r": value, "l": 10, "kind": kind})
 
 
 def test_only_training_episodes_count_and_only_the_last_hundred():
