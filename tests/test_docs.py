@@ -71,6 +71,10 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site" / "python.html").read_text()
     assert 'id="erlbench.api.run"' in page
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert 'src="js/iframe-worker.js"' in index  # so that search works from disk
+    assert {"readme.html", "contributing.html", "changelog.html"} <= set(re.findall(r'href="([\w.-]+)"', index))
+    assert "halfcheetah-300k.png" in index
     assert "Raises" in page
     assert re.search(r'href="report/index\.html"[^>]*>\s*(?:<span[^>]*>\s*)?Report of the reference results', page)
     for html in (tmp_path / "site").rglob("*.html"):

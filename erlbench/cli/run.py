@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -131,6 +132,8 @@ def run(**given: Any) -> None:
         click.get_current_context().exit(_launch(cells, options, asked))
     from erlbench.running.runner import run_cells
 
+    if asked.tensorboard:
+        _message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     if len(cells) > 1 and not asked.quiet:
         about = wall(estimates_of(cells, options), options)
         _message(

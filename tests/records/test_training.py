@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.records.training import WINDOW, TrainingReturns, running_means, thinned
 from erlbench.running.readings import LittleCurve, reading_words
 from erlbench.running.remaining import Reading
@@ -16,7 +16,7 @@ from tests.runs import interrupt, make_cell, run
 
 
 def episode(value: float, kind: str = "es") -> EpisodeRow:
-    return EpisodeRow(value, 10, 0.0, kind, 0, 0, 0)
+    return row_of(EpisodeRow, {"r": value, "l": 10, "kind": kind})
 
 
 def test_only_training_episodes_count_and_only_the_last_hundred():
@@ -61,9 +61,16 @@ def test_thinned_points_keep_both_ends():
     assert thinned(1, 3).tolist() == [0]
 
 
+def reading_of(steps, score, training, evaluations=0):
+    return Reading(
+        timesteps=steps, total_timesteps=100, last_return=score, busy=1, processes=2, evaluations=evaluations,
+        training_return=training,
+    )  # fmt: skip
+
+
 def test_the_line_of_a_run_has_its_training_return_before_it_has_a_score():
     def words(score, training, evaluations=0):
-        reading = Reading(50, 100, score, 1, 2, evaluations=evaluations, training_return=training)
+        reading = reading_of(50, score, training, evaluations)
         return reading_words(reading, 1.0, 50.0, compact=True)[3:-1]
 
     assert words(None, None) == ["score -"]
@@ -75,8 +82,8 @@ def test_the_line_of_a_run_has_its_training_return_before_it_has_a_score():
 def test_the_little_curve_grows_with_the_training_and_ends_with_the_scores():
     curve = LittleCurve()
     for steps in range(0, 51, 5):
-        curve.add(Reading(steps, 100, None, 1, 2, training_return=float(steps)))
+        curve.add(reading_of(steps, None, float(steps)))
     assert str(curve) == "▁▃▃▅▆▇█"  # 5, 15, 20, 30, 40, 45, 50: the last of each twelfth of the budget
     for score in (3.0, 1.0, 2.0):
-        curve.add(Reading(100, 100, score, 1, 2, evaluations=3, training_return=50.0))
+        curve.add(reading_of(100, score, 50.0, evaluations=3))
     assert str(curve) == "█▁▅"

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.figures.training import DASHED
@@ -19,7 +19,10 @@ from tests.reporting.make_runs import make_run, write_rows
 
 def running(results, seed, returns, status="running"):
     folder = make_run(results, "Hopper-v5", "td3", seed, [], total=10_000, status=status)
-    rows = [EpisodeRow(value, 100, 2.0 * i, "rl", 0, i, 100 * (i + 1)) for i, value in enumerate(returns)]
+    rows = [
+        row_of(EpisodeRow, {"r": value, "l": 100, "t": 2.0 * i, "kind": "rl", "task": i, "timesteps": 100 * (i + 1)})
+        for i, value in enumerate(returns)
+    ]
     (folder / EpisodeRow.file).unlink()
     write_rows(folder, EpisodeRow, rows, '{"env_id": "Hopper-v5", "t_start": 0.0}')
     state = json.loads((folder / "status.json").read_text())
