@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from erlbench.reporting.data.normalisation import random_score
+from erlbench.reporting.data.origin import random_score
 from erlbench.reporting.data.score import CURVE, METRICS, Stretch
 from erlbench.reporting.data.study import PlannedStudy
 from erlbench.reporting.data.study_departures import all_departures

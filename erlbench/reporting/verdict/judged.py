@@ -11,7 +11,7 @@ from functools import cached_property
 from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.normalisation import random_score
+from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.statistics.baseline import adjusted
 from erlbench.reporting.statistics.estimates import mean, median
@@ -108,17 +108,6 @@ def _verdict(comparison: Comparison, pair: TestedPair, plan: str) -> Verdict:
         unequal=_unequal(one.done[0], two.done[0]),
         plan=plan,
     )
-
-
-def origin_of(group: Group) -> float:
-    """The score from which shares are reckoned: a random policy's, else that of the runs before training, else 0."""
-    if (known := random_score(group.env)) is not None:
-        return known
-    first = [
-        run.evaluations.return_mean[0]
-        for one in group.run_sets for run in one.done if run.evaluations.timesteps[0] == 0
-    ]  # fmt: skip
-    return mean(first) if first else 0.0
 
 
 def _sample(one: RunSet, other: RunSet, origin: float) -> Sample:
