@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,9 +17,10 @@ from erlbench.reporting.statistics.baseline import adjusted
 from erlbench.reporting.statistics.estimates import mean, median
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
 from erlbench.reporting.verdict.rule import MARGIN, Case, Outcome, judge
-from erlbench.reporting.verdict.value import NO_PLAN, SIMILAR, Sample, Verdict
+from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
 from erlbench.settings import setting_text
 
+Names = Sequence[tuple[str, str]]
 MOST_RUN_SETS = 6  # of an environment that are compared each with each
 
 
@@ -58,9 +59,12 @@ class TestedPair:
         return self.outcome.case if self.outcome else Case.NOT_COMPARABLE
 
 
-def tested_pairs(comparison: Comparison) -> list[TestedPair]:
-    """All pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper."""
-    pairs = [(group, one, two) for group in comparison.groups for one, two in _pairs(comparison, group)]
+def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[TestedPair]:
+    """All pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper.
+
+    `names` are the pairs that are wanted, where they are not those of the page.
+    """
+    pairs = [(group, one, two) for group in comparison.groups for one, two in _pairs(comparison, group, names)]
     differences = [compare(one.scores, two.scores) for _, one, two in pairs]
     families = [group.env if comparison.family == "environment" else "" for group, _, _ in pairs]
     p_values = adjusted([found.p for found in differences], families)
@@ -74,21 +78,24 @@ def tested_pairs(comparison: Comparison) -> list[TestedPair]:
     ]
 
 
-def verdicts_of(comparison: Comparison, plan: str = NO_PLAN) -> list[Verdict]:
-    """A verdict of each pair."""
-    return [_verdict(comparison, pair, plan) for pair in tested_pairs(comparison)]
+def verdicts_of(comparison: Comparison, pairs: Names | None = None) -> list[Verdict]:
+    """A verdict of each pair, as `compared_pairs` has them."""
+    return [_verdict(pair) for pair in compared_pairs(comparison, pairs)]
 
 
-def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[RunSet, RunSet]]:
+def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet]]:
     run_sets = [one for one in group.run_sets if one.exists and one.judged and len(one.scores)]
     base = group.run_set(comparison.baseline)
-    if base is not None:
+    if names is not None:
+        known = {one.name: one for one in run_sets}
+        yield from ((known[one], known[two]) for one, two in names if one in known and two in known)
+    elif base is not None:
         yield from ((one, base) for one in run_sets if one.name != base.name and len(base.scores))
     elif not comparison.study and len(run_sets) <= MOST_RUN_SETS:
         yield from itertools.combinations(run_sets, 2)
 
 
-def _verdict(comparison: Comparison, pair: TestedPair, plan: str) -> Verdict:
+def _verdict(pair: TestedPair) -> Verdict:
     one, two = pair.run_set, pair.other
     origin = origin_of(pair.group)
     stretch = one.stretch
@@ -106,7 +113,6 @@ def _verdict(comparison: Comparison, pair: TestedPair, plan: str) -> Verdict:
         origin=origin,
         equal_steps=None if pair.reason else _at_equal_steps(pair.group, one, two),
         unequal=_unequal(one.done[0], two.done[0]),
-        plan=plan,
     )
 
 
