@@ -16,6 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import stats
+
 from erlbench.reporting.data.comparison import Comparison, Group, everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.runs import Run, find_runs
@@ -28,9 +31,17 @@ from erlbench.reporting.verdict.stored import FILE, write_verdicts
 from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import paragraph
 
-REFERENCE = Path(__file__).parents[1] / "results" / "reference"
-PAGES = [REFERENCE.parents[1] / "README.md", *(REFERENCE.parents[1] / "docs" / "measurements").glob("*.md")]
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "results" / "reference"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "measurements").glob("*.md"))]
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+PUBLISHED = re.compile(r"<!-- published -->\n.*?<!-- end -->", re.DOTALL)
+PAPER = {
+    "HalfCheetah-v5": (2940, 353),
+    "Hopper-v5@paper": (1055, 14),
+    "Swimmer-v5": (351, 9),
+    "Walker2d-v5@paper": (928, 50),
+}  # mean and std of ten runs, CEM-RL's paper
 NAMES = {"aes-rl": "AES-RL", "cem-rl": "CEM-RL", "sac": "SAC", "td3": "TD3"}
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
 Asked = Mapping[str, Any]  # a table of comparisons.toml
@@ -105,7 +116,30 @@ def filled(text: str, found: Mapping[str, Sequence[Verdict]]) -> str:
         said = _said(match[1], found)
         return f"<!-- verdict: {match[1]} -->\n{textwrap.fill(said, 120, break_on_hyphens=False)}\n<!-- end -->"
 
-    return QUOTED.sub(sentence, text)
+    beside = f"<!-- published -->\n\n{published_table()}\n\n<!-- end -->"
+    return PUBLISHED.sub(lambda _: beside, QUOTED.sub(sentence, text))
+
+
+def published_table() -> str:
+    """CEM's means beside those of its paper: the 95 % interval of the difference (Welch), of summaries of ten runs."""
+    lines = ["| task | ours | published | difference |", "|---|---:|---:|---:|"]
+    for group in comparison(asked()["cem"]).groups:
+        run_set = group.run_set("cem")
+        if run_set is None or group.env not in PAPER:
+            continue
+        ours, (mean, std) = run_set.scores, PAPER[group.env]
+        result = stats.ttest_ind_from_stats(ours.mean(), ours.std(ddof=1), len(ours), mean, std, 10, equal_var=False)
+        gap = ours.mean() - mean
+        half = stats.t.ppf(0.975, _freedom(ours, std)) * gap / result.statistic
+        cells = (f"{ours.mean():,.0f}", f"{mean:,.0f}", f"{gap:,.0f} [{gap - half:,.0f}, {gap + half:,.0f}]")
+        lines.append(f"| {group.env} | {' | '.join(cells).replace('-', '−')} |")
+    return "\n".join(lines)
+
+
+def _freedom(ours: np.ndarray, std: float) -> float:
+    """Satterthwaite's degrees of freedom beside ten published runs."""
+    a, b = ours.var(ddof=1) / len(ours), std**2 / 10
+    return float((a + b) ** 2 / (a**2 / (len(ours) - 1) + b**2 / 9))
 
 
 def _said(what: str, found: Mapping[str, Sequence[Verdict]]) -> str:
