@@ -16,7 +16,7 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.statistics.baseline import adjusted
 from erlbench.reporting.statistics.estimates import mean, median
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
-from erlbench.reporting.verdict.rule import MARGIN, Case, Outcome, judge
+from erlbench.reporting.verdict.rule import MARGIN, Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
 from erlbench.settings import setting_text
 
@@ -46,7 +46,7 @@ class TestedPair:
         return "" if alike else "their scores are of different evaluations"
 
     @cached_property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> Ruling | None:
         """What the rule says; None where they are not comparable."""
         if self.reason:
             return None

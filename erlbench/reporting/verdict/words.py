@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from erlbench.reporting.documents.formats import count, number, p_value, steps
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.verdict.rule import Case, Outcome
+from erlbench.reporting.verdict.rule import Case, Ruling
 from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, NO_PLAN, SIMILAR, Sample, Verdict
 from erlbench.words import counted
 
@@ -106,7 +106,7 @@ def _beside(verdict: Verdict) -> Iterator[str]:
     yield PLANS[verdict.plan]
 
 
-def _outcome(verdict: Verdict) -> Outcome:
+def _outcome(verdict: Verdict) -> Ruling:
     assert verdict.outcome is not None
     return verdict.outcome
 
@@ -117,16 +117,16 @@ def _at_equal(verdict: Verdict) -> str:
     return f"{verdict.first.name} is at {number(one)} and {verdict.second.name} at {number(two)}"
 
 
-def _interval(outcome: Outcome) -> str:
+def _interval(outcome: Ruling) -> str:
     return " to ".join(map(number, outcome.difference.interval))
 
 
-def _p(outcome: Outcome) -> str:
+def _p(outcome: Ruling) -> str:
     p = p_value(outcome.p)
     return (f"p {p.replace('<', '< ')}" if p.startswith("<") else f"p = {p}") + _corrected(outcome)
 
 
-def _corrected(outcome: Outcome) -> str:
+def _corrected(outcome: Ruling) -> str:
     if not math.isnan(outcome.boundary):
         return f", where this look of the plan stops at {outcome.boundary:.2g}"
     return f" after correction for {outcome.tests} tests" if outcome.tests > 1 else ""
