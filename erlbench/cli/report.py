@@ -60,7 +60,7 @@ class _Report(click.Command):
 @click.option(
     "--x",
     default="",
-    metavar="timesteps|nominal|all-steps|time|updates|generation|episodes",
+    metavar="timesteps|nominal|simulator-steps|all-steps|time|updates|generation|episodes",
     help="x-axis of the curves [default: the paper's and training steps; without a paper's: training steps and time]",
 )
 @click.option(

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
-AXES = ("timesteps", "nominal", "all-steps", "time", "updates", "generation", "episodes")  # of curves
+AXES = (
+    "timesteps",
+    "nominal",
+    "simulator-steps",
+    "all-steps",
+    "time",
+    "updates",
+    "generation",
+    "episodes",
+)  # of curves
 # What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
 CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
 BUDGET = (

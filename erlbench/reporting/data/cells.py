@@ -74,9 +74,9 @@ def cells_of(runs: Sequence[Run], warn: Warn) -> list[Run]:
 
 
 def draw_of(run: Run) -> tuple[Any, ...]:
-    """What decides how a seed's random numbers round: kernel and versions of packages, as they were recorded."""
+    """What decides how a seed's sums round: kernel and versions of packages; the processor where no kernel is known."""
     versions = [sorted(identity.get("versions", {}).items()) for identity in run.machine.identities]
-    return run.machine.kernels, str(versions)
+    return run.machine.kernels or (run.machine.cpu,), str(versions)
 
 
 def several_draws(cells: Iterable[tuple[str, Sequence[Run]]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run, env_label
-from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, METRICS, Stretch, common_stretch, score
+from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, METRICS, CurveStretch, common_stretch, score
 from erlbench.reporting.documents.formats import slug, steps
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class RunSet:
     nominal: bool = False  # its budget counts one episode per generation
     own_timesteps: int = 0  # its budget where it has another one than its group
     metric: str = FINAL  # of `METRICS`
-    stretch: Stretch | None = None  # of the curve, where that is the metric
+    stretch: CurveStretch | None = None  # of the curve, where that is the metric
     judged: bool = True  # False: its scores mean nothing, so nothing stands beside them
     departures: tuple[str, ...] = ()  # settings of its runs that are not those of the study's cells
 

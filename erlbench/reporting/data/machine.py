@@ -80,13 +80,18 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         command=_text(last, "command_line"),
         versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
         started=tuple(time for start in (starts or [last]) if (time := _text(start, "started"))),
-        kernels=tuple(sorted({kernel for start in (starts or [last]) if (kernel := _text(start, "arithmetic"))})),
+        kernels=tuple(sorted({kernel for start in (starts or [last]) if (kernel := _kernel(start, last))})),
         studies=tuple(dict.fromkeys(str(name) for start in starts for name in _list(start.get("studies")))),
         plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (starts or [last]))),
         identities=tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         marks=tuple(admission_marks(meta)),
         differ=len(kinds) > 1,
     )
+
+
+def _kernel(start: Mapping[str, Any], last: Mapping[str, Any]) -> str:
+    """The kernel of a start; programs beside the suite record only that of the machine."""
+    return _text(start, "arithmetic") or ", ".join(filter(None, (_text(last, "blas"), _text(last, "kernel"))))
 
 
 def _text(values: Mapping[str, Any], key: str) -> str:

@@ -25,7 +25,7 @@ UNITS = {TIMESTEPS: "training steps", MINUTES: "minutes", LEARNING: "simulator s
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CurveStretch:
     """A part of an axis, over which a curve is averaged."""
 
     axis: str  # of `UNITS`
@@ -90,7 +90,7 @@ METRICS = {
 }
 
 
-def score(evaluations: Evaluations, metric: str, stretch: Stretch | None = None) -> float:
+def score(evaluations: Evaluations, metric: str, stretch: CurveStretch | None = None) -> float:
     """The score of a run; NaN where it has none of this kind."""
     if (of := METRICS[metric].of) is not None:
         return of(evaluations)
@@ -99,7 +99,7 @@ def score(evaluations: Evaluations, metric: str, stretch: Stretch | None = None)
     return stretch_mean(*on_the_way(evaluations, stretch.axis)[:2], stretch.start, stretch.end)
 
 
-def common_stretch(runs: Iterable[Evaluations], budget: float, axis: str = TIMESTEPS) -> Stretch | None:
+def common_stretch(runs: Iterable[Evaluations], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
     """The last stretch that the curves of all runs span, a fifth of the budget long.
 
     None where one of them ends before three quarters of the budget, or has fewer than two evaluations on it.
@@ -108,7 +108,7 @@ def common_stretch(runs: Iterable[Evaluations], budget: float, axis: str = TIMES
     if not (curves and budget and all(len(x) for x in curves)):
         return None
     end = min(budget, *(float(x[-1]) for x in curves))
-    found = Stretch(axis, end - SHARE * budget, end)
+    found = CurveStretch(axis, end - SHARE * budget, end)
     fewest = min(int(((x >= found.start) & (x <= end)).sum()) for x in curves)
     begin = max(float(x[0]) for x in curves)
     return found if end >= EARLIEST * budget and begin <= found.start and fewest >= FEWEST else None

@@ -14,6 +14,7 @@ from erlbench.reporting.data.runs import Array, Run
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
+NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # kinds of tasks that play, too
 COLUMNS = {  # of tasks.csv, by the field of `Timeline`
     "process": "process", "start": "start_s", "end": "end_s", "critic_updates": "critic_updates",
     "timesteps": "timesteps", "ready": "ready_s", "staleness": "staleness", "critic_lag": "critic_lag",
@@ -65,10 +66,15 @@ class Timeline:
             result[process] = busy(self.start[mine].clip(first, last), self.end[mine].clip(first, last))
         return {process: time / (last - first) if last > first else 0.0 for process, time in result.items()}
 
-    def individuals(self, values: Array) -> Array:
+    def played(self, values: Array) -> Array:
         """`values` (tasks,) of the training tasks that played episodes, without those that are not known."""
         training = np.array([kind != EVALUATION for kind in self.kind], dtype=bool)
         return values[training & (self.timesteps > 0) & np.isfinite(values)]
+
+    def individuals(self, values: Array) -> Array:
+        """The same of individuals only: the mean's own episodes and random ones are asked for and told at once."""
+        searched = np.array([kind not in NO_INDIVIDUALS for kind in self.kind], dtype=bool)
+        return self.played(np.where(searched, values, np.nan))
 
     def shares(self) -> dict[str, float]:
         """The seconds of all processes by kind of task within the span, as shares of the busy seconds."""

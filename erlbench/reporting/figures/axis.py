@@ -77,6 +77,10 @@ AXES = {
         "SAC, TD3, DDPG and PPO. Other runs are left out: their nominal steps are not known.",
         nominal=True,
     ),
+    "simulator-steps": Axis(
+        "Simulator steps used", "simulator steps used", lambda e: e.learning_steps, None,
+        "Training steps and steps that measure the mean for learning: all that an algorithm uses.",
+    ),
     "all-steps": Axis(
         "All simulator steps", "all simulator steps", lambda e: e.all_steps, None,
         "Training steps, steps that measure the mean for learning, steps of the evaluations, and PPO's replayed ones.",

@@ -7,7 +7,7 @@ import numpy as np
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.figures.model import Panel, Plot, Series
 from erlbench.reporting.statistics.estimates import performance_profile
-from erlbench.reporting.statistics.normalised import normalised
+from erlbench.reporting.statistics.normalised import AXIS, WORDS, normalised
 from erlbench.words import counted
 
 THRESHOLDS = 400
@@ -36,7 +36,7 @@ def profiles_plot(comparison: Comparison) -> Plot | None:
     environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))
     caption = (
         f"Performance profile: share of all runs on {environments} whose {comparison.score_title} is above "
-        f"the threshold; returns: {pooled.words}; after {comparison.budget}."
+        f"the threshold; returns: {WORDS}; after {comparison.budget}."
     )
-    panel = Panel(x=pooled.axis, y="Share of runs above", series=series, shares=True)
+    panel = Panel(x=AXIS, y="Share of runs above", series=series, shares=True)
     return Plot(kind="profile", title="", panels={"": panel}, paper=("",), caption=[caption])

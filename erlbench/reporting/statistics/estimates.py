@@ -62,17 +62,6 @@ def iqm_over_environments(strata: Sequence[ArrayLike]) -> float:
     return float(x[order] @ kept / kept.sum())
 
 
-def relative_iqm(x: Sequence[ArrayLike], base: Sequence[ArrayLike]) -> float:
-    """`iqm_over_environments` of x divided, environment by environment, by the mean of base.
-
-    NaN unless all these means are positive. For its interval resample x and base together: base's mean is no constant.
-    """
-    means = [mean(stratum) for stratum in base]
-    if not means or not min(means) > 0:
-        return float("nan")
-    return iqm_over_environments([flat(own) / centre for own, centre in zip(x, means, strict=True)])
-
-
 def improvement(value: float, baseline: float) -> float:
     """By how many percent of the baseline's magnitude `value` lies above it; NaN for a baseline of zero."""
     return 100 * (value - baseline) / abs(baseline) if baseline else float("nan")

@@ -76,7 +76,7 @@ def _designed(looks: tuple[int, ...], level: float, spending: str) -> Design:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LookVerdict:
     """A comparison at one look: the largest p-value that stops there, and whether the study stops or has stopped."""
 
     boundary: float
@@ -86,7 +86,7 @@ class Verdict:
 
 def verdicts(
     looks: Sequence[int], p_values: Sequence[Sequence[float]], level: float, spending: str, *, holm: bool = True
-) -> list[list[Verdict]]:
+) -> list[list[LookVerdict]]:
     """What each look (of those that were reached) says of each comparison; `p_values[look][comparison]`.
 
     Holm's correction at each look: of k comparisons that have not stopped, the smallest p-value is tested by the
@@ -103,7 +103,7 @@ def verdicts(
             boundaries[i] = _designed(tuple(looks), level / (len(order) - rank) if holm else level, spending).p[look]
             goes_on = goes_on and row[i] <= boundaries[i] if holm else row[i] <= boundaries[i]
             stops |= {i} if goes_on else set()
-        found.append([Verdict(boundaries[i], i in stops, i in stopped) for i in range(len(row))])
+        found.append([LookVerdict(boundaries[i], i in stops, i in stopped) for i in range(len(row))])
         stopped |= stops
     return found
 

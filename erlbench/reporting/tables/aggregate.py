@@ -15,7 +15,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import groups_with_baseline, label, run_set_scores
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_interval
-from erlbench.reporting.statistics.normalised import FIXED, Interval, Normalised, normalised
+from erlbench.reporting.statistics.normalised import WORDS, Interval, Normalised, normalised
 
 NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
 
@@ -52,16 +52,14 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         Column("Runs", lambda row: row.runs, str),
         Column(f"P(better than {name})", lambda row: row.better, interval,
                name=("probability_of_improvement", "probability_low", "probability_high")),
-        Column("IQM" if pooled.how == FIXED else f"IQM relative to {name}", lambda row: row.iqm, interval,
-               name=("iqm", "iqm_low", "iqm_high")),
-        Column("Scale", lambda row: pooled.how, shown=False),
+        Column("IQM", lambda row: row.iqm, interval, name=("iqm", "iqm_low", "iqm_high")),
     ]  # fmt: skip
     remarks = (
         f"{comparison.score_words} on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
-        + (f"{pooled.words}." if pooled.scores else f"left out: {name}'s mean is not positive everywhere."),
-        "In brackets 95 % bootstrap intervals: 1,000 resamples of runs within algorithm and environment, and of the "
+        + (f"{WORDS}." if pooled.scores else "left out: somewhere nobody is above a random policy."),
+        "In brackets 95 % bootstrap intervals: 500 resamples of runs within algorithm and environment, and of the "
         f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
     )
     rows = _rows(comparison, pooled)

@@ -53,11 +53,13 @@ def _busy(timeline: Timeline | None) -> float:
 
 
 def _spread(timeline: Timeline | None, what: str) -> tuple[float, float]:
-    """The median and the 90 % quantile over the tasks that played episodes."""
+    """The median and the 90 % quantile over individuals; of queueing over all tasks that played episodes."""
     if timeline is None:
         return math.nan, math.nan
-    all_values = timeline.start - timeline.ready if what == "queueing" else getattr(timeline, what)
-    values = timeline.individuals(all_values)
+    if what == "queueing":
+        values = timeline.played(timeline.start - timeline.ready)
+    else:
+        values = timeline.individuals(getattr(timeline, what))
     return (float(np.median(values)), float(np.quantile(values, 0.9))) if len(values) else (math.nan, math.nan)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.data.score import area, final, final_10
 from erlbench.reporting.documents.formats import between, interval, number, plus_minus, steps
@@ -24,7 +25,6 @@ from erlbench.reporting.statistics.intervals import (
 )
 from erlbench.reporting.statistics.metrics import max_of_average
 from erlbench.reporting.tables.columns import all_steps, identity, runs_used
-from erlbench.reporting.verdict.judged import origin_of
 from erlbench.reporting.verdict.rule import MARGIN
 
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from erlbench.reporting.data.normalisation import random_score
-from erlbench.reporting.data.score import CURVE, METRICS, Stretch
+from erlbench.reporting.data.origin import random_score
+from erlbench.reporting.data.score import CURVE, METRICS, CurveStretch
 from erlbench.reporting.data.study import PlannedStudy
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.statistics.estimates import mean, median
@@ -33,7 +33,7 @@ def _verdict(study: PlannedStudy, runs: Runs, row: TestedContrast, plan: str) ->
     outcome = judge(a, b, p=1.0, tests=len(study.plan.contrasts), origin=origin)
     case = Case.DECIDED if row.verdict.stops else outcome.case
     missing = study.plan.seeds - row.seeds if case is Case.UNDECIDED and not row.last else outcome.seeds_missing
-    stretch = Stretch(contrast.axis, *contrast.stretch)
+    stretch = CurveStretch(contrast.axis, *contrast.stretch)
     return Verdict(
         case=Case.NOT_COMPARABLE if math.isnan(row.difference.welch) else case,
         reason="the curve of a run does not span the stretch" if math.isnan(row.difference.welch) else "",

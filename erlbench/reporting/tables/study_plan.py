@@ -19,7 +19,7 @@ from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.documents.formats import NONE, number, significant, with_interval
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.statistics.sequential import Verdict, verdicts
+from erlbench.reporting.statistics.sequential import LookVerdict, verdicts
 from erlbench.reporting.statistics.significance import Difference, compare
 from erlbench.words import counted
 
@@ -35,7 +35,7 @@ class TestedContrast:
     difference: Difference
     scores: tuple[tuple[float, ...], tuple[float, ...]]
     steps: tuple[float, float]  # of the simulator, at the end of the stretch
-    verdict: Verdict
+    verdict: LookVerdict
     last: bool  # no further look is planned
 
     @property

@@ -17,7 +17,7 @@ from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, exact, percent, plus_minus, text
+from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, text
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import label
@@ -71,8 +71,12 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
         *identity(comparison),
         runs_used(),
         *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
+        Column("Time", lambda row: _kind_of_time(row), name="time",
+               note="modelled: simulated time; measured: the clock's."),
         Column("Whole run", lambda row: estimates.mean_std(row.own.whole), plus_minus, unit="min",
                name=("whole_min_per_million", "whole_std")),
+        Column("Median", lambda row: estimates.median(row.own.whole), number, unit="min", name="whole_median",
+               note="of the same minutes: one run that stood still does not move it."),
         Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=compared),
         Column("After warm-up", lambda row: estimates.mean_std(row.own.after), plus_minus, unit="min",
                name=("after_warmup_min_per_million", "after_warmup_std")),
@@ -112,6 +116,11 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
         yield Time(
             group=group, run_set=run_set, own=own, base=base, published=paper, saved=saved, timeline=timeline(run_set)
         )
+
+
+def _kind_of_time(row: Time) -> str:
+    kinds = {"modelled" if run.simulated_time else "measured" for run in row.run_set.done}
+    return " and ".join(sorted(kinds))
 
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.normalisation import random_score
+from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.statistics.baseline import adjusted
 from erlbench.reporting.statistics.estimates import mean, median
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
-from erlbench.reporting.verdict.rule import MARGIN, Case, Outcome, judge
-from erlbench.reporting.verdict.value import NO_PLAN, SIMILAR, Sample, Verdict
+from erlbench.reporting.verdict.rule import MARGIN, Case, Ruling, judge
+from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
 from erlbench.settings import setting_text
 
+Names = Sequence[tuple[str, str]]
 MOST_RUN_SETS = 6  # of an environment that are compared each with each
 
 
@@ -45,7 +46,7 @@ class TestedPair:
         return "" if alike else "their scores are of different evaluations"
 
     @cached_property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> Ruling | None:
         """What the rule says; None where they are not comparable."""
         if self.reason:
             return None
@@ -58,9 +59,12 @@ class TestedPair:
         return self.outcome.case if self.outcome else Case.NOT_COMPARABLE
 
 
-def tested_pairs(comparison: Comparison) -> list[TestedPair]:
-    """All pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper."""
-    pairs = [(group, one, two) for group in comparison.groups for one, two in _pairs(comparison, group)]
+def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[TestedPair]:
+    """All pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper.
+
+    `names` are the pairs that are wanted, where they are not those of the page.
+    """
+    pairs = [(group, one, two) for group in comparison.groups for one, two in _pairs(comparison, group, names)]
     differences = [compare(one.scores, two.scores) for _, one, two in pairs]
     families = [group.env if comparison.family == "environment" else "" for group, _, _ in pairs]
     p_values = adjusted([found.p for found in differences], families)
@@ -74,21 +78,24 @@ def tested_pairs(comparison: Comparison) -> list[TestedPair]:
     ]
 
 
-def verdicts_of(comparison: Comparison, plan: str = NO_PLAN) -> list[Verdict]:
-    """A verdict of each pair."""
-    return [_verdict(comparison, pair, plan) for pair in tested_pairs(comparison)]
+def verdicts_of(comparison: Comparison, pairs: Names | None = None) -> list[Verdict]:
+    """A verdict of each pair, as `compared_pairs` has them."""
+    return [_verdict(pair) for pair in compared_pairs(comparison, pairs)]
 
 
-def _pairs(comparison: Comparison, group: Group) -> Iterator[tuple[RunSet, RunSet]]:
+def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet]]:
     run_sets = [one for one in group.run_sets if one.exists and one.judged and len(one.scores)]
     base = group.run_set(comparison.baseline)
-    if base is not None:
+    if names is not None:
+        known = {one.name: one for one in run_sets}
+        yield from ((known[one], known[two]) for one, two in names if one in known and two in known)
+    elif base is not None:
         yield from ((one, base) for one in run_sets if one.name != base.name and len(base.scores))
     elif not comparison.study and len(run_sets) <= MOST_RUN_SETS:
         yield from itertools.combinations(run_sets, 2)
 
 
-def _verdict(comparison: Comparison, pair: TestedPair, plan: str) -> Verdict:
+def _verdict(pair: TestedPair) -> Verdict:
     one, two = pair.run_set, pair.other
     origin = origin_of(pair.group)
     stretch = one.stretch
@@ -106,19 +113,7 @@ def _verdict(comparison: Comparison, pair: TestedPair, plan: str) -> Verdict:
         origin=origin,
         equal_steps=None if pair.reason else _at_equal_steps(pair.group, one, two),
         unequal=_unequal(one.done[0], two.done[0]),
-        plan=plan,
     )
-
-
-def origin_of(group: Group) -> float:
-    """The score from which shares are reckoned: a random policy's, else that of the runs before training, else 0."""
-    if (known := random_score(group.env)) is not None:
-        return known
-    first = [
-        run.evaluations.return_mean[0]
-        for one in group.run_sets for run in one.done if run.evaluations.timesteps[0] == 0
-    ]  # fmt: skip
-    return mean(first) if first else 0.0
 
 
 def _sample(one: RunSet, other: RunSet, origin: float) -> Sample:

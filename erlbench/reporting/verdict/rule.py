@@ -31,7 +31,7 @@ class Case(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Ruling:
     """What the rule says of two samples; NaN where something cannot be said."""
 
     case: Case
@@ -42,12 +42,12 @@ class Outcome:
     seeds_missing: int | None  # a side, to find a difference of one margin with 80 % power; None: beyond counting
     boundary: float = math.nan  # the largest p at which the look of a plan stops; then `p` is not corrected
 
-    def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Outcome:
+    def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Ruling:
         """The same as a plan decides it."""
         return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing)
 
 
-def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, margin: float = MARGIN) -> Outcome:
+def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, margin: float = MARGIN) -> Ruling:
     """Two samples of scores, one a seed, both (seeds,).
 
     `p` is that of `compare`, corrected for all `tests` of the family. The margin of equivalence is a share of the way
@@ -65,7 +65,7 @@ def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, 
     else:
         case = Case.UNDECIDED
     missing = 0 if case in (Case.DECIDED, Case.EQUIVALENT) else _missing(found, width, LEVEL / tests)
-    return Outcome(case=case, difference=found, p=p, tests=tests, margin=width, seeds_missing=missing)
+    return Ruling(case=case, difference=found, p=p, tests=tests, margin=width, seeds_missing=missing)
 
 
 def equivalent(x: Array, y: Array, *, level: float, origin: float, margin: float) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from erlbench.reporting.verdict.rule import Case, Outcome
+from erlbench.reporting.verdict.rule import Case, Ruling
 
 SIMILAR = 1.1  # times the simulator steps of the other side: more is said
 NO_PLAN, FOLLOWED, DEPARTED = "none", "followed", "departed"
@@ -39,7 +39,7 @@ class Verdict:
     score: str  # what a score is, with its stretch
     first: Sample
     second: Sample
-    outcome: Outcome | None  # None: not comparable
+    outcome: Ruling | None  # None: not comparable
     margin: float  # of equivalence, as a share
     origin: float  # from which shares are reckoned: a random policy's score
     equal_steps: tuple[float, float] | None  # mean scores where both have used as many simulator steps

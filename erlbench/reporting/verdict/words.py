@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 
 from erlbench.reporting.documents.formats import count, number, p_value, steps
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.verdict.rule import Case, Outcome
+from erlbench.reporting.verdict.rule import Case, Ruling
 from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, NO_PLAN, SIMILAR, Sample, Verdict
 from erlbench.words import counted
 
 MOST = 4  # settings that are listed
+MOST_SEEDS = 1000  # that are counted
 PLANS = {
     NO_PLAN: "No plan was written before the runs.",
     FOLLOWED: "The written plan was followed.",
@@ -40,8 +41,8 @@ def _decided(verdict: Verdict) -> str:
         f"in {100 * max(found.probability, 1 - found.probability):.0f} of 100 pairs of runs (rank test"
     )  # fmt: skip
     return (
-        f"Decided: {better.name} scores above {worse.name} on {verdict.env} {size}; p = {p_value(outcome.p)}"
-        f"{_corrected(outcome)}; {_seeds(verdict)}). {_means(verdict)}"
+        f"Decided: {better.name} scores above {worse.name} on {verdict.env} {size}; {_p(outcome)}; "
+        f"{_seeds(verdict)}). {_means(verdict)}"
     )
 
 
@@ -58,8 +59,8 @@ def _undecided(verdict: Verdict) -> str:
     outcome = _outcome(verdict)
     return (
         f"Undecided: {verdict.first.name} and {verdict.second.name} on {verdict.env}, difference "
-        f"{number(outcome.difference.difference)} (95 % interval {_interval(outcome)}; p = {p_value(outcome.p)}"
-        f"{_corrected(outcome)}; {_seeds(verdict)}). {_means(verdict)} {_power(verdict)}"
+        f"{number(outcome.difference.difference)} (95 % interval {_interval(outcome)}; {_p(outcome)}; "
+        f"{_seeds(verdict)}). {_means(verdict)} {_power(verdict)}"
     )
 
 
@@ -105,7 +106,7 @@ def _beside(verdict: Verdict) -> Iterator[str]:
     yield PLANS[verdict.plan]
 
 
-def _outcome(verdict: Verdict) -> Outcome:
+def _outcome(verdict: Verdict) -> Ruling:
     assert verdict.outcome is not None
     return verdict.outcome
 
@@ -116,22 +117,28 @@ def _at_equal(verdict: Verdict) -> str:
     return f"{verdict.first.name} is at {number(one)} and {verdict.second.name} at {number(two)}"
 
 
-def _interval(outcome: Outcome) -> str:
+def _interval(outcome: Ruling) -> str:
     return " to ".join(map(number, outcome.difference.interval))
 
 
-def _corrected(outcome: Outcome) -> str:
+def _p(outcome: Ruling) -> str:
+    p = p_value(outcome.p)
+    return (f"p {p.replace('<', '< ')}" if p.startswith("<") else f"p = {p}") + _corrected(outcome)
+
+
+def _corrected(outcome: Ruling) -> str:
     if not math.isnan(outcome.boundary):
         return f", where this look of the plan stops at {outcome.boundary:.2g}"
     return f" after correction for {outcome.tests} tests" if outcome.tests > 1 else ""
 
 
 def _seeds(verdict: Verdict) -> str:
-    return f"{_runs(verdict.first)} and {_runs(verdict.second)}"
+    one, two = _runs(verdict.first), _runs(verdict.second)
+    return f"{one} each" if one == two else f"{one}, and {two}"
 
 
 def _runs(one: Sample) -> str:
-    more = f", {len(one.runs)} runs" if len(one.runs) > len(one.seeds) else ""
+    more = f" in {len(one.runs)} runs" if len(one.runs) > len(one.seeds) else ""
     return counted(len(one.scores), "seed") + more
 
 
@@ -147,6 +154,7 @@ def _power(verdict: Verdict) -> str:
     show = f"Such runs show differences from {number(found)} on." if found == found else ""
     if outcome.seeds_missing is None:
         return f"{show} No number of seeds within reach shows one of {wanted}."
-    more = count(outcome.seeds_missing)
+    many = outcome.seeds_missing > MOST_SEEDS
+    more = f"{'More than' if many else 'About'} {count(min(MOST_SEEDS, outcome.seeds_missing))}"
     what = f"show one of {wanted} ({number(outcome.margin)})" if found == found else "begin to say something"
-    return f"{show} About {more} more seeds a side would {what}.".strip()
+    return f"{show} {more} more seeds a side would {what}.".strip()

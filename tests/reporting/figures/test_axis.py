@@ -47,7 +47,7 @@ def test_of_several_values_at_one_point_the_last_counts():
 @pytest.mark.parametrize(
     ("name", "end"),
     [("timesteps", 3000.0), ("time", 30.0), ("generation", 3.0), ("episodes", 8.0), ("updates", 3000.0),
-     ("all-steps", 3000.0 + 8000.0)],
+     ("simulator-steps", 3000.0), ("all-steps", 3000.0 + 8000.0)],
 )  # fmt: skip
 def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name, end):
     drawn = []
@@ -157,7 +157,7 @@ def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, aske
     ("values", "message"),
     [
         ({"x": "generations"}, "--x generations: no such choice; did you mean 'generation'"),
-        ({"x": "!"}, "there are timesteps, nominal, all-steps, time, updates, generation, episodes"),
+        ({"x": "!"}, "there are timesteps, nominal, simulator-steps, all-steps, time, updates, generation, episodes"),
         ({"band": "interval"}, "--band interval: no such choice"),
         ({"smooth": 0}, "--smooth 0"),
         ({"formats": ("png", "jpg")}, "--formats jpg: no such format of figures; there are png, svg, pdf"),

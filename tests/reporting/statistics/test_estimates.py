@@ -63,11 +63,6 @@ def test_equally_many_runs_give_the_plain_interquartile_mean(runs):
     assert estimates.iqm_over_environments(list(strata)) == pytest.approx(estimates.iqm(strata))
 
 
-def test_relative_iqm_by_hand():
-    assert estimates.relative_iqm([[2.0, 4.0], [30.0]], [[1.0, 3.0], [10.0]]) == pytest.approx(0.5 * 1.5 + 0.5 * 3)
-    assert math.isnan(estimates.relative_iqm([[1.0]], [[-2.0]]))
-
-
 def test_equal_to_rliable():
     rng = np.random.default_rng(4)
     x, y = rng.normal(1, 1, size=(10, 3)), rng.normal(0, 1, size=(10, 3))

@@ -32,7 +32,9 @@ def test_difference_beside_statsmodels():
     theirs = weightstats.CompareMeans(weightstats.DescrStatsW(x), weightstats.DescrStatsW(y))
     assert found.difference == pytest.approx(x.mean() - y.mean())
     assert found.interval == pytest.approx(theirs.tconfint_diff(usevar="unequal"))
-    assert found.p == pytest.approx(theirs.ttest_ind(usevar="unequal")[1])
+    means, ranks = theirs.ttest_ind(usevar="unequal")[1], scipy_stats.mannwhitneyu(x, y, method="exact").pvalue
+    assert (found.welch, found.rank) == (pytest.approx(means), pytest.approx(ranks))
+    assert found.p == pytest.approx(2 * min(means, ranks))
     assert found.probability == pytest.approx(scipy_stats.mannwhitneyu(x, y).statistic / 77)
     assert found.probability_interval[0] < found.probability < found.probability_interval[1]
 
@@ -42,15 +44,25 @@ def test_what_is_detectable_is_found_with_the_power_that_is_named_where_the_spre
     found = compare(x, x)
     assert found.stds == pytest.approx((900, 900))
     limit = 900 * math.sqrt(9 / scipy_stats.chi2.ppf(0.2, 9))
-    assert TTestIndPower().power(found.detectable / limit, 10, 0.05) == pytest.approx(0.8)
+    assert TTestIndPower().power(found.detectable / limit, 10, 0.05 / 2) == pytest.approx(0.8)
     assert found.at_level(0.01).detectable > found.detectable
 
 
-def test_difference_of_single_runs():
-    found = compare([1.0], [3.0, 5.0])
-    assert found.difference == -3.0
-    assert found.probability == 0.0
-    assert all(map(math.isnan, (*found.interval, found.p, found.detectable, *found.probability_interval)))
+def test_runs_that_separate_are_found_by_their_ranks_where_their_spread_hides_it():
+    """Two skewed samples without overlap, as evolution strategies leave them on a function."""
+    x, y = [-0.2, -0.5, -0.9, -1.3, -1.7], [-49.0, -120.0, -380.0, -900.0, -1480.0]
+    found = compare(x, y)
+    assert found.welch > 0.05
+    assert found.p == pytest.approx(2 * 0.0079365, rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (4, 4), (3, 20)])
+def test_below_five_runs_there_are_only_the_points(n, m):
+    found = compare(np.arange(n), np.arange(m) + 3.5)
+    assert found.difference == pytest.approx(np.arange(n).mean() - (np.arange(m) + 3.5).mean())
+    hidden = (*found.interval, found.p, found.rank, found.probability, *found.probability_interval)
+    assert all(map(math.isnan, hidden))
+    assert math.isnan(found.detectable) == (n < 2)
 
 
 def test_holm_by_hand():

@@ -1,0 +1,165 @@
+"""The verdicts of the reference results: results/reference/verdict.json, and the sentences of the pages that quote it.
+
+python -m benchmarks.reference_verdicts
+
+A page quotes a verdict between two comments: `<!-- verdict: COMPARISON | FIRST | SECOND [| ENVIRONMENT] -->`, or
+`<!-- verdict: headline -->`, and `<!-- end -->`. The program writes what stands between them.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from erlbench.reporting.data.comparison import Comparison, Group, everything
+from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.score import AUTO
+from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.rule import Case
+from erlbench.reporting.verdict.stored import FILE, write_verdicts
+from erlbench.reporting.verdict.value import Verdict
+from erlbench.reporting.verdict.words import paragraph
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "results" / "reference"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "measurements").glob("*.md"))]
+QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+PUBLISHED = re.compile(r"<!-- published -->\n.*?<!-- end -->", re.DOTALL)
+PAPER = {
+    "HalfCheetah-v5": (2940, 353),
+    "Hopper-v5@paper": (1055, 14),
+    "Swimmer-v5": (351, 9),
+    "Walker2d-v5@paper": (928, 50),
+}  # mean and std of ten runs, CEM-RL's paper
+NAMES = {"aes-rl": "AES-RL", "cem-rl": "CEM-RL", "sac": "SAC", "td3": "TD3"}
+WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
+Asked = Mapping[str, Any]  # a table of comparisons.toml
+
+
+def ignore(said: object) -> None:
+    """Other remarks are those of the report."""
+
+
+def asked() -> dict[str, Asked]:
+    """The tables of comparisons.toml."""
+    return tomllib.loads((REFERENCE / "comparisons.toml").read_text(encoding="utf-8"))
+
+
+def verdicts(wanted: Asked) -> list[Verdict]:
+    """The verdicts of one table, in the order of environments and pairs; all its tests share the level."""
+    return verdicts_of(comparison(wanted), pairs=[(one, two) for one, two in wanted["pairs"]])
+
+
+def comparison(wanted: Asked) -> Comparison:
+    """The runs of one table, judged by one score."""
+    folders = [REFERENCE / name for name in wanted["folders"]]
+    runs = _runs([folder for folder in folders if folder.is_dir()], wanted)
+    names, envs = wanted.get("names"), wanted.get("envs")
+    runs = [run for run in runs if (not names or run.name in names) and (not envs or run.env in envs)]
+    at = Moment(float(wanted["at"])) if "at" in wanted else None
+    page = everything(cut_runs(runs, at, ignore) if at else runs, at=at)
+    page = ReportOptions(metric=wanted.get("metric", AUTO)).judged(page)
+    if envs:
+        page = replace(page, groups=tuple(sorted(page.groups, key=lambda group: envs.index(group.env))))
+    return replace(page, groups=tuple(filter(_several, page.groups)))
+
+
+def _several(group: Group) -> bool:
+    return len(group.run_sets) > 1
+
+
+def _runs(folders: Sequence[Path], wanted: Asked) -> list[Run]:
+    if wanted.get("apart"):
+        return [run for side in read_sides(folders, ignore) for run in side.renamed]
+    return find_runs(folders, ignore)
+
+
+def headline(found: Sequence[Verdict]) -> str:
+    """README's first sentence of results: what the four algorithms with gradients of twin critics score."""
+    sides = {side.name: side for one in found for side in (one.first, one.second)}
+    least = min(side.simulator_steps for side in sides.values())
+    order = sorted(sides.values(), key=lambda side: -max(side.scores))
+    words = [
+        f"{NAMES[side.name]} scores {min(side.scores):,.0f} to {max(side.scores):,.0f}"
+        + (
+            f" with {side.simulator_steps / least:.1f} times the simulator steps"
+            if side.simulator_steps > least
+            else ""
+        )
+        for side in order
+    ]
+    decided = [one for one in found if one.case is Case.DECIDED]
+    seeds = sorted({len(side.scores) for side in order})
+    of = f"{WORDS[seeds[0]]} to {WORDS[seeds[-1]]}" if len(seeds) > 1 else WORDS[seeds[0]]
+    which = f"{len(decided)} of {len(found)} pairs are decided" if decided else "which of them is better is undecided"
+    return (
+        f"After 300,000 training steps on HalfCheetah-v5, {', '.join(words[:-1])}, and {words[-1]}; with {of} seeds "
+        f"each, {which}."
+    )
+
+
+def filled(text: str, found: Mapping[str, Sequence[Verdict]]) -> str:
+    """A page with the sentences of these verdicts."""
+
+    def sentence(match: re.Match[str]) -> str:
+        said = _said(match[1], found)
+        return f"<!-- verdict: {match[1]} -->\n{textwrap.fill(said, 120, break_on_hyphens=False)}\n<!-- end -->"
+
+    beside = f"<!-- published -->\n\n{published_table()}\n\n<!-- end -->"
+    return PUBLISHED.sub(lambda _: beside, QUOTED.sub(sentence, text))
+
+
+def published_table() -> str:
+    """CEM's means beside those of its paper: the 95 % interval of the difference (Welch), of summaries of ten runs."""
+    lines = ["| task | ours | published | difference |", "|---|---:|---:|---:|"]
+    for group in comparison(asked()["cem"]).groups:
+        run_set = group.run_set("cem")
+        if run_set is None or group.env not in PAPER:
+            continue
+        ours, (mean, std) = run_set.scores, PAPER[group.env]
+        result = stats.ttest_ind_from_stats(ours.mean(), ours.std(ddof=1), len(ours), mean, std, 10, equal_var=False)
+        gap = ours.mean() - mean
+        half = stats.t.ppf(0.975, _freedom(ours, std)) * gap / result.statistic
+        cells = (f"{ours.mean():,.0f}", f"{mean:,.0f}", f"{gap:,.0f} [{gap - half:,.0f}, {gap + half:,.0f}]")
+        lines.append(f"| {group.env} | {' | '.join(cells).replace('-', '−')} |")
+    return "\n".join(lines)
+
+
+def _freedom(ours: np.ndarray, std: float) -> float:
+    """Satterthwaite's degrees of freedom beside ten published runs."""
+    a, b = ours.var(ddof=1) / len(ours), std**2 / 10
+    return float((a + b) ** 2 / (a**2 / (len(ours) - 1) + b**2 / 9))
+
+
+def _said(what: str, found: Mapping[str, Sequence[Verdict]]) -> str:
+    if what == "headline":
+        return headline(found["halfcheetah-300k"])
+    name, first, second, *env = (part.strip() for part in what.split("|"))
+    (one,) = (
+        one for one in found[name]
+        if (one.first.name, one.second.name) == (first, second) and (not env or one.env == env[0])
+    )  # fmt: skip
+    return paragraph(one)
+
+
+def main() -> None:
+    """Write verdict.json and the pages."""
+    found = {name: verdicts(wanted) for name, wanted in asked().items()}
+    write_verdicts(REFERENCE / FILE, found)
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

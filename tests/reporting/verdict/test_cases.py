@@ -1,0 +1,114 @@
+"""Stored and simulated runs with the verdicts that they must give, in the terminal, on the page and in verdict.json."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.reporting import build_report
+from erlbench.reporting.data.runs import load_run
+from erlbench.reporting.data.timeline import load_timeline
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.rule import FEWEST_ALIKE, Case
+from erlbench.reporting.verdict.words import CASES, paragraph
+from tests.reporting.compare import page_of
+from tests.reporting.make_runs import make_run
+from tests.test_docs import REFERENCE
+
+RNG = np.random.default_rng(0)
+NORMAL = 100 + 3 * RNG.normal(size=(2, FEWEST_ALIKE))
+SCORES = {  # of a and b, and the case
+    "clear": ([140.0, 150.0, 145.0, 160.0, 148.0], [100.0, 110.0, 90.0, 105.0, 95.0], Case.DECIDED),
+    "separate, skewed": ([-1.0, -2.0, -3.0, -4.0, -5.0], [-50.0, -200.0, -900.0, -1500.0, -400.0], Case.DECIDED),
+    "overlapping": ([100.0, 120.0, 90.0, 130.0, 80.0], [105.0, 95.0, 125.0, 85.0, 110.0], Case.UNDECIDED),
+    "alike, many": (NORMAL[0], NORMAL[1], Case.EQUIVALENT),
+    "alike, few": (NORMAL[0, :10], NORMAL[1, :10], Case.UNDECIDED),
+    "alike, one failed to learn": ([5.0, *NORMAL[0, 1:]], NORMAL[1], Case.UNDECIDED),
+    "far apart, four": ([140.0, 150.0, 145.0, 160.0], [1.0, 2.0, 3.0, 4.0, 5.0], Case.TOO_FEW),
+    "one each": ([140.0], [1.0], Case.TOO_FEW),
+}
+
+
+def runs(folder, a, b, **more):
+    for name, scores in (("a", a), ("b", b)):
+        for seed, score in enumerate(scores):
+            make_run(folder, "Mine-v0", name, seed, [0, 0, score], **more)
+
+
+@pytest.mark.parametrize("what", SCORES)
+def test_each_case(tmp_path, what):
+    a, b, case = SCORES[what]
+    runs(tmp_path, a, b)
+    (found,) = verdicts_of(page_of(tmp_path))
+    assert found.case is case
+    said = paragraph(found)
+    assert said.startswith("Undecided, too few" if case is Case.TOO_FEW else case.capitalize())
+    if case is Case.DECIDED:
+        assert "a scores above b" in said
+    if case is Case.TOO_FEW:
+        assert " p " not in said
+        assert "interval" not in said
+        assert found.outcome.seeds_missing is None or found.outcome.seeds_missing > 0
+    assert set(CASES) == set(Case)
+
+
+def test_failed_runs_are_a_selection_and_compare_with_nothing(tmp_path):
+    runs(tmp_path, *SCORES["clear"][:2])
+    make_run(tmp_path, "Mine-v0", "a", 9, [0, 0, 1], status="failed")
+    (found,) = verdicts_of(page_of(tmp_path))
+    assert (found.case, found.outcome) == (Case.NOT_COMPARABLE, None)
+    assert "1 of 6 runs of a failed" in paragraph(found)
+
+
+def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_many(tmp_path):
+    for seed in range(5):
+        make_run(tmp_path, "Mine-v0", "a", seed, [10 * i + seed for i in range(11)], fitness=4)
+        make_run(tmp_path, "Mine-v0", "b", seed, [8 * i + seed for i in range(11)])
+    (found,) = verdicts_of(page_of(tmp_path))
+    assert found.ratio == pytest.approx(5)
+    assert found.equal_steps == (pytest.approx(18), pytest.approx(66))  # 1,600 of 8,000 steps, in the mean
+    assert "a used 5.0 times the simulator steps of b" in paragraph(found)
+
+
+def test_the_terminal_the_page_and_the_file_say_the_same(tmp_path):
+    runs(tmp_path / "runs", *SCORES["clear"][:2])
+    out = tmp_path / "out"
+    done = CliRunner().invoke(cli, ["report", str(tmp_path / "runs"), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    (one,) = json.loads((out / "verdict.json").read_text())["verdicts"]["all-runs"]
+    assert one["case"] == "decided"
+    assert one["first"]["scores"] == SCORES["clear"][0]
+    assert one["outcome"]["p"] == pytest.approx(2 * 0.0079365, rel=1e-3) or one["outcome"]["p"] < 0.05
+    assert one["sentence"] in done.stdout
+    assert one["sentence"].split(" (")[0] in (out / "all-runs" / "index.md").read_text().replace("\\", "")
+    (row,) = pd.read_csv(out / "all-runs" / "tests.csv").to_dict("records")
+    assert (row["case"], row["p_holm"]) == ("decided", pytest.approx(one["outcome"]["p"]))
+
+
+def test_below_five_seeds_no_table_has_an_interval_or_a_p(tmp_path):
+    """The page of two seeds and two environments had P(better) of 1.00 [1.00, 1.00]."""
+    for env, seed in ((env, seed) for env in ("Mine-v0", "Own-v0") for seed in range(2)):
+        for name, score in (("a", 10 + seed), ("b", 1 + seed)):
+            make_run(tmp_path / "runs", env, name, seed, [0, 0, score])
+    build_report([tmp_path / "runs"], tmp_path / "out", {}, None, lambda _: None, ReportOptions(baseline="b"))
+    for table in ("tests", "aggregate", "metrics", "scores"):
+        columns = pd.read_csv(tmp_path / "out" / "all-runs" / f"{table}.csv")
+        hidden = [c for c in columns if c.endswith(("_low", "_high")) or c.startswith(("p_", "probability"))]
+        assert hidden
+        assert columns[hidden].isna().all(axis=None), table
+
+
+def test_staleness_and_critic_lag_are_those_of_individuals():
+    """Of AES-RL's tasks half are the mean's own episodes, which nothing separates from their result."""
+    run = load_run(REFERENCE / "halfcheetah-100k" / "HalfCheetah-v5" / "aes-rl" / "seed-001", lambda _: None)
+    timeline = load_timeline(run, pytest.fail)
+    tasks = pd.read_csv(run.path / "tasks.csv")
+    own = tasks[tasks.kind.isin(["es", "rl"]) & (tasks.timesteps > 0)]
+    for name in ("staleness", "critic_lag"):
+        assert np.median(timeline.individuals(getattr(timeline, name))) == own[name].median() > 0
