@@ -202,11 +202,10 @@ def test_a_generation_of_esac_has_the_episodes_of_sac_too(tmp_path):
     assert taken / 2 <= found <= 2 * taken
 
 
-def test_many_cells_make_their_environment_once(tmp_path, monkeypatch):
+def test_many_cells_make_their_environment_once(tmp_path):
     made = []
-    monkeypatch.setattr("erlbench.experiment.estimate.problem", lambda *a: (made.append(a), problem(*a))[1])
     cells = [make_cell("cem", tmp_path, seed=seed) for seed in range(5)]
-    found = estimates(cells, lambda cell: 2)
+    found = estimates(cells, lambda cell: 2, lambda *a: (made.append(a), problem(*a))[1])
     assert found == [estimate(cell, problem(cell.env), 2) for cell in cells]
     assert len(made) == 1
 
