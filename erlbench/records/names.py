@@ -22,7 +22,7 @@ def is_name(text: str) -> bool:
 
 def is_environment(text: str) -> bool:
     """Whether a text can be an environment's id with its preset and settings."""
-    return len(text) <= LONGEST and _ENV.fullmatch(text) is not None
+    return len(text) <= LONGEST and _ENV.fullmatch(text) is not None and ".." not in text.split("/")
 
 
 def check_called(config: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ NAMES = (
     "x" * 201, "a\0", "\\\\host",
     "a$b_{c$", "a*",
 )  # fmt: skip
-ENVS = ("..", "../x", ".x", "x" * 201, "a\nb", "a*", "~/x", "-x", "a;b")
+ENVS = ("..", "../x", "a/../x", ".x", "x" * 201, "a\nb", "a*", "~/x", "-x", "a;b")
 
 
 @pytest.fixture
