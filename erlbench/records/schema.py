@@ -56,7 +56,7 @@ def column(
     own: bool = False,
     unset: Any = dataclasses.MISSING,
 ) -> Any:
-    """A field of a row with its documentation; see `RowColumn`. `unset` is the value of a row that is made without it."""
+    """A field of a row with its documentation; see `RowColumn`. `unset`: of a row that is made without it."""
     metadata = {"help": help, "unit": unit, "was": was, "default": default, "own": own}
     return dataclasses.field(default=unset, metadata=metadata)
 

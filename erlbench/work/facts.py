@@ -22,7 +22,7 @@ NO_CANDIDATES = ("gymnasium", "erlbench", "stable_baselines3", "stable-baselines
 
 
 @dataclass(frozen=True)
-class Facts:
+class EnvironmentFacts:
     """Of one environment; `refusal` says why the suite cannot run it as it stands."""
 
     rows: tuple[tuple[str, str], ...]  # what and its value
@@ -30,7 +30,7 @@ class Facts:
     refusal: str = ""
 
 
-def facts_of(say: Callable[[str], None], name: str) -> Facts:
+def facts_of(say: Callable[[str], None], name: str) -> EnvironmentFacts:
     """The facts of `MODULE:ID`, or of an ID that Gymnasium knows; raises `UsageError` for one that nobody registers."""
     refusal, rows = "", []
     try:
@@ -51,7 +51,7 @@ def facts_of(say: Callable[[str], None], name: str) -> Facts:
     for key, parameter in keyword_arguments(name).items():
         default = spec.kwargs.get(key, parameter.default)
         settings.append((key, "" if default is inspect.Parameter.empty else value_text(default), kind_of(parameter)))
-    return Facts(tuple((key, value) for key, value in rows if value), tuple(settings), refusal)
+    return EnvironmentFacts(tuple((key, value) for key, value in rows if value), tuple(settings), refusal)
 
 
 def _described(found: Described) -> list[tuple[str, str]]:
@@ -64,7 +64,7 @@ def _described(found: Described) -> list[tuple[str, str]]:
     ]
 
 
-def answer_of(say: Callable[[str], None], name: str) -> Facts | str:
+def answer_of(say: Callable[[str], None], name: str) -> EnvironmentFacts | str:
     """The facts, or the mistake in one line."""
     try:
         return facts_of(say, name)

@@ -26,7 +26,7 @@ def environment(trial: Trial) -> None:
     for processes in PROCESSES:
         out = trial.folder / str(processes)
         cell = make_cell(algo, out, env=f"tests.environments:Broken-{how}-v0", steps=120, settings=_few(algo))
-        code = run(cell, processes=processes)
+        code = run(cell, processes=processes, admission=False)
         text = (cell.directory / "status.json").read_text()
         what = f"{algo} on {how} with {processes} processes"
         check(code == (how not in ("none",)), f"{what}: exit code {code}: {text[-400:]}")
