@@ -59,6 +59,7 @@ def make_run(
             critic_updates=max(0, step - warmup), actor_updates=max(0, step - warmup), train_time_s=seconds(step),
             total_time_s=seconds(step) * 1.5, return_mean=value, return_std=1.0, returns=(value - 1, value + 1),
             lengths=(1000, 1000), paused_s=0.0, digest="", policy_sha256="",
+            success=(), success_ever=(), info=(),
         )
         for i, (step, value) in enumerate(zip(steps, map(float, returns), strict=True))
     ]  # fmt: skip
