@@ -45,7 +45,7 @@ class PlayingBudget:
         )
 
 
-def problem_of(env: str, settings: dict[str, Any]) -> Problem:
+def bounded_problem(env: str, settings: dict[str, Any]) -> Problem:
     """What an environment of a folder is, found out in a process that is ended when it takes too long."""
     found = _found(env, _Hashed(settings))
     if isinstance(found, Problem):

@@ -18,7 +18,7 @@ from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds, in_parts
-from erlbench.verification.budget import OverBudget, PlayingBudget, problem_of
+from erlbench.verification.budget import OverBudget, PlayingBudget, bounded_problem
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task
@@ -47,7 +47,7 @@ def check_policies(
         yield Check(NAME, UNKNOWN, f"its environment is in the module {module}, which runs code; --import allows that")
         return
     try:
-        task = problem_of(str(run.run.get("env")), run.table("env_settings")).env
+        task = bounded_problem(str(run.run.get("env")), run.table("env_settings")).env
     except ErlbenchError as error:
         yield Check(NAME, UNKNOWN, f"{error}")
         return

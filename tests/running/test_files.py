@@ -46,7 +46,7 @@ def test_rows_wait_for_a_flush_and_events_do_not(tmp_path):
     lines = [(tmp_path / name).read_text().splitlines() for name in ("episodes.csv", "events.csv")]
     assert [len(found) for found in lines] == [2, 2]  # a comment and a header; a header and the event
     files.flush()
-    assert (tmp_path / "episodes.csv").read_text().splitlines()[2] == "12.5,20,0.1,es,0,1,20"
+    assert (tmp_path / "episodes.csv").read_text().splitlines()[2] == "12.5,20,0.1,es,0,1,20,,,"
     files(ROW)
     saved = files.state()
     assert saved["episodes"]["length"] == (tmp_path / "episodes.csv").stat().st_size
