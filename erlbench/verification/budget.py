@@ -13,7 +13,7 @@ from erlbench.pool.clean import in_clean_process
 
 STEPS = 20_000_000  # of all evaluations of a run
 SECONDS, STEPS_A_SECOND = 60.0, 100.0  # of a run, and more for its steps
-MAKING = 30.0  # seconds to make an environment
+MAKING = 120.0  # seconds to make an environment
 
 
 class OverBudget(ErlbenchError):

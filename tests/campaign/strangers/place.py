@@ -79,7 +79,7 @@ class Place:
             found = [word for word in UNEXPECTED if word in output]
             check(not found, f"{line}: {found} in {output[-900:]}")
             check(code or not attack.refused, f"{line}: not refused: {output[-600:]}")
-            if code:
+            if code and (code, str(words[0])) != (1, "verify"):  # whose answer is a table of checks
                 self._check_refusal(line, code, output, attack)
             codes.append(code)
             told += output
