@@ -128,6 +128,8 @@ def try_problem(say: Say, problem: Problem, env: Env | None = None) -> tuple[str
     given = problem.env.fresh
     first: Trial | None = None
     for fresh in (given,) if given else ("", *FRESH):
+        if fresh == "reset" and first is not None and first.wears:
+            continue
         trial = Trial(problem, fresh, env if fresh == given else None, say)
         first = first or trial
         if not trial.differences and not (first.starts_vary and not trial.starts_vary):
@@ -151,17 +153,24 @@ class Trial:
         begun = self._play(first, SEEDS[0], SECONDS)
         self._actions = self._actions[: len(begun) - 1]
         others = [self._play(first, seed) for seed in SEEDS[1:]]
-        self._wear(first)
         again = self._play(first, SEEDS[0])
+        self._wear(first)
+        worn = [(seed, self._play(first, seed)) for seed in SEEDS]
         say("its constructor, for the second time")
         second = build(self._problem.env)
         fresh_again = self._play(second, SEEDS[0])
-        seed = f"reset(seed={SEEDS[0]}) and the same actions"
-        self.differences = [
-            f"{seed} on {where} give another {difference}"
-            for episode, where in ((again, "the same object"), (fresh_again, "a fresh object"))
-            if (difference := _difference(begun, episode))
+        known = dict(zip(SEEDS, (begun, *others), strict=True))
+        used = [
+            (SEEDS[0], again, "the same object"),
+            *((seed, episode, "a much used object") for seed, episode in worn),
         ]
+        played = [*used, (SEEDS[0], fresh_again, "a fresh object")]
+        self.differences = [
+            f"reset(seed={seed}) and the same actions on {where} give another {difference}"
+            for seed, episode, where in played
+            if (difference := _difference(known[seed], episode))
+        ]
+        self.wears = not _difference(begun, again)  # with differences: they grow with use, so a reset mends nothing
         self.starts_vary = any(other[0] != begun[0] for other in others)
         if not self.differences and all(other == begun for other in others):
             self.remarks.append("all seeds give one episode, so that the episodes of an evaluation are one sample")
