@@ -126,10 +126,13 @@ def _played(run: Files) -> Check:
             wrong.append(f"task {task:.0f}: {own['l'].sum():.0f} steps in episodes, {steps[task]:.0f} in tasks")
         elif set(own["kind"]) != {kinds[task]}:
             wrong.append(f"task {task:.0f} is {kinds[task]}, its episodes {', '.join(sorted(set(own['kind'])))}")
+    evaluating = {task: count for task, count in steps.items() if task >= FIRST_ID}
     for row in run.evaluations.to_dict("records"):
         first = FIRST_ID + int(row["evaluation"])
-        own = [count for task, count in steps.items() if task == first or (task > first and row["final"] == 1)]
-        if row["lengths"] and own and (played := sum(own)) != sum(row["lengths"]):  # the final one has several tasks
+        counts = [count for task, count in evaluating.items() if task == first or (task > first and row["final"] == 1)]
+        if (
+            row["lengths"] and counts and (played := sum(counts)) != sum(row["lengths"])
+        ):  # the final one has several tasks
             wrong.append(f"evaluation {row['evaluation']:.0f}: {sum(row['lengths'])} steps, its task {played:.0f}")
     times = episodes["t"].to_numpy(float)
     if (np.diff(times[~np.isnan(times)]) < -SECOND).any():

@@ -35,9 +35,10 @@ def trace(run: Files) -> Trace:
 
 def _marks(run: Files) -> Iterable[str]:
     rows = run.evaluations
+    first = list(rows["policy_sha256"])[:1]
+    rows = rows[rows["timesteps"] > 0]  # equal seeds have equal beginnings, whatever follows
     yield from (f"digest {digest}" for digest in rows["digest"] if digest)
-    policies = [policy for policy in rows["policy_sha256"] if policy]
-    yield from (f"policy {policy}" for policy in policies if policy != policies[0])
+    yield from (f"policy {policy}" for policy in rows["policy_sha256"] if policy and policy not in first)
     for returns, lengths in zip(rows["returns"], rows["lengths"], strict=True):
         if len(set(returns)) >= FEWEST / 2:
             yield f"returns {returns} {lengths}"

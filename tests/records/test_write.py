@@ -21,7 +21,7 @@ def test_a_file_goes_back_to_a_saved_length(tmp_path):
     file.close()
     text = (
         '#{"env_id": 1}\nr,l,t,kind,individual,task,timesteps,success,success_ever,info\n'
-        '0.30000000000000004,20,0.5,es,0,1,20,,,\n'
+        "0.30000000000000004,20,0.5,es,0,1,20,,,\n"
     )
     assert file.path.read_text() == text + text.splitlines()[-1] + "\n"
     again = RowFile(tmp_path, EpisodeRow)
