@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.envs.functions import PREFIX
+from erlbench.envs.catalogue import FUNCTION
 from erlbench.errors import UsageError, nearest
 from erlbench.records.older import unknown_setting
 
@@ -60,7 +60,7 @@ def setting(
 
 def environment_name(env_id: str) -> str:
     """The key of `by_env`: "Ant" for "Ant-v5", "Ant-v5@paper" or "module:Ant-v5"; "function:sphere" as it is."""
-    if env_id.startswith(PREFIX):
+    if env_id.startswith(FUNCTION):
         return env_id.partition("@")[0]
     return re.sub(r"-v\d+$", "", env_id.partition("@")[0].rpartition(":")[2])
 

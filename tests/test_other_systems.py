@@ -11,7 +11,13 @@ import pytest
 from tests.reporting.make_runs import make_run
 from tests.runs import make_cell, run
 
-WITHOUT_FCNTL = "import sys; sys.modules['fcntl'] = None"
+WITHOUT_FCNTL = """
+    import sys
+    sys.modules['fcntl'] = None
+    from pathlib import Path
+    import erlbench.work.store
+    erlbench.work.store.shared_memory_folder = lambda: Path.cwd()  # no process with locks finds it
+"""
 AS_WINDOWS = """
     import multiprocessing, os, signal, sys
     for name in ("fcntl", "resource", "termios", "pwd", "grp"):
@@ -21,6 +27,7 @@ AS_WINDOWS = """
     import matplotlib, numpy, pandas  # which have their own ways on Windows
     for name in ("O_NONBLOCK", "O_NOCTTY", "O_NOFOLLOW", "O_DIRECTORY", "sysconf", "fork"):
         delattr(os, name)
+    os.supports_dir_fd.discard(os.open)
     multiprocessing.get_all_start_methods = lambda: ["spawn"]
 """
 READ = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +43,8 @@ def allow_workers(processes: int) -> None:
 
     Raises `UsageError` when the machine does not allow even one worker for each.
     """
+    import resource  # not at the top: Windows has none
+
     opened = _open_files() + SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     least, most = (opened + A_WORKER * workers for workers in (processes, 2 * processes))
