@@ -17,15 +17,16 @@ SEED = 2_000_000_000  # of the first episode
 
 def random_returns(name: str, episodes: int) -> np.ndarray:
     """The returns (episodes,) of uniform actions in an environment."""
-    env, random = build(problem(name).env), np.random.default_rng(SEED)
+    spec = problem(name).env
+    env, random = build(spec), np.random.default_rng(SEED)
     space, returns = env.action_space, []
     for episode in range(episodes):
         env.reset(seed=SEED + episode)
-        total, over = 0.0, False
-        while not over:
+        total, steps, over = 0.0, 0, False
+        while not over and steps < spec.max_episode_steps:
             action = random.uniform(space.low, space.high) if hasattr(space, "low") else random.integers(space.n)
             _, reward, terminated, truncated, _ = env.step(action)
-            total, over = total + float(reward), terminated or truncated
+            total, steps, over = total + float(reward), steps + 1, terminated or truncated
         returns.append(total)
     return np.array(returns)
 
