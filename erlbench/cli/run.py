@@ -101,7 +101,8 @@ def run(**given: Any) -> None:
     if asked.launcher is not None:
         check_launcher(asked.launcher)
     rules = rules_of(run_options(asked, ()))
-    cells, part = requested_cells(asked, problems(rules)), ""
+    problem_of = problems(rules)
+    cells, part = requested_cells(asked, problem_of), ""
     if asked.shard is not None:
         part = shards.configuration_hash(cells, budget=False)
         cells = _shard(cells, asked.shard, part, asked)
@@ -113,7 +114,7 @@ def run(**given: Any) -> None:
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
-        for line in doubts(cells):
+        for line in doubts(cells, problem_of):
             _message(f"warning: {line}")
         if not asked.dry_run and (line := _differences(cells)):
             _message(line)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import Problem, problem
+from erlbench.envs.registry import Problem
+from erlbench.errors import CellError
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.estimate import steps_in_time
 
@@ -27,17 +29,22 @@ def planned_steps(cell: Cell, task: Problem) -> float:
     return min(steps, cell.total_generations * registry.find(cell.algo).needs(cell.settings, task).steps)
 
 
-def doubts(cells: Iterable[Cell]) -> Iterator[str]:
+def doubts(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Iterator[str]:
     """One line for each cell without its seed that cannot answer: what is wrong, and what to change."""
-    seen = {}
+    seen: dict[Any, Cell] = {}
     for cell in cells:
         seen.setdefault((cell.name, cell.env, cell.settings, cell.total_timesteps, cell.eval_freq), cell)
     for cell in seen.values():
-        yield from (f"{cell.name} on {cell.env}: {line}" for line in _doubts(cell))
+        try:
+            task = problem_of(cell.env, cell.env_settings)
+        except CellError as error:
+            yield f"{cell.name} on {cell.env} will fail: {error}"
+        else:
+            yield from (f"{cell.name} on {cell.env}: {line}" for line in _doubts(cell, task))
 
 
-def _doubts(cell: Cell) -> Iterator[str]:
-    algorithm, task = registry.find(cell.algo), problem(cell.env, cell.env_settings)
+def _doubts(cell: Cell, task: Problem) -> Iterator[str]:
+    algorithm = registry.find(cell.algo)
     planned, warmup = planned_steps(cell, task), algorithm.warmup(cell.settings)
     generation = algorithm.needs(cell.settings, task).steps
     if planned <= warmup:

@@ -41,7 +41,7 @@ def _rows(run: Files, row: type[Row]) -> pd.DataFrame:
 def _generations(run: Files) -> Check:
     """Each evaluation on the way was taken at the end of a generation, with the counts of its row."""
     train = _rows(run, GenerationRow)
-    wrong, timed = [*_falling(train, "train.csv"), *_falling(run.evaluations, "eval.csv")], []
+    wrong, timed = [*_falling(train, "train.csv"), *_falling(run.evaluations, "eval.csv")], list[str]()
     known = train.set_index("generation", drop=False)
     for row in run.evaluations.to_dict("records"):
         where = f"evaluation {row['evaluation']:.0f}"
@@ -162,11 +162,9 @@ def _asked(run: Files) -> Check:
 def _used_up(train: pd.DataFrame, asked: Mapping[str, Any]) -> Iterator[bool]:
     """Whether the budget was used up after each generation."""
     timesteps, generations, minutes = (asked.get(f"total_{name}") for name in ("timesteps", "generations", "minutes"))
-    for row in train[["generation", "timesteps", "train_time_s"]].itertuples(index=False):
-        timely = minutes is None or row.train_time_s >= 60 * minutes
-        yield (timely and row.timesteps >= (timesteps or 0)) or (
-            generations is not None and row.generation >= generations
-        )
+    for generation, steps, seconds in train[["generation", "timesteps", "train_time_s"]].to_numpy(float):
+        timely = minutes is None or seconds >= 60 * minutes
+        yield bool((timely and steps >= (timesteps or 0)) or (generations is not None and generation >= generations))
 
 
 def _in_flight(run: Files) -> int | None:
@@ -184,10 +182,10 @@ def _in_flight(run: Files) -> int | None:
 def _other_moments(run: Files, train: pd.DataFrame, used: list[bool], frequency: int) -> Iterator[str]:
     """Evaluations at other moments than every `frequency` training steps."""
     expected, last = [0], 0
-    for row, over in zip(train[["generation", "timesteps"]].itertuples(index=False), used, strict=True):
-        if not over and row.timesteps // frequency > last // frequency:
-            expected.append(int(row.generation))
-            last = row.timesteps
+    for generation, steps, over in zip(train["generation"], train["timesteps"], used, strict=True):
+        if not over and steps // frequency > last // frequency:
+            expected.append(int(generation))
+            last = steps
     found = [int(value) for value in run.evaluations["generation"][run.evaluations["final"] != 1]]
     if found != expected[: len(found)] or (is_done(run) and len(found) < len(expected)):
         yield f"{len(found)} evaluations on the way, not the {len(expected)} of every {frequency:,} training steps"

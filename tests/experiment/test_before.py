@@ -28,7 +28,7 @@ def cells(*words: str):
 
 
 def said(*words: str) -> list[str]:
-    return list(doubts(cells(*words)))
+    return list(doubts(cells(*words), problem))
 
 
 @pytest.mark.parametrize("algo", [name for name in GRADIENTS if registry.find(name).warmup(
