@@ -102,15 +102,17 @@ def test_a_store_holds_one_table_at_a_time(store):
     assert store.noise((1,), 100, second).shape == (100,)
 
 
-def test_a_killed_drivers_table_is_removed(store):
+def test_a_killed_drivers_table_is_removed(tmp_path):
+    """In a place of its own: any driver that starts on this machine removes it from shared memory."""
     script = (
-        "import os; from erlbench.work.store import Store; from erlbench.work.noise import NoiseTable\n"
-        f"Store.create().hold(NoiseTable(77, {TABLE.seed})); os._exit(9)"
+        "import os, pathlib, sys; from erlbench.work.noise import HeldTable, NoiseTable\n"
+        f"HeldTable(NoiseTable(77, {TABLE.seed}), pathlib.Path(sys.argv[1])); os._exit(9)"
     )
-    subprocess.run([sys.executable, "-c", script], check=False)
-    folder = NoiseTable(77, TABLE.seed).folder(private_folder(shared_memory_folder()))
+    home = private_folder(tmp_path)
+    subprocess.run([sys.executable, "-c", script, home], check=False)
+    folder = NoiseTable(77, TABLE.seed).folder(home)
     assert folder.exists()
-    remove_abandoned(shared_memory_folder())
+    remove_abandoned(tmp_path)
     assert not folder.exists()
 
 
