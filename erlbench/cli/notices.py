@@ -30,10 +30,12 @@ def notices() -> Iterator[Warn]:
 
 
 def print_verdicts(report: Path) -> None:
-    """Print the verdicts of a report's own pages."""
+    """Print the verdicts of a report's own pages, where it has some."""
     from erlbench.reporting.data.comparison import REFERENCE
     from erlbench.reporting.verdict.stored import FILE
 
+    if not (report / FILE).is_file():
+        return
     pages = json.loads((report / FILE).read_text(encoding="utf-8"))["verdicts"]
     own = [page for name, page in pages.items() if not f"{name}-".startswith(f"{REFERENCE}-")]
     lines = list(dict.fromkeys(one["sentence"] for page in own for one in page))

@@ -17,8 +17,34 @@ def test_the_table_and_the_page(tmp_path):
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0] == "Ant-v5, 1k steps"
-    assert lines[1].split() == ["Algorithm", "Compared", "with", "Mean", "a", "Mean", "b", "Change", "Identity", "p"]
-    assert lines[2].split() == ["td3", "b", "12.0", "±", "1.58", "14.0", "±", "1.58", "+16.7", "%", "unknown", "0.081"]
+    assert lines[1].split() == [
+        "Algorithm",
+        "Compared",
+        "with",
+        "Mean",
+        "a",
+        "Mean",
+        "b",
+        "Change",
+        "Identity",
+        "Settings",
+        "p",
+    ]
+    assert lines[2].split() == [
+        "td3",
+        "b",
+        "12.0",
+        "±",
+        "1.58",
+        "14.0",
+        "±",
+        "1.58",
+        "+16.7",
+        "%",
+        "unknown",
+        "equal",
+        "0.161",
+    ]
     assert lines[-1] == str(tmp_path / "out" / "index.html")
 
 
