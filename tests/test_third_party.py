@@ -36,5 +36,5 @@ def test_at_least_twenty_environments_of_ten_packages_are_tried():
 
 def test_the_table_names_settings_that_choose_the_task():
     chosen = Tried("a", "b:c-v0", "x", ("level=3", "max_episode_steps=9"))
-    lines = list(table({chosen: "refused: one | two"}))
+    lines = list(table({chosen: "refused: one | two; try three"}))
     assert lines[2] == "| a, `b:c-v0` `level=3` | x | refused: one / two |"
