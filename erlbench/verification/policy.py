@@ -34,8 +34,8 @@ def check_policies(
 
     `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
     the folder names is only imported where it is `trusted`: importing runs its code. The episodes
-    are played by `processes` workers, by one at least where a step may not end (`is_bounded`), in `seconds` (None: those
-    of the budget).
+    are played by `processes` workers, by one at least where a step may not end (`is_bounded`). They have
+    `seconds`, by default those of the budget.
     """
     held = _held(run)
     if not held:
