@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from erlbench.envs import catalogue
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.pool.clean import in_clean_process
@@ -43,6 +45,14 @@ class PlayingBudget:
         return OverBudget(
             f"no end in the budget of {self.seconds:,.0f} s for {self.steps:,} steps; --seconds gives more"
         )
+
+
+def is_bounded(env: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a step of an environment ends in any case: one that is listed, with the settings that it has there.
+
+    Its steps can be played in this process, which saves a worker for each run.
+    """
+    return not settings and catalogue.split_preset(env)[0] in catalogue.LISTED
 
 
 def bounded_problem(env: str, settings: dict[str, Any]) -> Problem:

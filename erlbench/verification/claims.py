@@ -29,6 +29,7 @@ from erlbench.records.run import ASIDE, CONFIG, META, config_hash
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.evaluation import EvaluationState
 from erlbench.running.state_digest import StateDigest
+from erlbench.verification.budget import is_bounded
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, outcome
 from erlbench.work.replay import Replay
 
@@ -113,7 +114,10 @@ def check_beginning(run: Files, alike: bool, trusted: bool) -> Check:
     try:
         with tempfile.TemporaryDirectory(prefix="erlbench-verify-") as folder:
             (cell,) = requested_cells(arguments({"config": str(run.path / CONFIG), "out": folder}))
-            found = apart(_beginning, cell, Path(folder), seconds=MOST_SECONDS)
+            if is_bounded(cell.env, cell.env_settings):
+                found = _beginning(cell, Path(folder))
+            else:
+                found = apart(_beginning, cell, Path(folder), seconds=MOST_SECONDS)
     except (ErlbenchError, OSError, ValueError, TypeError) as error:
         return Check(name, UNKNOWN, f"it cannot be made here: {error}")
     if not found:

@@ -18,7 +18,7 @@ from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running import kept_policies
 from erlbench.running.evaluation import evaluation_seeds, in_parts
-from erlbench.verification.budget import OverBudget, PlayingBudget, bounded_problem
+from erlbench.verification.budget import OverBudget, PlayingBudget, bounded_problem, is_bounded
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task
@@ -33,8 +33,9 @@ def check_policies(
     """Play the saved policies from the start states of their evaluations and compare each return to the last bit.
 
     `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
-    the folder names is only imported where it is `trusted`: importing runs its code. Worker processes
-    play the episodes, one at least, so that each can be ended; they have `seconds`, by default those of `budget`.
+    the folder names is only imported where it is `trusted`: importing runs its code. The episodes
+    are played by `processes` workers, by one at least where a step may not end (`is_bounded`). They have
+    `seconds`, by default those of the budget.
     """
     held = _held(run)
     if not held:
@@ -84,7 +85,7 @@ def _play(
     limit = longest if longest < env.max_episode_steps else None
     parts: dict[int, int] = {}  # task -> row
     played: dict[int, Played] = {index: [] for index in held}
-    with local_pool(max(1, processes)) as pool:
+    with local_pool(processes or int(not is_bounded(str(run.run.get("env")), run.table("env_settings")))) as pool:
         tasks: list[Task] = []
         for index, path in held.items():
             policy, row = load_policy(path, inside=2 if path.name != POLICY else 1), _row(run, index)
@@ -101,7 +102,7 @@ def _play(
         pool.submit(tasks)
         results: dict[int, Mapping[str, Any]] = {}
         while len(results) < len(tasks):
-            if (result := pool.next_result(max(0.0, budget.left))) is None:
+            if budget.left <= 0 or (result := pool.next_result(budget.left)) is None:
                 raise budget.used_up()
             results[result.task] = result.values
     for number, values in sorted(results.items()):
