@@ -60,8 +60,9 @@ class _Report(click.Command):
 @click.option(
     "--x",
     default="",
-    metavar="timesteps|nominal|simulator-steps|all-steps|time|updates|generation|episodes",
-    help="x-axis of the curves [default: the paper's and training steps; without a paper's: training steps and time]",
+    metavar="AXIS",
+    help="x-axis of the curves: timesteps, nominal, simulator-steps, all-steps, time, updates, generation, episodes "
+    "[default: the paper's and training steps; without a paper's: training steps and time]",
 )
 @click.option(
     "--smooth",

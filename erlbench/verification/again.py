@@ -92,7 +92,7 @@ def _compare(run: Files, again: Files, number: int, first: int) -> Check:
     return Check(NAME, AGREES, f"the digests and rows of evaluations {first} to {number} are those of a second run")
 
 
-def _both_empty(row: Mapping[Hashable, Any], other: Mapping[Hashable, Any], column: str) -> bool:
+def _both_empty(row: Mapping[Hashable, Any], other: Mapping[Hashable, Any], column: Hashable) -> bool:
     return bool(row[column] != row[column] and other[column] != other[column])
 
 

