@@ -110,7 +110,8 @@ def code(place: Place, runs: Runs, draw: random.Random) -> Attack:
                 task |= {} if given is None else {"settings": given}
                 task |= {} if inputs is None else {"inputs": inputs, "key": {"$dict": []}}
     elif way == 1:
-        kind, name = draw.choice(KINDS), draw.choice(OTHERS)
+        kind = draw.choice(KINDS)
+        name = draw.choice([name for name in OTHERS if not name.endswith(f":{kind}")])
         what = f"the class {name!r} for {kind}"
 
         def edit(payload: Any) -> None:
