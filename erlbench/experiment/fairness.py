@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from erlbench.algorithms import registry
@@ -133,18 +134,18 @@ def _further(sides: Sequence[Sequence[Config]]) -> list[FairnessLine]:
 
 
 def _algorithm(config: Config) -> tuple[Any, Any] | None:
-    """The algorithm's class and its settings as they are; None of one that is not the suite's."""
+    """The algorithm's class and the values of its settings, unchecked; None of one that is not the suite's.
+
+    A settings class may ask other packages, which a report does not run.
+    """
     algo = str(config["run"].get("algo"))
     if algo not in registry.ALGORITHMS:
         return None
     listed = registry.find(algo)
-    known = {item.name for item in dataclasses.fields(listed.settings_type)}
+    values = {item.name: item.default for item in dataclasses.fields(listed.settings_type)}
     own = {name: tuple(value) if isinstance(value, list) else value
-           for name, value in config.get("settings", {}).items() if name in known}  # fmt: skip
-    try:
-        return listed, listed.settings_type(**own)
-    except (TypeError, ValueError):
-        return None
+           for name, value in config.get("settings", {}).items() if name in values}  # fmt: skip
+    return listed, SimpleNamespace(**values | own)
 
 
 def _updates(config: Config) -> str:
@@ -156,7 +157,10 @@ def _updates(config: Config) -> str:
 
 def _warmup(config: Config) -> str:
     found = _algorithm(config)
-    return NONE if found is None else f"{found[0].warmup(found[1]):,}"
+    try:
+        return NONE if found is None else f"{found[0].warmup(found[1]):,}"
+    except (TypeError, ValueError):  # of a damaged configuration
+        return NONE
 
 
 def _measuring(config: Config) -> str:

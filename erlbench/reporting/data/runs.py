@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erlbench import files
-from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.older import read_config
@@ -301,6 +300,8 @@ def disagreement(evaluations: Evaluations) -> str:
 
 def _never_trained(run: Mapping[str, Any], evaluations: Evaluations) -> bool:
     """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
+    from erlbench.algorithms import registry
+
     algo = str(run.get("algo"))
     counts = float(evaluations.critic_updates[-1]), float(evaluations.actor_updates[-1])
     return algo in registry.ALGORITHMS and registry.never_trained(algo, *counts)
