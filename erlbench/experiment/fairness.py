@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from erlbench.algorithms import registry
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.tuning_budgets import ALL, budgets_of
 from erlbench.settings import resolved_values, setting_text
@@ -93,6 +92,8 @@ def overridden(config: Config) -> list[str]:
 
     Of an algorithm that is not the suite's, nothing is known.
     """
+    from erlbench.algorithms import registry  # not at the top: a report without such a table need not pay for it
+
     algo, settings = str(config["run"].get("algo")), config.get("settings", {})
     if algo not in registry.ALGORITHMS:
         return []
@@ -138,6 +139,8 @@ def _algorithm(config: Config) -> tuple[Any, Any] | None:
 
     A settings class may ask other packages, which a report does not run.
     """
+    from erlbench.algorithms import registry
+
     algo = str(config["run"].get("algo"))
     if algo not in registry.ALGORITHMS:
         return None
