@@ -34,7 +34,7 @@ def deprecations() -> Iterator[list[str]]:
         text = " ".join(record.getMessage().split())
         if DEPRECATED in text and text not in found:
             found.append(text)
-        return True
+        return DEPRECATED not in text
 
     level = LOGGER.level
     LOGGER.addFilter(take)

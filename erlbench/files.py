@@ -54,6 +54,7 @@ def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unusable(LINK) from None
+        error.filename = str(path)  # not its name alone
         raise
     finally:
         os.close(place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,11 +137,23 @@ def _pairs(results: Sequence[Path], baseline: str) -> Pairs:
     if baseline not in (names := sorted({run.name for run in runs})):
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
-    groups = [group for group in everything(runs).groups if (base := group.run_set(baseline)) and len(base.scores) > 1]
+    _check_alike(found := everything(runs).groups)
+    groups = [group for group in found if (base := group.run_set(baseline)) and len(base.scores) > 1]
     pairs = [(group, run_set) for group in groups for run_set in group.run_sets if _usable(run_set, baseline)]
     if not pairs:
         raise UsageError(f"no environment has two finished runs or more of {baseline} and of another algorithm")
     return pairs
+
+
+def _check_alike(groups: Iterable[Group]) -> None:
+    """Pilots of one name are one cell; those with other settings would be left out of it."""
+    for group in groups:
+        for run_set in group.run_sets:
+            for run in run_set.runs:
+                if str(run.asked.get("name") or run_set.name) != run_set.name:
+                    raise UsageError(
+                        f"{run.path} has other settings than the pilot runs beside it; name folders that agree"
+                    )
 
 
 def _usable(run_set: RunSet, baseline: str) -> bool:

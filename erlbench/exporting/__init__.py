@@ -37,7 +37,7 @@ def _refuse_links(results: Results, out: Path) -> None:
     for path in out.iterdir():
         if path.is_symlink() and (path.name in own or path.suffix in FILES):
             raise UsageError(f"{path} is a link, which is neither followed nor replaced; remove it first")
-        if path.name in own:
+        if path.name in own - {"wandb"}:  # W&B itself makes a link in its folder, which is written once
             refuse_links(path)
 
 

@@ -13,6 +13,7 @@ from erlbench.algorithms import registry
 
 ROOT = Path(__file__).parents[2] / "erlbench"
 TASK_FUNCTION = re.compile(r"(erlbench(?:\.\w+)+):[a-z{]")  # of a function; `registry.py` names classes
+TASK_MODULE = re.compile(r'^MODULE = "(erlbench[\w.]+)"', re.MULTILINE)  # of functions that are named below
 NAMING = sorted(path for room in ("", "parts/", "training/") for path in ROOT.glob(f"algorithms/{room}[a-z]*.py"))
 
 
@@ -43,9 +44,14 @@ def closure(module):
     return seen
 
 
+def named_in(path):
+    """The modules of task functions that a file names."""
+    return {name for pattern in (TASK_FUNCTION, TASK_MODULE) for name in pattern.findall(path.read_text())}
+
+
 @pytest.mark.parametrize("path", NAMING, ids=lambda path: path.stem)
 def test_no_task_function_imports_the_module_that_names_it(path):
-    for named in set(TASK_FUNCTION.findall(path.read_text())) - {module_of(path)}:
+    for named in named_in(path) - {module_of(path)}:
         assert module_of(path) not in closure(named), f"{path.name} names {named}, which imports it"
 
 
@@ -70,7 +76,7 @@ def test_only_tests_import_the_references():
 
 
 def test_the_task_functions_are_found():
-    named = {name for path in NAMING for name in TASK_FUNCTION.findall(path.read_text())}
+    named = set().union(*map(named_in, NAMING))
     gradients = "erlbench.algorithms.gradients"
     assert {f"{gradients}.updates", f"{gradients}.episodes", f"{gradients}.ppo_iteration"} <= named
     assert "erlbench.algorithms.training.update_settings" in closure(f"{gradients}.episodes")

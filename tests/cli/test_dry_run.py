@@ -57,7 +57,8 @@ def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
 def test_a_dry_run_prints_each_setting_once_where_cells_agree():
     result = invoke("--algo", "cem,openai-es,cem@no-extra-division", "--env", "Swimmer-v5,Hopper-v5", "--dry-run")
     assert result.exit_code == 0, result.stderr
-    names = [line.split()[0] for line in result.stdout.splitlines() if line and not line.startswith("results/")]
+    settings = result.stdout.partition("What differs")[0]
+    names = [line.split()[0] for line in settings.splitlines() if line and not line.startswith("results/")]
     assert [names.count(name) for name in ("episodes", "population", "sigma", "elites")] == [1, 2, 1, 1]
     assert "cem@no-extra-division on Swimmer-v5, Hopper-v5  extra_ke_division=false\n" in result.stdout
 

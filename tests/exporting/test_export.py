@@ -274,7 +274,7 @@ def made(folder: Path, score: float, *seeds: int) -> Path:
     for seed in seeds:
         run = make_run(folder, "Foo-v5", "cem", seed, [0, score])
         with open(run / "episodes.csv", "a") as file:
-            file.write(f"{score},20,0.1,es,0,1,20\n")
+            file.write(f"{score},20,0.1,es,0,1,20,,,\n")
     return folder
 
 

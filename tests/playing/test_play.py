@@ -181,7 +181,10 @@ def test_a_film_that_cannot_be_written_is_refused_before_anything_is_played(pend
     folder, file = tmp_path / f"d.{suffix}", tmp_path / f"a.{suffix}"
     folder.mkdir()
     result = invoke(pendulum, "--video", folder)
-    assert (result.exit_code, "a folder or a device has this name" in " ".join(result.stderr.split())) == (2, True)
+    assert (result.exit_code, "a folder, a device or a link has this name" in " ".join(result.stderr.split())) == (
+        2,
+        True,
+    )
     real = open
 
     def read_only(path, mode="r", *rest, **more):
