@@ -57,7 +57,7 @@ def gpus() -> list[str]:
 def commit() -> str:
     """The commit of a source checkout, with `+changes` when the tree differs; empty for an installed wheel."""
     root = Path(erlbench.__file__).parent.parent
-    if not (root / ".git").exists():
+    if not os.path.exists(root / ".git"):  # also where another user may not look there
         return ""
     git = ["git", "--no-optional-locks", "-C", str(root)]  # no lock may stay where this process is killed
     changes = "+changes" if _output([*git, "status", "--porcelain", "-uno"]) else ""

@@ -57,6 +57,8 @@ def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
     found = future.result()
     admission = found.answer
     if not isinstance(admission, Admission):
+        import mujoco  # noqa: F401  # a MUJOCO_GL that it does not know ends every process; this says so
+
         raise CellError(f"environment '{env}' cannot be run: {found.failure}")
     if admission.refusal:
         raise UsageError(admission.refusal) from (_Traceback(admission.details) if admission.details else None)

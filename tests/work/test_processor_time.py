@@ -26,10 +26,16 @@ def sleeps(settings, inputs, key, workspace):
     return Outcome({})
 
 
+def nothing(settings, inputs, key, workspace):
+    return Outcome({})
+
+
 @pytest.mark.parametrize("processes", [0, 1])
 @pytest.mark.parametrize(("function", "expected"), [("works", SECONDS), ("sleeps", 0.0)])
 def test_a_task_has_the_processor_time_that_it_used(processes, function, expected):
     with local_pool(processes) as pool:
+        pool.submit([Task(0, "test", "tests.work.test_processor_time:nothing", ())])  # imports this module
+        pool.next_result(30)
         pool.submit([Task(1, "test", f"tests.work.test_processor_time:{function}", ())])
         result = pool.next_result(30)
     assert result.cpu == pytest.approx(expected, abs=0.2)
