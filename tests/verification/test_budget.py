@@ -19,7 +19,7 @@ from erlbench.cli import cli
 from erlbench.verification import UNKNOWN, verify
 from erlbench.verification.budget import STEPS, OverBudget, PlayingBudget
 from tests.processes import wait_for
-from tests.runs import make_cell, run
+from tests.runs import heed_interrupts, make_cell, run
 
 ERLBENCH = Path(sys.executable).with_name("erlbench")
 SMALL = {"population": 4, "elites": 2}
@@ -75,7 +75,11 @@ def test_more_steps_than_the_budget_are_not_begun():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_command_in_a_step_that_does_not_end(endless, words, number):
     process = subprocess.Popen(
-        [ERLBENCH, *words, endless], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        [ERLBENCH, *words, endless],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     try:
         wait_for(lambda: spins(process.pid), 120)
