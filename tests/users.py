@@ -18,6 +18,14 @@ FIRST, SECOND = 61_001, 61_002  # users of tests; no account needs to be there
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 
 
+ROOT = Path(__file__).parents[1]
+
+
+def others_may_read(folder: Path = ROOT) -> bool:
+    """Whether other users may use the files of a folder, such as models of the simulator."""
+    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))
+
+
 def as_user(uid: int, act: Callable[[], Any]) -> Any:
     """What `act` returns (a JSON value) in a forked process of that user; raises `AssertionError` with what it raised.
 
