@@ -12,7 +12,7 @@ from erlbench.api import Results
 from erlbench.errors import UsageError
 from erlbench.exporting.runs import ExportedRun, exported
 from erlbench.exporting.scalars import rows
-from erlbench.records.run import RunFiles
+from erlbench.records.run import RunFiles, starts
 
 PROJECT = "erlbench"
 
@@ -47,6 +47,6 @@ def export(results: Results, out: Path) -> list[Path]:
 
 def _identity(run: ExportedRun) -> str:
     """The id that W&B knows the run by: the same in every export, another one for a run that was begun anew."""
-    first = RunFiles(run.source).meta().get("starts", [])[:1]
+    first = starts(RunFiles(run.source).meta())[:1]
     text = json.dumps([run.env, run.name, run.seed, first], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from erlbench.records.run import starts
+
 NOT_TRIED = "the environment was not tried (--no-admission)"
 
 
 def admission_marks(meta: Mapping[str, Any]) -> list[str]:
     """Why a run may not be repeatable, by any of its starts, each once; empty where all is well or not recorded."""
-    starts = meta.get("starts")
     marks = []
-    for start in starts if isinstance(starts, list) else []:
-        found = start.get("admission") if isinstance(start, Mapping) else None
+    for start in starts(meta):
+        found = start.get("admission")
         if not isinstance(found, Mapping):
             continue
         if isinstance(reason := found.get("unrepeatable"), str) and reason:

@@ -83,6 +83,12 @@ class RunFiles:
         return has_checkpoint(self.path / TRAINING_END)
 
 
+def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The starts that a run's meta.json lists, the oldest first; whatever else stands there is left out."""
+    found = meta.get("starts")
+    return [start for start in found if isinstance(start, dict)] if isinstance(found, list) else []
+
+
 def checksum(length: int, crc: int) -> str:
     """Length in bytes and CRC-32, as status.json holds them."""
     return f"{length}:{crc:08x}"

@@ -29,6 +29,7 @@ from erlbench.records.run import (
     RunFiles,
     file_checksum,
     has_checkpoint,
+    starts,
 )
 from erlbench.running import lease
 from erlbench.running.durable import make_folder, write_durably
@@ -162,16 +163,14 @@ class RunDirectory(RunFiles):
 
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
-        starts = self.meta().get("starts", [])
-        starts = starts if isinstance(starts, list) else []
         earlier = {"repeats": found} if (found := repeats_of(self.path)) else {}
-        self._write_json(META, {**machine, **start, **earlier, "starts": [*starts, dict(start)]})
+        self._write_json(META, {**machine, **start, **earlier, "starts": [*starts(self.meta()), dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""
         meta = {**self.meta(), **values}
-        if meta.get("starts"):
-            meta["starts"][-1] |= values
+        if found := starts(meta):
+            meta["starts"] = [*found[:-1], {**found[-1], **values}]
         self._write_json(META, meta)
 
     def write(self, name: str, data: bytes) -> None:

@@ -44,7 +44,7 @@ def _generations(run: Files) -> Check:
     train = _rows(run, GenerationRow)
     wrong, timed = [*_falling(train, "train.csv"), *_falling(run.evaluations, "eval.csv")], list[str]()
     known = train.set_index("generation", drop=False)
-    went_on = len(run.meta.get("starts") or ()) > 1
+    went_on = len(run.starts) > 1
     for row in run.evaluations.to_dict("records"):
         where = f"evaluation {row['evaluation']:.0f}"
         if row["final"] == 1:

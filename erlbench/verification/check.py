@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench.records.read import parse_rows
-from erlbench.records.run import HASHED, RunFiles, checked
+from erlbench.records.run import HASHED, RunFiles, checked, starts
 from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ class Files:
     @property
     def starts(self) -> list[dict[str, Any]]:
         """The starts that meta.json lists."""
-        found = self.meta.get("starts")
-        return [start for start in found if isinstance(start, dict)] if isinstance(found, list) else []
+        return starts(self.meta)
 
     def table(self, name: str) -> dict[str, Any]:
         """A table of config.toml; empty without one."""

@@ -22,6 +22,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from erlbench.records.run import starts
+
 Identity = Mapping[str, Any]
 
 FIRST = "multiprocess"  # what is loaded before it, Python loads by itself: hooks of site-packages
@@ -174,8 +176,7 @@ def last_recorded(meta: Mapping[str, Any]) -> Identity:
 
 def recorded(meta: Mapping[str, Any]) -> list[Identity]:
     """The identities of the starts in a run's meta.json, in their order, where they were recorded."""
-    starts = meta.get("starts")
-    found = [start.get("identity") for start in (starts if isinstance(starts, list) else []) if isinstance(start, dict)]
+    found = [start.get("identity") for start in starts(meta)]
     return [identity for identity in found if isinstance(identity, dict) and identity]
 
 

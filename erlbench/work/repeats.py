@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from erlbench.records.run import ASIDE, RunFiles
+from erlbench.records.run import ASIDE, RunFiles, starts
 
 Entry = Mapping[str, Any]
 
@@ -33,7 +33,7 @@ def _entry(folder: Path, meta: Mapping[str, Any]) -> Entry:
         "status": str(status.get("status", "unknown")),
         "score": status.get("return_mean"),
         "timesteps": status.get("timesteps"),
-        "started": str(next(iter(_dicts(meta.get("starts"))), meta).get("started", "")),
+        "started": str(next(iter(starts(meta)), meta).get("started", "")),
     }
 
 

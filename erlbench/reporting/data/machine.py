@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.records.admission import admission_marks
+from erlbench.records.run import starts
 from erlbench.work.identity import Identity, recorded
 
 
@@ -62,11 +63,11 @@ def mixed_kernels(cells: Iterable[tuple[str, Iterable[Machine]]]) -> Iterator[st
 
 def parse_machine(meta: Mapping[str, Any]) -> Machine:
     """The machine of a run; keys that are absent or of another shape are left empty."""
-    starts = [start for start in _list(meta.get("starts")) if isinstance(start, Mapping)]
-    last = {**meta, **(starts[-1] if starts else {})}
+    found = starts(meta)
+    last = {**meta, **(found[-1] if found else {})}
     versions = last.get("versions")
     identities = recorded(meta)
-    kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in starts}
+    kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in found}
     return Machine(
         cpu=_text(last, "cpu"),
         cores=_text(last, "cores"),
@@ -79,10 +80,10 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         commit=_text(last, "commit"),
         command=_text(last, "command_line"),
         versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
-        started=tuple(time for start in (starts or [last]) if (time := _text(start, "started"))),
-        kernels=tuple(sorted({kernel for start in (starts or [last]) if (kernel := _kernel(start, last))})),
-        studies=tuple(dict.fromkeys(str(name) for start in starts for name in _list(start.get("studies")))),
-        plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (starts or [last]))),
+        started=tuple(time for start in (found or [last]) if (time := _text(start, "started"))),
+        kernels=tuple(sorted({kernel for start in (found or [last]) if (kernel := _kernel(start, last))})),
+        studies=tuple(dict.fromkeys(str(name) for start in found for name in _list(start.get("studies")))),
+        plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (found or [last]))),
         identities=tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         marks=tuple(admission_marks(meta)),
         differ=len(kinds) > 1,

@@ -14,7 +14,7 @@ from erlbench.experiment.departures import Departure, of_run, planned_cell
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
 from erlbench.experiment.plan_file import is_of_today, read_plan
 from erlbench.records.read import ignore
-from erlbench.records.run import ASIDE, RunFiles, run_folders
+from erlbench.records.run import ASIDE, RunFiles, run_folders, starts
 from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.runs import Run
 from erlbench.words import counted
@@ -42,10 +42,9 @@ class Record:
         return "/".join(self.path.parts[-3:])
 
     @property
-    def starts(self) -> list[Mapping[str, Any]]:
+    def starts(self) -> list[dict[str, Any]]:
         """Its starts."""
-        found = self.meta.get("starts")
-        return [start for start in found if isinstance(start, Mapping)] if isinstance(found, list) else []
+        return starts(self.meta)
 
 
 @dataclass(frozen=True)

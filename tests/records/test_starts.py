@@ -1,0 +1,33 @@
+"""The starts that a run's meta.json lists, by one rule for every reader."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from erlbench.records.admission import admission_marks
+from erlbench.records.run import starts
+from erlbench.reporting.data.machine import parse_machine
+from erlbench.verification.check import load_files
+from erlbench.work.identity import recorded
+
+WHOLE = {"started": "2024-01-01T00:00:00+00:00", "cpu": "a"}
+
+
+@pytest.mark.parametrize("value", (None, True, 3, 1e308, "x", {}, {"a": [WHOLE]}, [None, 3, "x", [WHOLE]]))
+def test_what_is_no_start_is_left_out(value):
+    meta = {"starts": value}
+    assert starts(meta) == recorded(meta) == admission_marks(meta) == []
+    assert parse_machine(meta).started == ()
+
+
+def test_damaged_starts_hide_no_whole_one():
+    meta = {"starts": [True, WHOLE, None]}
+    assert starts(meta) == [WHOLE]
+    assert parse_machine(meta).cpu == "a"
+
+
+def test_verify_reads_a_run_whose_starts_are_no_list(tmp_path):
+    (tmp_path / "meta.json").write_text(json.dumps({"starts": True}))
+    assert load_files(tmp_path).starts == []
