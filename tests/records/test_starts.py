@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
 from erlbench.records.admission import admission_marks
 from erlbench.records.run import starts
 from erlbench.reporting.data.machine import parse_machine
+from erlbench.verification.across import check_across
 from erlbench.verification.check import load_files
 from erlbench.work.identity import recorded
 
+ROOT = Path(__file__).parents[2]
 WHOLE = {"started": "2024-01-01T00:00:00+00:00", "cpu": "a"}
 
 
-@pytest.mark.parametrize("value", (None, True, 3, 1e308, "x", {}, {"a": [WHOLE]}, [None, 3, "x", [WHOLE]]))
+@pytest.mark.parametrize("value", [None, True, 3, 1e308, "x", {}, {"a": [WHOLE]}, [None, 3, "x", [WHOLE]]])
 def test_what_is_no_start_is_left_out(value):
     meta = {"starts": value}
     assert starts(meta) == recorded(meta) == admission_marks(meta) == []
@@ -29,5 +33,9 @@ def test_damaged_starts_hide_no_whole_one():
 
 
 def test_verify_reads_a_run_whose_starts_are_no_list(tmp_path):
-    (tmp_path / "meta.json").write_text(json.dumps({"starts": True}))
-    assert load_files(tmp_path).starts == []
+    stored = next((ROOT / "results/reference/mujoco-4").rglob("status.json")).parent
+    shutil.copytree(stored, tmp_path / "run")
+    (tmp_path / "run" / "meta.json").write_text(json.dumps({"starts": True}))
+    files = load_files(tmp_path / "run")
+    assert files.starts == []
+    assert [check.name for check in check_across(files)]
