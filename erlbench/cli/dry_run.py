@@ -35,9 +35,8 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
     click.echo()
     message(
-        f"Estimates, right within a factor of two or so: {wall(estimates, options)} "
-        f"({duration(core_seconds)} of one core), {size(memory)} of memory, {size(disk)} of "
-        "disk for the replay.",
+        f"Estimates, {trust(cells)}: {wall(estimates, options)} ({duration(core_seconds)} of one core), "
+        f"{size(memory)} of memory, {size(disk)} of disk for the replay.",
         err=False,
     )
     click.echo("Nothing was run or written.")
@@ -69,6 +68,16 @@ def estimates_of(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
     from erlbench.running.starting import processes_for
 
     return estimates(cells, lambda cell: processes_for(cell, options), problems(rules_of(options)))
+
+
+def trust(cells: Sequence[Cell]) -> str:
+    """How far the estimates of cells can be trusted."""
+    from erlbench.experiment.estimate import never_timed
+
+    if unknown := never_timed(cells):
+        what = unknown[0] if len(unknown) == 1 else f"{unknown[0]} and {counted(len(unknown) - 1, 'more environment')}"
+        return f"rough, as nobody has timed a step of {what} (HalfCheetah's is taken)"
+    return "right within a factor of two or so"
 
 
 def wall(estimates: Sequence[Estimate], options: RunOptions) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from erlbench.cli.completion import VALUES, complete
-from erlbench.cli.dry_run import estimates_of, show_plan, wall
+from erlbench.cli.dry_run import estimates_of, show_plan, trust, wall
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.arguments import arguments, run_options
@@ -137,10 +137,7 @@ def run(**given: Any) -> None:
         _message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     if len(cells) > 1 and not asked.quiet:
         about = wall(estimates_of(cells, options), options)
-        _message(
-            f"{len(cells)} runs, about {about} on a machine with nothing else to do (right within a factor of two "
-            "or so)"
-        )
+        _message(f"{len(cells)} runs, about {about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
 
 

@@ -16,14 +16,39 @@ from erlbench.experiment.costs import built_in_costs
 from erlbench.settings import environment_name
 
 MEASURED = 256 * 258_100  # minibatch x weights of actor and critic, of the cell that the built-in costs are from
-STEPS = {  # how long an environment step takes, relative to HalfCheetah's
-    "Walker2d": 2.0,
-    "Hopper": 1.8,
-    "Swimmer": 1.3,
-    "Ant": 3.7,
-    "Humanoid": 4.2,
-    "HumanoidStandup": 4.5,
+STEPS = {  # how long an environment step takes, relative to HalfCheetah's, by `python -m benchmarks.step_times`
+    "HalfCheetah": 1.0,
+    "Ant": 4.8,
+    "Hopper": 1.7,
+    "Humanoid": 6.6,
+    "HumanoidStandup": 17.0,
+    "InvertedDoublePendulum": 1.6,
+    "InvertedPendulum": 0.9,
+    "LunarLanderContinuous": 1.0,
+    "Pendulum": 0.5,
+    "Pusher": 1.4,
+    "Reacher": 1.0,
+    "Swimmer": 1.4,
+    "Walker2d": 2.1,
+    "dm_control/acrobot-swingup": 1.8,
+    "dm_control/cartpole-swingup": 2.7,
+    "dm_control/cheetah-run": 1.4,
+    "dm_control/fish-swim": 3.1,
+    "dm_control/fish-upright": 2.5,
+    "dm_control/humanoid-run": 8.0,
+    "dm_control/humanoid-stand": 8.3,
+    "dm_control/humanoid-walk": 8.0,
+    "dm_control/quadruped-run": 4.9,
+    "dm_control/quadruped-walk": 5.1,
+    "dm_control/walker-run": 4.1,
+    "dm_control/walker-walk": 3.9,
+    "erlbench/CyclicMDP": 0.5,
     "erlbench/PartiallyObservablePendulum": 0.2,  # of several episodes together
+    "AntBulletEnv": 11.0,
+    "HalfCheetahBulletEnv": 7.9,
+    "HopperBulletEnv": 5.4,
+    "HumanoidBulletEnv": 15.0,
+    "Walker2DBulletEnv": 8.1,
 }
 START_SECONDS = 3.0  # imports and first episodes
 GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
@@ -98,6 +123,12 @@ def steps_in_time(cell: Cell) -> int:
     waits = listed.is_synchronous(cell.settings) or getattr(cell.settings, "critic_ratio", None)
     waited = critic if waits else 0.0
     return math.ceil(60 * cell.total_minutes / max(others, waited, 1e-9))
+
+
+def never_timed(cells: Iterable[Cell]) -> list[str]:
+    """The environments of which no step was timed; an estimate takes it for as long as HalfCheetah's."""
+    envs = dict.fromkeys(cell.env for cell in cells)
+    return [env for env in envs if environment_name(env) not in STEPS]
 
 
 def observation_width(problem: Problem) -> int:

@@ -11,14 +11,23 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.search.pycma import full_memory, full_seconds
-from erlbench.envs.registry import problem
+from erlbench.envs.registry import ids, problem
 from erlbench.experiment.costs import BUILT_IN, Costs, built_in_costs
-from erlbench.experiment.estimate import MEASURED, START_SECONDS, _update_size, estimate, estimates, observation_width
+from erlbench.experiment.estimate import (
+    MEASURED,
+    START_SECONDS,
+    STEPS,
+    _update_size,
+    estimate,
+    estimates,
+    never_timed,
+    observation_width,
+)
 from erlbench.reporting.data.runs import load_run
 from erlbench.work.replay import Replay
 from tests.runs import make_cell, run
 
-STEP = built_in_costs().timestep  # an environment that is not listed takes as long as HalfCheetah
+STEP = built_in_costs().timestep * STEPS["InvertedPendulum"]
 
 
 def test_the_size_of_an_update_is_relative_to_that_of_the_cell_that_was_measured(tmp_path):
@@ -76,13 +85,16 @@ def test_generations_end_a_run_before_its_steps_do(tmp_path):
 
 @pytest.mark.parametrize("algo", ["cma-es", "nevergrad"])
 def test_a_population_that_goes_by_the_number_of_parameters(tmp_path, algo):
-    """4 + floor(3 ln 3) = 7 individuals: the quadratic function's policy has three parameters and plays one step."""
+    """4 + floor(3 ln 3) = 7 individuals: the quadratic function's policy has three parameters and plays one step.
+
+    A step of a function was never timed, and counts as HalfCheetah's.
+    """
     settings = {"episodes": 1}
     cell = make_cell(algo, tmp_path, steps=10**9, final_episodes=1, eval_freq=10**10, settings=settings)
     limited = dataclasses.replace(cell, env="function:quadratic", total_generations=300)
     task = problem(limited.env)
     assert (limited.settings.population, task.env.max_episode_steps) == (None, 1)
-    expected = (300 * 7 / 2 + 1 / 2) * STEP + 300 * full_seconds(3, 7)
+    expected = (300 * 7 / 2 + 1 / 2) * built_in_costs().timestep + 300 * full_seconds(3, 7)
     assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
 
 
@@ -233,3 +245,11 @@ def test_the_table_of_noise_is_part_of_the_memory(tmp_path):
     with_table = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, noise_table=250_000_000))
     task = problem(cell.env)
     assert estimate(with_table, task, 1).memory - estimate(cell, task, 1).memory == 1e9
+
+
+def test_an_environment_of_which_no_step_was_timed_is_named(tmp_path):
+    """Every listed environment that observes something has a time."""
+    envs = [env for env in ids() if not env.startswith(("function:", "erlbench/Latency"))]
+    cells = [make_cell("cem", tmp_path, env) for env in envs]
+    assert never_timed(cells) == []
+    assert never_timed([*cells, make_cell("cem", tmp_path, "MountainCarContinuous-v0")]) == ["MountainCarContinuous-v0"]
