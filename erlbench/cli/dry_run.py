@@ -81,11 +81,12 @@ def trust(cells: Sequence[Cell]) -> str:
 
 
 def wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
-    """How long all cells take, `--jobs` at once."""
+    """How long all cells take, `--jobs` at once on processes that they share."""
     from erlbench.cli.tables import duration
 
     seconds, at_once = [found.seconds for found in estimates], min(options.jobs, len(estimates))
-    wall = duration(max(sum(seconds) / at_once, max(seconds)))
+    work = sum(found.core_seconds for found in estimates) / max(1, options.processes)
+    wall = duration(max(sum(seconds) / at_once, max(seconds), work))
     return f"{wall} with {counted(options.processes, 'process', 'processes')} and {counted(at_once, 'cell')} at once"
 
 

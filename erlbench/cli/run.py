@@ -92,7 +92,7 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.before import doubts
+    from erlbench.experiment.before import doubts, sharing
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
     from erlbench.running.admission import problems, rules_of
@@ -114,7 +114,7 @@ def run(**given: Any) -> None:
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
-        for line in doubts(cells, problem_of):
+        for line in (*doubts(cells, problem_of), *sharing(asked.processes, asked.jobs or 1, len(cells))):
             _message(f"warning: {line}")
         if not asked.dry_run and (line := _differences(cells)):
             _message(line)

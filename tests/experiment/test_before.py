@@ -9,11 +9,15 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
+from erlbench.cli.dry_run import wall
 from erlbench.cli.run import command
+from erlbench.cli.tables import duration
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.before import doubts, usual_frequency
+from erlbench.experiment.before import doubts, sharing, usual_frequency
+from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
+from erlbench.experiment.estimate import Estimate
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.runs import load_run
 from tests.runs import make_cell, rows, run
@@ -126,3 +130,15 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
     }  # fmt: skip
     assert len(examples) > 20
     assert {line: found for line in sorted(examples) if (found := said(*shlex.split(line)[2:]))} == {}
+
+
+def test_cells_that_share_the_main_process_are_named():
+    assert list(sharing(0, 2, 3))
+    assert not [*sharing(0, 1, 3), *sharing(0, 2, 1), *sharing(2, 2, 3), *sharing(None, 2, 3)]
+
+
+@pytest.mark.parametrize(("processes", "jobs", "share"), [(0, 1, 1), (0, 2, 1), (1, 2, 1), (2, 2, 2), (2, 1, 1)])
+def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_share(processes, jobs, share):
+    made = [Estimate(core_seconds=600.0, seconds=600.0, memory=0.0, disk=0.0)] * 2
+    options = RunOptions(processes, jobs=jobs)
+    assert wall(made, options).startswith(duration(1200.0 / share))
