@@ -14,7 +14,7 @@ from erlbench.experiment.plan import MINUTES, TIMESTEPS
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.data.runs import Array, Run, env_label
+from erlbench.reporting.data.runs import Array, Run, env_labels
 from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, METRICS, CurveStretch, common_stretch, score
 from erlbench.reporting.documents.formats import slug, steps
 
@@ -334,7 +334,7 @@ def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn:
     for key, plan in study.profiles.items():
         used = [run for run in runs if profile in (None, key) and _fits(run, study, key, warn)]
         if used:
-            groups = tuple(_group(study, plan, env, used) for env in plan.envs)
+            groups = tuple(group for env in plan.envs for group in _groups(study, plan, env, used))
             found.append(Comparison(
                 name=study.name, title=study.title, groups=groups, study=study.name, parts=OF_STUDIES[study.kind],
                 source=study.source, table=study.table, baseline=study.baseline, profile=key,
@@ -358,7 +358,7 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     entry = next((entry for entry in study.entries if entry.name == run.name), None)
     if entry is None or run.seed not in plan.seeds:
         return False
-    env = next((env for env in plan.envs if run.env == env_label(env, plan.env_settings)), None)
+    env = next((env for env in plan.envs if run.env in env_labels(env, plan.env_settings)), None)
     if env is None:
         return False
     if run.total_timesteps != plan.most_timesteps(env, entry):
@@ -379,8 +379,14 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     return not differing
 
 
-def _group(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> Group:
-    label = env_label(env, plan.env_settings)
+def _groups(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> list[Group]:
+    """A group for each label that runs of an environment have; one without runs where there are none."""
+    labels = env_labels(env, plan.env_settings)
+    used = [label for label in labels if any(run.env == label for run in runs)] or labels[:1]
+    return [_group(study, plan, env, label, runs) for label in used]
+
+
+def _group(study: Study, plan: Profile, env: str, label: str, runs: Sequence[Run]) -> Group:
     run_sets = []
     for entry in study.entries:
         own = tuple(run for run in runs if run.name == entry.name and run.env == label)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from erlbench.errors import UsageError
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, RunSet
-from erlbench.reporting.data.runs import Run, env_label
+from erlbench.reporting.data.runs import Run, env_labels
 from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def with_departures(page: Comparison, study: Study) -> Comparison:
     """The study's page with the departures of each of its run sets."""
     plan = study.profiles[page.profile]
     entries = {entry.name: entry for entry in study.entries}
-    envs = {env_label(env, plan.env_settings): env for env in plan.envs}
+    envs = {label: env for env in plan.envs for label in env_labels(env, plan.env_settings)}
 
     def told(run_set: RunSet) -> RunSet:
         if not run_set.runs:

@@ -16,7 +16,7 @@ from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Run, env_label
+from erlbench.reporting.data.runs import Run, env_labels
 
 if TYPE_CHECKING:
     from erlbench.experiment.studies import Study
@@ -70,8 +70,8 @@ def _of_study(run: Run, studies: Iterable[Study]) -> float:
     plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
              for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
     for plan, entry, env in plans:
-        wanted = (env_label(env, plan.env_settings), entry.name, plan.most_timesteps(env, entry))
-        if (run.env, run.name, run.total_timesteps) == wanted:
+        wanted = (entry.name, plan.most_timesteps(env, entry))
+        if (run.name, run.total_timesteps) == wanted and run.env in env_labels(env, plan.env_settings):
             return plan.timesteps(env, entry) / run.total_generations
     return 0.0
 

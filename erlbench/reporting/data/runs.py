@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erlbench import files
+from erlbench.envs.options import FRESH
 from erlbench.errors import UsageError
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.older import read_config
@@ -244,6 +245,15 @@ def env_label(env: str, settings: Mapping[str, Any]) -> str:
     """An environment with what its settings change: "Ant-v5 (frame_skip=2)"; apart from others in every table."""
     listed = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
     return f"{env} ({listed})" if listed else env
+
+
+def env_labels(env: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The labels of runs of an environment with the settings that were typed.
+
+    The check before a run may have added one, `fresh`, which makes episodes repeatable.
+    """
+    chosen = [] if "fresh" in settings else [{"fresh": fresh} for fresh in FRESH]
+    return tuple(env_label(env, {**settings, **more}) for more in ({}, *chosen))
 
 
 def _run_folders(folder: Path) -> list[Path]:
