@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.cells import Tasks, train
+from benchmarks.claims import driver
 from benchmarks.claims.command_line import copy_cells
 from benchmarks.claims.learning import NO_CORE, _claim
 from benchmarks.claims.updates import Bench, random_replay
@@ -144,8 +145,15 @@ def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path):
         assert RunDirectory(path).damaged(there) == []
 
 
-def test_a_benchmark_trains_a_cell_in_a_folder_that_is_not_there_yet(tmp_path):
-    tasks = train(tmp_path / "new" / "cell", "cem", 1500, processes=1, population=5)
+@pytest.mark.parametrize("run", [driver.cem, driver.openai_es])
+def test_the_drivers_benchmark_times_every_generation_but_the_first(run, monkeypatch):
+    for name, value in {"POPULATION": 20, "GENERATIONS": 3, "WIDTHS": {"population": 20, "hidden": (8,)}}.items():
+        monkeypatch.setattr(driver, name, value)
+    assert len(run().generations) == 2
+
+
+def test_a_benchmark_trains_a_cell():
+    tasks = train("cem", 1500, processes=1, population=5)
     assert tasks.timesteps[-1] >= 1500
     assert 0 < tasks.seconds_per_step < 1
 
