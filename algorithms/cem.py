@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -91,52 +91,6 @@ class CEMState(Generation):
     individuals: list[Perturbed | ArrayRef] = field(default_factory=list)  # of this generation, trained or not
     elites: list[int] = field(default_factory=list)  # of the generation before, best first
 
-    @classmethod
-    def begin(cls, algorithm: Algorithm[Any, Any]) -> Self:
-        """The state before the first generation of an algorithm with `CEMSearchSettings`."""
-        settings = algorithm.settings
-        mean = initial_mean(algorithm.policy_spec, settings, algorithm.key(Purpose.PARAMETERS))
-        distribution = SearchDistribution.create(mean, settings.initial_variance, algorithm.share)
-        return cls(distribution, settings.initial_variance)
-
-    def sample(self, algorithm: Algorithm[Any, Any]) -> None:
-        """The individuals of the next generation."""
-        settings, generation = algorithm.settings, algorithm.counters.generation
-        self.individuals = list(
-            self.distribution.population(
-                settings.population,
-                settings.antithetic and settings.population % 2 == 0,
-                lambda index: algorithm.key(Purpose.NOISE, generation, index),
-            )
-        )
-
-    def evaluated(self, algorithm: Algorithm[Any, Any], individual: int, result: Result) -> bool:
-        """Take one individual's fitness; the last one of the generation updates the distribution. Whether it did."""
-        self.take(individual, result)
-        if len(self.fitness) < len(self.individuals):
-            return False
-        self._refit(algorithm)
-        algorithm.counters.generation += 1
-        return True
-
-    def _refit(self, algorithm: Algorithm[Any, Any]) -> None:
-        """Eq. 1 to 3; the variance is taken around the old mean."""
-        settings, store = algorithm.settings, algorithm.context.store
-        fitness = self.in_order
-        ranked = ranking(fitness)
-        self.elites = ranked[: settings.elites]
-        elites = [store.blocks(self.individuals[index], PARAMETERS_AT_ONCE) for index in self.elites]
-        self.epsilon = decayed(self.epsilon, settings.tau_cem, settings.epsilon_end)
-        weights = recombination_weights(settings.recombination, settings.elites)
-        mean, spread = weighted_moments(self.distribution.mean, elites, weights)
-        if settings.recombination == RANKS:
-            everyone = (np.asarray(store.load(self.individuals[index])) for index in ranked)
-            mean = rank_move(self.distribution.mean, everyone, len(ranked))
-        variance = cem_variance(spread, self.epsilon, settings.elites, settings.extra_ke_division)
-        self.distribution = self.distribution.moved(mean, variance, algorithm.share)
-        self.end(fitness)
-        self.individuals = []
-
     def columns(self) -> dict[str, float]:
         """The columns of train.csv."""
         return {
@@ -145,6 +99,57 @@ class CEMState(Generation):
             "variance_mean": float(self.distribution.variance.mean()),
             "steps": self.previous_steps,
         }
+
+
+# What CEM and its kin do: algorithms with `CEMSearchSettings` and a `CEMState`.
+
+
+def first_distribution(algorithm: Algorithm[Any, Any]) -> SearchDistribution:
+    """The distribution before the first generation."""
+    settings = algorithm.settings
+    mean = initial_mean(algorithm.policy_spec, settings, algorithm.key(Purpose.PARAMETERS))
+    return SearchDistribution.create(mean, settings.initial_variance, algorithm.share)
+
+
+def sample(algorithm: Algorithm[Any, Any]) -> list[Perturbed | ArrayRef]:
+    """The individuals of the next generation."""
+    settings, generation = algorithm.settings, algorithm.counters.generation
+    mirrored = settings.antithetic and settings.population % 2 == 0
+    return list(
+        algorithm.state.distribution.population(
+            settings.population, mirrored, lambda index: algorithm.key(Purpose.NOISE, generation, index)
+        )
+    )
+
+
+def evaluated(algorithm: Algorithm[Any, Any], individual: int, result: Result) -> bool:
+    """Take one individual's fitness; the last one of the generation updates the distribution. Whether it did."""
+    state: CEMState = algorithm.state
+    state.take(individual, result)
+    if len(state.fitness) < len(state.individuals):
+        return False
+    _refit(algorithm, state)
+    algorithm.counters.generation += 1
+    return True
+
+
+def _refit(algorithm: Algorithm[Any, Any], state: CEMState) -> None:
+    """Eq. 1 to 3; the variance is taken around the old mean."""
+    settings, store, old = algorithm.settings, algorithm.context.store, state.distribution
+    fitness = state.in_order
+    ranked = ranking(fitness)
+    state.elites = ranked[: settings.elites]
+    elites = [store.blocks(state.individuals[index], PARAMETERS_AT_ONCE) for index in state.elites]
+    state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
+    weights = recombination_weights(settings.recombination, settings.elites)
+    mean, spread = weighted_moments(old.mean, elites, weights)
+    if settings.recombination == RANKS:
+        everyone = (np.asarray(store.load(state.individuals[index])) for index in ranked)
+        mean = rank_move(old.mean, everyone, len(ranked))
+    variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
+    state.distribution = old.moved(mean, variance, algorithm.share)
+    state.end(fitness)
+    state.individuals = []
 
 
 class CEM(Algorithm[CEMSettings, CEMState]):
@@ -156,7 +161,7 @@ class CEM(Algorithm[CEMSettings, CEMState]):
 
     def __init__(self, settings: CEMSettings, context: Context) -> None:
         super().__init__(settings, context)
-        self.state = CEMState.begin(self)
+        self.state = CEMState(first_distribution(self), settings.initial_variance)
 
     @classmethod
     def depends_on_budget(cls, settings: CEMSettings) -> str:
@@ -169,12 +174,12 @@ class CEM(Algorithm[CEMSettings, CEMState]):
         """A whole generation when none is under way."""
         if self.state.individuals or self.exhausted:
             return []
-        self.state.sample(self)
+        self.state.individuals = sample(self)
         episodes, seeds = self.settings.episodes, start_states(self, self.counters.generation)
         return self.rollouts(self.state.individuals, kind="es", episodes=episodes, seeds=seeds)
 
     def _tell(self, task: Task, result: Result) -> None:
-        self.state.evaluated(self, task.individual, result)
+        evaluated(self, task.individual, result)
 
     def metrics(self) -> dict[str, float]:
         return self.state.columns()

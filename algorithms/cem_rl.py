@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState
+from erlbench.algorithms.cem import CEM_RL, CEMSearchSettings, CEMState, evaluated, first_distribution, sample
 from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import (
@@ -86,7 +86,7 @@ class CEMRL(Algorithm[S, CEMRLState]):
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
-        self.state = CEMRLState.begin(self)
+        self.state = CEMRLState(first_distribution(self), settings.initial_variance)
         if settings.n_grad:
             self.state.critic = new_critic(self)
 
@@ -115,8 +115,7 @@ class CEMRL(Algorithm[S, CEMRLState]):
             return self.tasks_of(state.asked, state.asked + 1) if alone and len(state.fitness) == state.asked else []
         if self.exhausted:
             return []
-        state.sample(self)
-        state.asked, state.trained = 0, []
+        state.individuals, state.asked, state.trained = sample(self), 0, []
         return self.tasks_of(0, 1 if alone else len(state.individuals))
 
     def tasks_of(self, first: int, stop: int) -> list[Task]:
@@ -126,17 +125,20 @@ class CEMRL(Algorithm[S, CEMRLState]):
         trained = range(first, min(stop, self.settings.n_grad)) if self.warm else range(0)
         state.trained += trained
         state.asked = stop
-        return self.training(parameters, trained) + self.evaluations(parameters, range(first, stop))
+        tasks = self.training(parameters, trained) if trained and state.critic else []
+        for task in tasks:
+            if task.kind == "actor":
+                parameters[task.individual] = task.output("parameters")
+        return tasks + self.evaluations(parameters, range(first, stop))
 
-    def training(self, parameters: list[Input], trained: Sequence[int]) -> list[Task]:
-        """A chain of critic blocks, and the actors' training; puts its outputs into `parameters`.
+    def training(self, parameters: Sequence[Input], trained: Sequence[int]) -> list[Task]:
+        """A chain of critic blocks, and the actors' training.
 
         Actor i learns from the critic after i + 1 blocks, whose target actor is individual i before its training.
         So it can train while the chain goes on, and the individuals beyond `n_grad` can be evaluated at once.
         """
         settings, critic, steps = self.settings, self.state.critic, self.state.previous_steps
-        if not trained or critic is None:
-            return []
+        assert critic is not None
         view = self.context.replay.view(settings.replay_size)
         latest: Input = critic.parameters
         block = steps // settings.n_grad
@@ -148,7 +150,6 @@ class CEMRL(Algorithm[S, CEMRLState]):
                 latest = tasks[-1].output("critic")
                 critic.step += block
             tasks.append(actor_task(self, z, latest, steps, view, individual=index))
-            parameters[index] = tasks[-1].output("parameters")
         return tasks
 
     def evaluations(self, parameters: Sequence[Input], individuals: range) -> list[Task]:
@@ -176,7 +177,7 @@ class CEMRL(Algorithm[S, CEMRLState]):
             state.critic.parameters = result.arrays["critic"]
         elif task.kind == "actor":
             state.individuals[task.individual] = result.arrays["parameters"]
-        elif state.evaluated(self, task.individual, result):
+        elif evaluated(self, task.individual, result):
             state.rl_elites = sum(index in state.trained for index in state.elites)
 
     def metrics(self) -> dict[str, float]:

@@ -15,12 +15,12 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, episode_functions, next_episode
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
 from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
 from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose, generator
-from erlbench.work.tasks import ArrayRef, Result, Task
+from erlbench.work.tasks import Task
 
 PAPER = "DDPG, section 7"
 OU, GAUSSIAN = "ou", "gaussian"
@@ -79,14 +79,11 @@ class DDPGState(Learning):
     """Everything DDPG needs to go on."""
 
 
-class DDPG(Algorithm[DDPGSettings, DDPGState]):
+class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
     """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
 
     settings_type: ClassVar[type] = DDPGSettings
     task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_ddpg")}
-    critic_updates: ClassVar[float] = 1.0
-    actor_updates: ClassVar[float] = 1.0
-    single_episodes: ClassVar[bool] = True
 
     def __init__(self, settings: DDPGSettings, context: Context) -> None:
         super().__init__(settings, context)
@@ -94,27 +91,13 @@ class DDPG(Algorithm[DDPGSettings, DDPGState]):
         learner = initial_learner(self._policy, self._critic, settings.final_init, self.key(Purpose.PARAMETERS))
         self.state = DDPGState(self.share(learner), self.share(learner[: self._policy.size]))
 
-    @classmethod
-    def depends_on_budget(cls, settings: DDPGSettings) -> str:
-        return CUT_EPISODE
-
-    def policy(self) -> ArrayRef:
-        return self.state.actor
-
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
         settings = self.settings
         decay = settings.ou_theta if settings.noise == OU else 1.0  # white noise forgets all at once
         update = update_of(settings, self._policy, self._critic)
         noise = settings.exploration_noise
-        return next_episode(self, "train_ddpg", update, exploration_noise=noise, noise_decay=decay)
-
-    def _tell(self, task: Task, result: Result) -> None:
-        self.state.take(result)
-        self.counters.generation += 1
-
-    def metrics(self) -> dict[str, float]:
-        return {"critic_loss": self.state.critic_loss}
+        return self.next_episode("train_ddpg", update, exploration_noise=noise, noise_decay=decay)
 
 
 def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> DDPGUpdate:

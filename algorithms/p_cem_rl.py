@@ -65,15 +65,14 @@ class PCEMRL(CEMRL[PCEMRLSettings]):
         critic, actors = ([task for task in tasks if task.kind == kind] for kind in ("critic", "actor"))
         return in_phases(critic, actors, tasks[len(critic) + len(actors) :])
 
-    def training(self, parameters: list[Input], trained: Sequence[int]) -> list[Task]:
+    def training(self, parameters: Sequence[Input], trained: Sequence[int]) -> list[Task]:
         """One critic block per RL individual, towards the targets of that one; then every actor on the last critic.
 
         An actor makes as many updates as the last generation had steps, and so do the blocks together. With a parallel
         critic there are no blocks.
         """
         settings, critic, steps = self.settings, self.state.critic, self.state.previous_steps
-        if not trained or critic is None:
-            return []
+        assert critic is not None
         view, tasks = self.context.replay.view(settings.replay_size), []
         latest: Input = critic.parameters
         updates = 0 if settings.parallel_critic else steps // settings.n_grad
@@ -81,10 +80,7 @@ class PCEMRL(CEMRL[PCEMRLSettings]):
             tasks.append(critic_task(self, latest, parameters[index], updates, critic.step, view))
             latest = tasks[-1].output("critic")
             critic.step += updates
-        for index in trained:
-            tasks.append(actor_task(self, parameters[index], latest, steps, view, index))
-            parameters[index] = tasks[-1].output("parameters")
-        return tasks
+        return tasks + [actor_task(self, parameters[index], latest, steps, view, index) for index in trained]
 
     def _critic_stream(self) -> list[Task]:
         """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""

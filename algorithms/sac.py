@@ -16,12 +16,12 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, episode_functions, next_episode
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
 from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose
-from erlbench.work.tasks import ArrayRef, Result, Task
+from erlbench.work.tasks import Result, Task
 
 V2 = "SAC v2"
 BOTH = "SAC v1 and v2"
@@ -74,15 +74,17 @@ class SACState(Learning):
     entropy: float = 0.0  # of the policy, mean over the last episode's updates
     temperature: float = 1.0  # after the last episode
 
+    def take(self, result: Result) -> None:
+        """Take in a finished episode."""
+        super().take(result)
+        self.entropy, self.temperature = result.values["entropy"], result.values["temperature"]
 
-class SAC(Algorithm[SACSettings, SACState]):
+
+class SAC(EpisodeLearner[SACSettings, SACState]):
     """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
 
     settings_type: ClassVar[type] = SACSettings
     task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_sac")}
-    critic_updates: ClassVar[float] = 1.0
-    actor_updates: ClassVar[float] = 1.0
-    single_episodes: ClassVar[bool] = True
 
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)
@@ -92,26 +94,12 @@ class SAC(Algorithm[SACSettings, SACState]):
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
 
-    @classmethod
-    def depends_on_budget(cls, settings: SACSettings) -> str:
-        return CUT_EPISODE
-
-    def policy(self) -> ArrayRef:
-        """The deterministic policy tanh(mean)."""
-        return self.state.actor
-
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        return next_episode(self, "train_sac", update_of(self.settings, self._policy, self._critic))
-
-    def _tell(self, task: Task, result: Result) -> None:
-        self.state.take(result)
-        self.state.entropy, self.state.temperature = result.values["entropy"], result.values["temperature"]
-        self.counters.generation += 1
+        return self.next_episode("train_sac", update_of(self.settings, self._policy, self._critic))
 
     def metrics(self) -> dict[str, float]:
-        state = self.state
-        return {"critic_loss": state.critic_loss, "entropy": state.entropy, "temperature": state.temperature}
+        return {**super().metrics(), "entropy": self.state.entropy, "temperature": self.state.temperature}
 
 
 def has_value_network(settings: SACSettings) -> bool:

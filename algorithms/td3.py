@@ -15,12 +15,12 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.episode_tasks import CUT_EPISODE, Learning, episode_functions, next_episode
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
 from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose
-from erlbench.work.tasks import ArrayRef, Result, Task
+from erlbench.work.tasks import Task
 
 CODE = "TD3, authors' code"
 
@@ -67,14 +67,12 @@ class TD3State(Learning):
     """Everything TD3 needs to go on."""
 
 
-class TD3(Algorithm[TD3Settings, TD3State]):
+class TD3(EpisodeLearner[TD3Settings, TD3State]):
     """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
 
     settings_type: ClassVar[type] = TD3Settings
     task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_td3")}
-    critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 0.5
-    single_episodes: ClassVar[bool] = True
 
     def __init__(self, settings: TD3Settings, context: Context) -> None:
         super().__init__(settings, context)
@@ -82,26 +80,10 @@ class TD3(Algorithm[TD3Settings, TD3State]):
         learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
         self.state = TD3State(self.share(learner), self.share(learner[: self._policy.size]))
 
-    @classmethod
-    def depends_on_budget(cls, settings: TD3Settings) -> str:
-        return CUT_EPISODE
-
-    def policy(self) -> ArrayRef:
-        return self.state.actor
-
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        noise = self.settings.exploration_noise
-        return next_episode(
-            self, "train_td3", update_of(self.settings, self._policy, self._critic), exploration_noise=noise
-        )
-
-    def _tell(self, task: Task, result: Result) -> None:
-        self.state.take(result)
-        self.counters.generation += 1
-
-    def metrics(self) -> dict[str, float]:
-        return {"critic_loss": self.state.critic_loss}
+        update, noise = update_of(self.settings, self._policy, self._critic), self.settings.exploration_noise
+        return self.next_episode("train_td3", update, exploration_noise=noise)
 
 
 def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> TD3Update:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +28,7 @@ from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 
 ENVIRONMENT, LIMIT, PROCESSES = "HalfCheetah-v5", 100, 2
+A = TypeVar("A", bound=Algorithm[Any, Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,33 +73,22 @@ def short_problem() -> Problem:
     return replace(task, env=replace(task.env, max_episode_steps=LIMIT))
 
 
-def train(
-    folder: Path, algo: str, steps: int, processes: int = PROCESSES, one_core: bool = False, **overrides: Any
-) -> Tasks:
+def train(algo: str, steps: int, processes: int = PROCESSES, one_core: bool = False, **overrides: Any) -> Tasks:
     """Train a cell with the paper's settings and `overrides`; `one_core`: no update uses a core that is idle."""
-    cls = registry.find(algo)
-    settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
-    task = short_problem()
-    folder.mkdir(parents=True, exist_ok=True)
     seen = Seen()
     with local_pool(processes, one_core=one_core) as pool:
-        replay = Replay(folder / "replay", task.observation_size, task.action_size)
-        context = Context(
-            problem=task,
-            seed=0,
-            total_timesteps=steps,
-            workers=cls.default_workers or 10,
-            store=pool.store,
-            replay=replay,
-        )
-        drive(cls(settings, context), pool, folder, seen)
-        replay.close()
+        drive(pool, registry.find(algo), settings_of(algo, overrides), short_problem(), steps, None, seen)
     process, start, end = (seen.of_tasks(name) for name in ("process", "start_s", "end_s"))
     gradient = np.array([row.kind in ("critic", "actor") for row in seen.tasks])
     timesteps, times = np.array([(row.timesteps, row.train_time_s) for row in seen.generations], float).T
     return Tasks(
         process=process, start=start, end=end, gradient=gradient, timesteps=timesteps, times=times, processes=processes
     )
+
+
+def settings_of(algo: str, overrides: Mapping[str, Any]) -> Any:
+    """The paper's settings of an algorithm with `overrides`."""
+    return resolve(registry.find(algo).settings_type, ENVIRONMENT, registry.preset(algo, "paper"), overrides)
 
 
 @dataclass
@@ -117,12 +110,33 @@ class Seen:
         return np.array([getattr(row, column) for row in self.tasks], float)
 
 
-def drive(algorithm: Algorithm[Any, Any], pool: Pool, folder: Path, *listeners: Listener) -> None:
-    """Train an algorithm to its end, with evaluations and checkpoints out of the way."""
-    directory = RunDirectory(folder)
-    directory.hold()
-    files = RowFiles(folder, ENVIRONMENT, directory.check)
-    options = TrainingOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
-    Training(algorithm, pool, directory, files, options, threading.Event(), listeners).run()
-    files.close()
-    directory.release()
+def drive(
+    pool: Pool,
+    make: Callable[[Any, Context], A],
+    settings: Any,
+    task: Problem,
+    steps: int,
+    workers: int | None = None,
+    *listeners: Listener,
+) -> A:
+    """Train a new algorithm to its end, in a folder that is removed; no evaluation and no checkpoint on the way.
+
+    `workers` None: those that the algorithm has by default, or 10.
+    """
+    with tempfile.TemporaryDirectory() as name, ExitStack() as ends:
+        folder = Path(name)
+        replay = ends.enter_context(
+            closing(Replay(folder / "replay", task.observation_size, task.action_size, pool.store))
+        )
+        workers = workers or getattr(make, "default_workers", None) or 10
+        algorithm = make(
+            settings,
+            Context(problem=task, seed=0, total_timesteps=steps, workers=workers, store=pool.store, replay=replay),
+        )
+        directory = RunDirectory(folder)
+        directory.hold()
+        ends.callback(directory.release)
+        files = ends.enter_context(closing(RowFiles(folder, ENVIRONMENT, directory.check)))
+        options = TrainingOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
+        Training(algorithm, pool, directory, files, options, threading.Event(), listeners).run()
+    return algorithm

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from erlbench.envs import catalogue
-from erlbench.machine import description
+from erlbench.machine import description, kernel
 from erlbench.machine.resources import available_memory, cores
 from erlbench.playing import renderer
 from erlbench.words import counted
@@ -73,16 +73,8 @@ def _shared_memory() -> Finding:
 def _numpy() -> Finding:
     import numpy as np
 
-    config = np.show_config(mode="dicts")
-    blas = config["Build Dependencies"]["blas"] if isinstance(config, dict) else {}
-    try:
-        from threadpoolctl import threadpool_info
-    except ImportError:
-        kernels = ""
-    else:
-        found = {str(one["architecture"]) for one in threadpool_info() if one.get("architecture")}
-        kernels = f", kernels {', '.join(sorted(found))}" if found else ""
-    return Finding("numpy", f"{np.__version__}, {blas.get('name', 'unknown BLAS')} {blas.get('version', '')}{kernels}")
+    here = kernel.describe()
+    return Finding("numpy", f"{np.__version__}, {here['blas']}, kernel {here['kernel']}")
 
 
 def _torch() -> Finding:

@@ -1,24 +1,20 @@
 """The benchmarks' own arithmetic: what counts as met, the floors' products, the busy share."""
 
-import importlib
 import json
 import math
-from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
 
-import benchmarks
 from benchmarks.__main__ import NAMES, as_json, main, table
 from benchmarks.cells import Tasks, train
+from benchmarks.claims import driver
 from benchmarks.claims.command_line import copy_cells
 from benchmarks.claims.learning import NO_CORE, _claim
 from benchmarks.claims.updates import Bench, random_replay
 from benchmarks.harness import Claim, take_turns
-from benchmarks.peers.authors_cem_rl import main as authors_cem_rl
 from benchmarks.peers.eager import AGENTS, Loop
 from benchmarks.peers.floors import Floors, product
 from erlbench.envs.registry import problem
@@ -34,22 +30,6 @@ def test_a_claim_is_met_missed_or_not_measured():
     rows = table([Claim("speed", 1.234567, 2.0, unit="s"), Claim("peer", math.nan, 2.0, note="not measured: why")])
     assert rows[2:] == ["| speed | 1.23 s | ≥ 2 s | NO |", "| peer | not measured: why | ≥ 2 | – |"]
     assert as_json(Claim("peer", math.nan, 2.0))["measured"] is None
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        f"benchmarks.peers.{path.stem}"
-        for path in sorted(Path(benchmarks.__path__[0], "peers").glob("*.py"))
-        if "__main__" in path.read_text()
-    ],
-)
-def test_each_program_tells_what_it_does_and_refuses_what_it_does_not_know(module):
-    program = importlib.import_module(module).main
-    assert isinstance(program, click.Command)
-    assert program.help
-    assert CliRunner().invoke(program, ["--help"]).exit_code == 0
-    assert CliRunner().invoke(program, ["--no-such-option"]).exit_code == 2
 
 
 def test_candidates_take_turns_after_a_warm_up():
@@ -165,8 +145,15 @@ def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path):
         assert RunDirectory(path).damaged(there) == []
 
 
-def test_a_benchmark_trains_a_cell_in_a_folder_that_is_not_there_yet(tmp_path):
-    tasks = train(tmp_path / "new" / "cell", "cem", 1500, processes=1, population=5)
+@pytest.mark.parametrize("run", [driver.cem, driver.openai_es])
+def test_the_drivers_benchmark_times_every_generation_but_the_first(run, monkeypatch):
+    for name, value in {"POPULATION": 20, "GENERATIONS": 3, "WIDTHS": {"population": 20, "hidden": (8,)}}.items():
+        monkeypatch.setattr(driver, name, value)
+    assert len(run().generations) == 2
+
+
+def test_a_benchmark_trains_a_cell():
+    tasks = train("cem", 1500, processes=1, population=5)
     assert tasks.timesteps[-1] >= 1500
     assert 0 < tasks.seconds_per_step < 1
 
@@ -192,25 +179,3 @@ def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkey
     assert done.exit_code == 0, done.output
     assert "| erlbench --help |" in done.output
     assert '"cpu"' in (tmp_path / "bench.json").read_text()
-
-
-def test_the_log_of_the_authors_cem_rl_becomes_a_run(tmp_path):
-    """Two generations of 10,000 steps without training, as 10,000 is not more than the start; then two with it."""
-    log = tmp_path / "log.csv"
-    rows = [(10_000, -5.0, 8.0, 6.0), (20_000, -4.0, 18.0, 15.0), (30_003, 7.0, 60.0, 57.0), (40_000, 9.0, 99.0, 95.0)]
-    lines = ["total_steps,mu_score,wall_s,start_mu", *(",".join(map(str, row)) for row in rows)]
-    log.write_text("\n".join(lines))
-    for total, status in ((40_000, "done"), (80_000, "interrupted")):
-        out = tmp_path / status
-        words = [str(log), "--seeds", "3", "--total-timesteps", str(total), "--out", str(out)]
-        told = CliRunner().invoke(authors_cem_rl, words)
-        assert told.exit_code == 0, told.output
-        runs = find_runs([out], pytest.fail)
-        assert [(run.name, run.seed, run.status, run.timesteps) for run in runs] == [
-            ("authors-cem-rl", 3, status, 40_000)
-        ]
-    found = runs[0].evaluations
-    assert found.return_mean.tolist() == [-5.0, -4.0, 7.0, 9.0]
-    assert found.train_time_s.tolist() == [6.0, 13.0, 52.0, 87.0]  # less the evaluations before
-    assert found.critic_updates.tolist() == [0, 0, 10_000, 20_000]
-    assert found.actor_updates.tolist() == [0, 0, 50_000, 100_015]

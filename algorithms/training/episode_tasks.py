@@ -6,7 +6,7 @@ The loop itself is in `gradients/episode_loop.py`, which imports torch; this mod
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.update_settings import Episodes, Update
@@ -14,7 +14,8 @@ from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
 MODULE = "erlbench.algorithms.gradients.episodes"
-CUT_EPISODE = "the last episode ends with the budget"  # what depends on it
+S = TypeVar("S")
+L = TypeVar("L", bound="Learning")
 
 
 def episode_functions(*names: str) -> dict[str, type]:
@@ -37,12 +38,34 @@ class Learning:
         self.critic_loss, self.running = result.values["critic_loss"], False
 
 
-def next_episode(algorithm: Algorithm[Any, Any], function: str, update: Update, **more: Any) -> list[Task]:
-    """The `episode_task` of an algorithm with a `Learning`; none while one is under way or when the budget is used."""
-    if algorithm.state.running or algorithm.exhausted:
-        return []
-    algorithm.state.running = True
-    return [episode_task(algorithm, function, algorithm.state.learner, update, **more)]
+class EpisodeLearner(Algorithm[S, L]):
+    """An algorithm with one `Learning`: a generation is an episode with an update after every step."""
+
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 1.0
+    single_episodes: ClassVar[bool] = True
+
+    @classmethod
+    def depends_on_budget(cls, settings: S) -> str:
+        return "the last episode ends with the budget"
+
+    def policy(self) -> ArrayRef:
+        """The deterministic policy of the learner."""
+        return self.state.actor
+
+    def next_episode(self, function: str, update: Update, **more: Any) -> list[Task]:
+        """The `episode_task` of the learner; none while one is under way or when the budget is used."""
+        if self.state.running or self.exhausted:
+            return []
+        self.state.running = True
+        return [episode_task(self, function, self.state.learner, update, **more)]
+
+    def _tell(self, task: Task, result: Result) -> None:
+        self.state.take(result)
+        self.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        return {"critic_loss": self.state.critic_loss}
 
 
 def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import heapq
 import logging
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.cells import ENVIRONMENT, drive, short_problem
+from benchmarks.cells import ENVIRONMENT, Seen, drive, settings_of, short_problem
 from benchmarks.claims.driver import GENERATIONS, POPULATION, RUNS, IdleCEM
 from benchmarks.claims.tasks_and_workers import MEAN, TASKS_EACH, asleep, task, walker_lengths
 from benchmarks.harness import Claim, Stolen, median
 from benchmarks.timekeeping import Timekeeper
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.cem import CEMSettings
 from erlbench.envs.registry import problem
 from erlbench.pool import PoolOptions
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Agent
 from erlbench.pool.cluster.ray_pool import RayPool
-from erlbench.records.schema import TaskRow
 from erlbench.settings import resolve
-from erlbench.work.replay import Replay
 from erlbench.work.tasks import Result
 
 WORKERS = {16: 2, 64: 3, 128: 4}  # processes in all, and nodes
@@ -110,25 +105,10 @@ def _driver(raylets: Raylets) -> Claim:
 
         def run() -> list[float]:
             settings = resolve(CEMSettings, ENVIRONMENT, {}, {"population": POPULATION, "hidden": (400, 300)})
-            budget, where = POPULATION * GENERATIONS, problem(ENVIRONMENT)
             pool.reset()
             pool.store.clear()
-            with tempfile.TemporaryDirectory() as folder:
-                replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
-                algorithm = IdleCEM(
-                    settings,
-                    Context(
-                        problem=where,
-                        seed=0,
-                        total_timesteps=budget,
-                        workers=POPULATION,
-                        store=pool.store,
-                        replay=replay,
-                    ),
-                )
-                drive(algorithm, pool, Path(folder))
-                replay.close()
-            return algorithm.generations.tolist()
+            where, budget = problem(ENVIRONMENT), POPULATION * GENERATIONS
+            return drive(pool, IdleCEM, settings, where, budget, POPULATION).generations.tolist()
 
         seconds = np.array([value for _ in range(RUNS) for value in run()])
     cost = 1e6 * median(seconds) / POPULATION
@@ -220,29 +200,11 @@ def _bytes(raylets: Raylets) -> Iterator[Claim]:
 
 
 def _train(pool: RayPool, algo: str, steps: int, settings: dict[str, Any], kind: str = "es") -> float:
-    cls = registry.find(algo)
-    where = short_problem()
-    resolved = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, "paper"), settings)
     pool.reset()
     pool.store.clear()
-    before = pool.bytes_sent
-    with tempfile.TemporaryDirectory() as folder:
-        replay = Replay(Path(folder) / "replay", where.observation_size, where.action_size, pool.store)
-        algorithm = cls(
-            resolved,
-            Context(
-                problem=where,
-                seed=0,
-                total_timesteps=steps,
-                workers=cls.default_workers or 10,
-                store=pool.store,
-                replay=replay,
-            ),
-        )
-        drive(algorithm, pool, Path(folder))
-        replay.close()
-        lines = (Path(folder) / TaskRow.file).read_text().splitlines()
-    return (pool.bytes_sent - before) / max(1, sum(f",{kind}," in line for line in lines))
+    before, seen = pool.bytes_sent, Seen()
+    drive(pool, registry.find(algo), settings_of(algo, settings), short_problem(), steps, None, seen)
+    return (pool.bytes_sent - before) / max(1, sum(row.kind == kind for row in seen.tasks))
 
 
 def _warm(pool: RayPool, count: int) -> None:

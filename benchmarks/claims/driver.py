@@ -13,15 +13,13 @@ limit_threads()  # processor time is that of all threads: those of BLAS, which w
 import json  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
-import tempfile  # noqa: E402
 import time  # noqa: E402
-from collections.abc import Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+from collections.abc import Iterator, Mapping  # noqa: E402
+from typing import Any, ClassVar  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from benchmarks.cells import drive  # noqa: E402
+from benchmarks.cells import A, drive  # noqa: E402
 from benchmarks.harness import Claim, cpu_seconds, median  # noqa: E402
 from erlbench.algorithms.base import Algorithm, Context  # noqa: E402
 from erlbench.algorithms.cem import CEM, CEMSettings  # noqa: E402
@@ -30,18 +28,20 @@ from erlbench.envs.registry import problem  # noqa: E402
 from erlbench.policy import PolicySpec, initial_parameters  # noqa: E402
 from erlbench.pool import local_pool  # noqa: E402
 from erlbench.settings import resolve  # noqa: E402
-from erlbench.work.replay import Replay  # noqa: E402
 from erlbench.work.rollout import RolloutSettings  # noqa: E402
 from erlbench.work.tasks import Result, Task  # noqa: E402
 
 POPULATION, GENERATIONS = 500, 6
 RUNS = 5
+NOTHING = "benchmarks.tasks:nothing"
 TARGET = 50.0  # microseconds
 WIDTHS = {"population": POPULATION, "hidden": (400, 300)}
 
 
 class Idle(Algorithm[Any, Any]):
     """An algorithm whose episodes are no-ops, and which notes the processor time at the end of each generation."""
+
+    task_functions: ClassVar[Mapping[str, type]] = {**OpenAIES.task_functions, NOTHING: RolloutSettings}
 
     def __init__(self, settings: Any, context: Context) -> None:
         super().__init__(settings, context)
@@ -50,7 +50,7 @@ class Idle(Algorithm[Any, Any]):
     def rollouts(self, *arguments: Any, **more: Any) -> list[Task]:
         tasks = super().rollouts(*arguments, **more)
         for task in tasks:
-            task.function = "benchmarks.tasks:nothing"
+            task.function = NOTHING
         return tasks
 
     def metrics(self) -> dict[str, float]:
@@ -104,9 +104,7 @@ def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[RolloutSettings, np.nd
 
 def cem() -> IdleCEM:
     """A run of CEM, with its rows, rankings and updates of the distribution."""
-    algorithm = _run(IdleCEM, resolve(CEMSettings, "HalfCheetah-v5", {}, WIDTHS))
-    assert isinstance(algorithm, IdleCEM)
-    return algorithm
+    return _run(IdleCEM, resolve(CEMSettings, "HalfCheetah-v5", {}, WIDTHS))
 
 
 def openai_es() -> Idle:
@@ -115,17 +113,9 @@ def openai_es() -> Idle:
     return _run(IdleOpenAIES, resolve(OpenAIESSettings, "HalfCheetah-v5", {}, more))
 
 
-def _run(cls: type[Idle], settings: Any) -> Idle:
-    task, total = problem("HalfCheetah-v5"), POPULATION * GENERATIONS  # each task counts one step
-    with tempfile.TemporaryDirectory() as folder, local_pool(1) as pool:
-        replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
-        algorithm = cls(
-            settings,
-            Context(problem=task, seed=0, total_timesteps=total, workers=POPULATION, store=pool.store, replay=replay),
-        )
-        drive(algorithm, pool, Path(folder))
-        replay.close()
-    return algorithm
+def _run(make: type[A], settings: Any) -> A:
+    with local_pool(1) as pool:  # each task counts one step
+        return drive(pool, make, settings, problem("HalfCheetah-v5"), POPULATION * GENERATIONS, POPULATION)
 
 
 def main() -> None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -20,12 +18,10 @@ import torch
 from benchmarks.cells import Seen, drive
 from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.machine.resources import cores
 from erlbench.pool import local_pool
 from erlbench.settings import resolve
-from erlbench.work.replay import Replay
 
 ENVIRONMENT, HIDDEN, POPULATION = "HalfCheetah-v5", (64, 64), 20
 GENERATIONS, REPEATS, SIGMA = 4, 5, 0.03  # the first generation of a turn is not counted
@@ -75,16 +71,9 @@ class Ours:
         """Seconds per environment step."""
         task = problem(ENVIRONMENT)
         total = GENERATIONS * POPULATION * task.env.max_episode_steps
-        with tempfile.TemporaryDirectory() as folder, local_pool(self._processes) as pool:
-            replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size)
-            context, seen = (
-                Context(
-                    problem=task, seed=0, total_timesteps=total, workers=POPULATION, store=pool.store, replay=replay
-                ),
-                Seen(),
-            )
-            drive(self._class(self._settings, context), pool, Path(folder), seen)
-            replay.close()
+        seen = Seen()
+        with local_pool(self._processes) as pool:
+            drive(pool, self._class, self._settings, task, total, POPULATION, seen)
         first, last = seen.generations[0], seen.generations[-1]
         return (last.train_time_s - first.train_time_s) / (last.timesteps - first.timesteps)
 

@@ -175,23 +175,16 @@ def _message(line: str) -> None:
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
     """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
-    from erlbench.experiment import early_plan
     from erlbench.experiment.departures import of_run
     from erlbench.experiment.plan import FILE
-    from erlbench.experiment.plan_file import is_of_today, read_plan
+    from erlbench.experiment.plan_file import read_plan
 
     for out in dict.fromkeys(cell.out for cell in cells):
         own, path = [cell for cell in cells if cell.out == out], out / FILE
-        try:
-            if is_of_today(path):
-                plan = read_plan(path)
-                found = [f"{one.kind} ({one.what})" for cell in own for one in of_run(plan, cell.config(), cell.label)]
-            else:
-                written = early_plan.load_plan(out)
-                found = early_plan.departures(written, own) if written else []
-        except UsageError as error:
-            _message(f"warning: {error}")
+        if not path.exists():
             continue
+        plan = read_plan(path)
+        found = [f"{one.kind} ({one.what})" for cell in own for one in of_run(plan, cell.config(), cell.label)]
         if found:
             _message(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
 

@@ -6,12 +6,18 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.records.names import is_name
 from erlbench.settings import toml_values
+
+if TYPE_CHECKING:
+    from erlbench.algorithms.base import Algorithm
+    from erlbench.envs.registry import Problem
+    from erlbench.work.replay import Replay
+    from erlbench.work.store import Store
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
@@ -106,6 +112,23 @@ class Cell:
             run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
             tables["costs"] = asdict(self.costs)
         return tables
+
+    def algorithm(self, problem: Problem, store: Store, replay: Replay) -> Algorithm[Any, Any]:
+        """Its algorithm, at the beginning of a run on `problem`."""
+        from erlbench.algorithms import registry
+        from erlbench.algorithms.base import Context
+
+        context = Context(
+            problem=problem,
+            seed=self.seed,
+            total_timesteps=self.total_timesteps,
+            workers=self.workers,
+            store=store,
+            replay=replay,
+            total_generations=self.total_generations,
+            total_minutes=self.total_minutes,
+        )
+        return registry.find(self.algo)(self.settings, context)
 
     def departures(self, saved: Mapping[str, Any]) -> list[str]:
         """What differs from the configuration of its folder, of all that was typed; as `differences`."""

@@ -2,7 +2,7 @@
 
 A plan has a hash, that of all its values but texts and dates. Seeds follow from the hash, so nobody chooses them. Each
 start of a run records the hash of the plan that lies in the folder of its results (`study_plan` in meta.json).
-`plan_file.py` reads and checks the file; `early_plan.py` reads plans of before.
+`plan_file.py` reads and checks the file.
 """
 
 from __future__ import annotations

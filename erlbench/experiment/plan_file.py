@@ -75,25 +75,16 @@ def plan_text(plan: Plan) -> str:
 
 
 def plan_hash(folder: Path) -> str:
-    """The hash of the plan in a folder of results; empty without one. A plan of before has that of its bytes."""
+    """The hash of the plan in a folder of results; empty without one. A file that is no plan has that of its bytes."""
     path = folder / FILE
     try:
-        if is_of_today(path):
-            return read_plan(path).hash
+        return read_plan(path).hash
     except UsageError:
         pass  # it is no plan any more, and so has another hash than it had
     try:
         return hashlib.sha256(files.read_bytes(path, files.SMALL)).hexdigest()
     except (OSError, ValueError):
         return ""
-
-
-def is_of_today(path: Path) -> bool:
-    """Whether a file says that it is a plan of format 2; any other file, or none, is not."""
-    try:
-        return files.read_toml(path).get("format") == FORMAT
-    except (OSError, ValueError):
-        return False
 
 
 def check_new(folder: Path) -> None:
@@ -107,7 +98,7 @@ def check_new(folder: Path) -> None:
 def lay(text: str, folder: Path) -> None:
     """Put the text of a resolved plan into a folder of results, unless the plan lies there as a whole."""
     path = folder / FILE
-    if is_of_today(path) and read_plan(path).resolved:
+    if path.exists() and read_plan(path).resolved:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)

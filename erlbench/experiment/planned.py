@@ -11,7 +11,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
-from erlbench.experiment.plan_file import check_new, costs_file, is_of_today, read_plan
+from erlbench.experiment.plan_file import check_new, costs_file, read_plan
 from erlbench.settings import toml_values
 
 
@@ -75,7 +75,7 @@ def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) 
     `written` is the plan as its file has it, `plan` the one with all values.
     """
     path = folder / FILE
-    if is_of_today(path):
+    if path.exists():
         there = read_plan(path)
         if there.hash not in (written.hash, plan.hash):
             raise UsageError(
@@ -96,7 +96,7 @@ def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) 
 def scored(cell: Cell) -> list[tuple[str, float, float]]:
     """The stretches of a run's evaluation curve that enter scores of the plan beside its results: axis, begin, end."""
     path = cell.out / FILE
-    if not is_of_today(path):
+    if not path.exists():
         return []
     plan = read_plan(path)
     own = {there.label for there in plan.cells if (there.env, there.name) == (cell.env, cell.name)}

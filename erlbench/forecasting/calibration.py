@@ -15,7 +15,6 @@ import tomli_w
 
 from erlbench import files
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, with_workers
@@ -128,15 +127,7 @@ def _run_for(cell: Cell, processes: int, seconds: float, found: Measured) -> Non
         task = problem(cell.env, cell.env_settings)
         replay = Replay(folder / "replay", task.observation_size, task.action_size, pool.store)
         ends.callback(replay.close)
-        context = Context(
-            problem=task,
-            seed=cell.seed,
-            total_timesteps=cell.total_timesteps,
-            workers=cell.workers,
-            store=pool.store,
-            replay=replay,
-        )
-        loop = Loop(registry.find(cell.algo)(cell.settings, context), pool)
+        loop = Loop(cell.algorithm(task, pool.store, replay), pool)
         if not stop.is_set():
             loop.begin(gradient_workers(cell, processes), registry.gradient_modules(cell.algo))
         for record in loop.train():

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted, UsageError
 from erlbench.experiment.cells import CRITIC, SHARED, Cell
@@ -80,15 +79,8 @@ def forecast(
     with measuring(stop), temporary as name, ImaginedPool(lengths) as inner:
         task = problem(cell.env, cell.env_settings)
         replay = CountingReplay(Path(name) / "replay", task.observation_size, task.action_size)
-        context = Context(
-            problem=task,
-            seed=cell.seed,
-            total_timesteps=cell.total_timesteps,
-            workers=cell.workers,
-            store=inner.store,
-            replay=replay,
-        )
-        algorithm = kind(replace(cell.settings, hidden=NARROW) if kind.imagined else cell.settings, context)
+        settings = replace(cell.settings, hidden=NARROW) if kind.imagined else cell.settings
+        algorithm = replace(cell, settings=settings).algorithm(task, inner.store, replay)
         with closing(replay):
             loop = Loop(algorithm, _Counting(inner, processors, costs, replay, critic == SHARED))
             loop.begin()

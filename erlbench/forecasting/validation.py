@@ -36,11 +36,6 @@ class Validated:
         """Percent of what was measured; negative: the forecast was too short."""
         return 100 * (self.forecast / self.measured - 1)
 
-    @property
-    def schedule_error(self) -> float:
-        """The same of the schedule alone: without what the machine's speed changed since the calibration."""
-        return 100 * (self.own / self.measured - 1)
-
 
 def validated(path: Path | None = None) -> list[Validated]:
     """All rows of the package, or those of another such file."""

@@ -41,12 +41,7 @@ def version(package: str) -> str:
 
 def cpu_model() -> str:
     """The processor's name as Linux gives it, else what Python knows."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+    return kernel.first_core().get("model name") or platform.processor()
 
 
 def gpus() -> list[str]:

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, Any
 
 from erlbench.errors import UsageError
 
@@ -19,10 +20,7 @@ def open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            opened = os.open(os.devnull, os.O_RDWR)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
+            lead_nowhere(number)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))
 
@@ -33,9 +31,40 @@ def give_up_on_full_streams() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, number)
-            os.close(nowhere)
+            lead_nowhere(number)
+
+
+def lead_nowhere(descriptor: int) -> None:
+    """Have what is written to a descriptor vanish, and reading from it end at once."""
+    opened = os.open(os.devnull, os.O_RDWR)
+    if opened != descriptor:
+        os.dup2(opened, descriptor)
+        os.close(opened)
+
+
+class Unbroken:
+    """A stream whose reader may go away: from then on it writes to nowhere, and raises nothing."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or give up for good."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            lead_nowhere(self._stream.fileno())  # what is still buffered is flushed at the process's end
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, or give up for good."""
+        try:
+            self._stream.flush()
+        except OSError:
+            lead_nowhere(self._stream.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def allow_workers(processes: int) -> None:

@@ -38,7 +38,7 @@ def products() -> str:
     chosen = os.environ.get(CHOICE, "")
     if chosen not in ("", NUMPY, TORCH):
         raise UsageError(f"{CHOICE} is '{chosen}'; set it to {NUMPY} or {TORCH}, or remove it")
-    processor = _processor()
+    processor = first_core()
     is_intel = processor.get("vendor_id") == "GenuineIntel" and "avx2" in processor.get("flags", "").split()
     return chosen or (TORCH if is_intel else NUMPY)
 
@@ -79,12 +79,12 @@ def in_words(meta: Mapping[str, Any], learns: bool = True) -> str:
 
 def _flags() -> set[str]:
     """The instruction sets of this processor, as Linux names them."""
-    processor = _processor()
+    processor = first_core()
     return set((processor.get("flags") or processor.get("Features") or "").split())
 
 
 @cache
-def _processor() -> dict[str, str]:
+def first_core() -> dict[str, str]:
     """What Linux says of the first core; nothing elsewhere."""
     try:
         text = Path("/proc/cpuinfo").read_text()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from erlbench.machine.descriptors import lead_nowhere
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.pool import worker
 from erlbench.pool.handle import LOCK, PRELOAD, start_context, started
@@ -70,7 +71,7 @@ def _main(connection: Any, function: Callable[..., Any], arguments: tuple[Any, .
         del os.environ["PYTHONSAFEPATH"]
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for descriptor in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+        lead_nowhere(descriptor)
     worker.follow_driver(connection.fileno())
     try:
         for name in PRELOAD:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
-from erlbench.experiment.plan import FILE
-from erlbench.experiment.plan_file import is_of_today
 from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import (
     REFERENCE,
@@ -37,7 +35,6 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
-from erlbench.reporting.tables.early_plan import plan_table
 from erlbench.reporting.under_plan import seen_under_plans
 from erlbench.reporting.verdict.stored import FILE as VERDICTS
 from erlbench.reporting.verdict.stored import write_verdicts
@@ -85,7 +82,7 @@ def build_report(
     whole = everything(runs)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = without_judgement(whole)
-    return report.write([*comparisons, whole], runs, *tables, *_early_plans(results), known=known, planned=planned)
+    return report.write([*comparisons, whole], runs, *tables, known=known, planned=planned)
 
 
 def build_comparison(
@@ -187,20 +184,6 @@ class _Report:
         if left_out := sum(warning.kind is RemarkKind.LEFT_OUT for warning in self._warnings):
             raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
         return index
-
-
-def _early_plans(folders: Sequence[Path]) -> list[Table[Any]]:
-    """The tables of the plans of before in folders of results, each over that folder's own runs."""
-    planned = [path for path in folders if (path / FILE).is_file() and not is_of_today(path / FILE)]
-    tables = []
-    for number, path in enumerate(planned, 1):
-        try:
-            runs = find_runs([path], _ignore)
-        except UsageError:
-            runs = []  # none has begun
-        if (table := plan_table(path, runs)) is not None:
-            tables.append(table if len(planned) == 1 else replace(table, name=f"plan-{number}"))
-    return tables
 
 
 def _check_panels(options: ReportOptions) -> None:

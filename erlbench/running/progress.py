@@ -14,9 +14,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from erlbench.machine.descriptors import Unbroken
 from erlbench.running.readings import LittleCurve, overall, reading_words
 from erlbench.running.remaining import Reading, Remaining, Workload
-from erlbench.running.streams import Unbroken
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
 REDRAW = 0.2  # seconds, at least, between two pictures

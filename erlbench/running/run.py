@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
@@ -96,17 +95,7 @@ class RunningCell:
         task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
         self.replay = _replay(directory.path / REPLAY, task, pool.store)
         opened.callback(self.replay.close)
-        context = Context(
-            problem=task,
-            seed=cell.seed,
-            total_timesteps=cell.total_timesteps,
-            workers=cell.workers,
-            store=pool.store,
-            replay=self.replay,
-            total_generations=cell.total_generations,
-            total_minutes=cell.total_minutes,
-        )
-        algorithm = registry.find(cell.algo)(cell.settings, context)
+        algorithm = cell.algorithm(task, pool.store, self.replay)
         if cell.simulated_time:
             self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         known = identity.identity_of(cell, rules)  # before anything is written

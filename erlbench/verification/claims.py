@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.envs.catalogue import module_of
 from erlbench.envs.registry import problem
 from erlbench.errors import ErlbenchError
@@ -24,7 +23,7 @@ from erlbench.experiment.command import requested_cells
 from erlbench.files import read_bytes
 from erlbench.policy import serialise_policy
 from erlbench.pool import SimulatedPool, local_pool
-from erlbench.pool.apart import apart
+from erlbench.pool.clean import ask_clean_process
 from erlbench.records.run import ASIDE, CONFIG, META, config_hash
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.evaluation import EvaluationState
@@ -117,7 +116,9 @@ def check_beginning(run: Files, alike: bool, trusted: bool) -> Check:
             if is_bounded(cell.env, cell.env_settings):
                 found = _beginning(cell, Path(folder))
             else:
-                found = apart(_beginning, cell, Path(folder), seconds=MOST_SECONDS)
+                found, failure = ask_clean_process(_beginning_there, cell, Path(folder), limit=MOST_SECONDS)
+                if failure or isinstance(found, str):
+                    return Check(name, UNKNOWN, f"it cannot be made here: {failure or found}")
     except (ErlbenchError, OSError, ValueError, TypeError) as error:
         return Check(name, UNKNOWN, f"it cannot be made here: {error}")
     if not found:
@@ -130,25 +131,24 @@ def check_beginning(run: Files, alike: bool, trusted: bool) -> Check:
     return Check(name, DIFFERS if alike else UNKNOWN, text)
 
 
+def _beginning_there(say: Callable[[str], None], cell: Cell, folder: Path) -> tuple[str, str] | str | None:
+    """`_beginning` in a process of its own; a text says why it cannot be made."""
+    say("its beginning")
+    try:
+        return _beginning(cell, folder)
+    except (ErlbenchError, OSError, ValueError, TypeError) as error:
+        return str(error)
+
+
 def _beginning(cell: Cell, folder: Path) -> tuple[str, str] | None:
     """SHA-256 of the file of the first policy, and the digest of the first state; None where they are too large."""
-    task, algorithm_type = problem(cell.env, cell.env_settings), registry.find(cell.algo)
-    size = algorithm_type.policy_for(cell.settings, task).size
+    task = problem(cell.env, cell.env_settings)
+    size = registry.find(cell.algo).policy_for(cell.settings, task).size
     numbers = size * (1 + getattr(cell.settings, "population", 1))
     if numbers > MOST_NUMBERS or getattr(cell.settings, "noise_table", 0) > MOST_NOISE:
         return None
     with local_pool(0) as pool, closing(Replay(folder, task.observation_size, task.action_size, pool.store)) as replay:
-        context = Context(
-            problem=task,
-            seed=cell.seed,
-            total_timesteps=cell.total_timesteps,
-            workers=cell.workers,
-            store=pool.store,
-            replay=replay,
-            total_generations=cell.total_generations,
-            total_minutes=cell.total_minutes,
-        )
-        algorithm = algorithm_type(cell.settings, context)
+        algorithm = cell.algorithm(task, pool.store, replay)
         timed = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         state = timed.state(()) if cell.simulated_time else pool.state(())
         digest = StateDigest(pool.store)(algorithm, (), EvaluationState(), state)

@@ -282,3 +282,13 @@ def test_a_folder_without_a_plan_has_no_hash(tmp_path):
     assert plan_hash(tmp_path) == ""
     with pytest.raises(UsageError):
         read_plan(tmp_path / "plan.toml")
+
+
+@pytest.mark.parametrize("text", ['baseline = "td3"\nlooks = [5]\n', "format = 2\nseeds =\n"])
+def test_a_folder_with_a_file_that_is_no_plan_is_refused_by_run_and_report(tmp_path, text):
+    (tmp_path / "plan.toml").write_text(text)
+    started = run("--algo", "cem", "--env", "Pendulum-v1", "--total-timesteps", 200, "--out", tmp_path)
+    reported = CliRunner().invoke(cli, ["report", str(tmp_path), "--out", str(tmp_path / "report")])
+    assert [started.exit_code, reported.exit_code] == [2, 2]
+    assert str(tmp_path / "plan.toml") in started.stderr
+    assert not (tmp_path / "Pendulum-v1").exists()

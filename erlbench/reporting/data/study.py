@@ -12,7 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment import journal
 from erlbench.experiment.departures import Departure, of_run, planned_cell
 from erlbench.experiment.plan import FILE, Plan, PlannedCell
-from erlbench.experiment.plan_file import is_of_today, read_plan
+from erlbench.experiment.plan_file import read_plan
 from erlbench.records.read import ignore
 from erlbench.records.run import ASIDE, RunFiles, run_folders, starts
 from erlbench.records.schema import TaskRow
@@ -123,7 +123,7 @@ def folder_of_results(run: Run) -> Path:
 def studies_of(folders: Iterable[Path], runs: Iterable[Run]) -> list[PlannedStudy]:
     """The studies of the folders and of the folders that runs lie in, `OUT/<env>/<name>/seed-NNN`."""
     places = {place.resolve(): place for place in (*map(folder_of_results, runs), *folders)}
-    return [read_study(place) for place in places.values() if is_of_today(place / FILE)]
+    return [read_study(place) for place in places.values() if (place / FILE).exists()]
 
 
 def check_open(folders: Iterable[Path], runs: Iterable[Run]) -> None:

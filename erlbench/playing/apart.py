@@ -1,4 +1,7 @@
-"""A function in a process of its own that can be ended, whatever C code it is in."""
+"""Playing in a process of its own that can be ended, whatever C code it is in.
+
+A process of the pool's fork server (`pool/clean.py`) would not do: it has loaded MuJoCo before the renderer is chosen.
+"""
 
 from __future__ import annotations
 
