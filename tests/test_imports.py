@@ -29,7 +29,7 @@ LAYERS = (
 OF_THE_REPORT = (
     ("documents",),
     ("data",),
-    ("statistics", "citations"),
+    ("statistics", "citations", "paper_style"),
     ("options", "folder"),
     ("verdict",),
     ("tables", "figures"),

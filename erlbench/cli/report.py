@@ -117,6 +117,22 @@ class _Report(click.Command):
     metavar="FORMAT[,FORMAT...]",
     help="draw each figure in these formats: png, svg, pdf",
 )
+@click.option("--table", is_flag=True, help="a table for a paper: algorithms and environments, as .tex, .md and .csv")
+@click.option(
+    "--statistic",
+    default="std",
+    show_default=True,
+    metavar="std|mean|iqm|median",
+    help="cells of --table: the mean with its standard deviation, or mean, interquartile mean or median with a 95 % "
+    "interval",
+)
+@click.option("--grid", is_flag=True, help="one figure with the curves of all environments and one legend")
+@click.option(
+    "--style",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="a TOML file with order, labels, colours, size and font of --table and --grid",
+)
 @click.option(
     "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
 )
@@ -138,6 +154,10 @@ def command(
     family: str,
     failed: str,
     formats: str,
+    table: bool,
+    statistic: str,
+    grid: bool,
+    style: Path | None,
     early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
@@ -157,6 +177,7 @@ def command(
       erlbench report results/hopper --at 300000
       erlbench report results/hopper --at 30min
       erlbench report results/hopper --formats png,pdf
+      erlbench report results --table --statistic iqm --grid --style paper.toml
     """
     from erlbench.reporting.options import parse_options
     from erlbench.reporting.request import requested_report
@@ -173,6 +194,10 @@ def command(
         family=family,
         failed=failed,
         formats=formats,
+        table=table,
+        statistic=statistic,
+        grid=grid,
+        style=style,
         early=early,
     )
     names = [name for part in study for name in part.split(",") if name]

@@ -69,6 +69,7 @@ def build_report(
     runs = report.counted(find_runs(results, report.collect))
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
+    report.options.style.check((run.name for run in runs), (run.env for run in runs))
     known = report.reference_pages(reference, studies)
     runs, tables, planned = seen_under_plans(results, runs, report.options, report.collect)
     if at := report.options.at:

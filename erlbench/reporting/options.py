@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.comparison import Comparison, judged_group
 from erlbench.reporting.data.cut import Moment, parse_moment
 from erlbench.reporting.data.score import AUTO, FINAL, METRICS
+from erlbench.reporting.paper_style import PaperStyle, read_style
 from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
 FORMATS = ("png", "svg", "pdf")  # of figures; the first is the default
 FAMILIES = ("study", "environment")
 FAILED = ("last", "initial")
+STATISTICS = ("std", "mean", "iqm", "median")  # of a paper's table: mean ± std, or with an interval
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
 
 
@@ -35,6 +38,10 @@ class ReportOptions:
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
     early: bool = False  # show runs under a plan before their look is reached
     formats: tuple[str, ...] = FORMATS[:1]  # of figures, some of `FORMATS`
+    table: bool = False  # for a paper: algorithms and environments
+    statistic: str = "std"  # of `STATISTICS`, of that table's cells
+    grid: bool = False  # a figure with the curves of all environments
+    style: PaperStyle = field(default_factory=PaperStyle)  # of both
 
     def __post_init__(self) -> None:
         from erlbench.experiment.studies import AXES  # loads the list of algorithms
@@ -45,6 +52,7 @@ class ReportOptions:
             ("metric", self.metric, (AUTO, *METRICS)),
             ("family", self.family, FAMILIES),
             ("failed", self.failed, FAILED),
+            ("statistic", self.statistic, STATISTICS),
         ):
             if value not in allowed:
                 hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
@@ -69,12 +77,14 @@ class ReportOptions:
 
 
 def parse_options(
-    columns: str = "", reach: str | None = None, at: str | None = None, formats: str = FORMATS[0], **others: Any
-) -> ReportOptions:
+    columns: str = "", reach: str | None = None, at: str | None = None, formats: str = FORMATS[0],
+    style: str | Path | None = None, **others: Any,
+) -> ReportOptions:  # fmt: skip
     """The options from the words of the command line; `others` are fields as they are."""
     scores, moment = None if reach is None else parse_scores(reach), None if at is None else parse_moment(at)
     names = tuple(dict.fromkeys(name.strip() for name in formats.split(",")))
-    return ReportOptions(panels=parse_panels(columns), reach=scores, at=moment, formats=names, **others)
+    how = PaperStyle() if style is None else read_style(Path(style))
+    return ReportOptions(panels=parse_panels(columns), reach=scores, at=moment, formats=names, style=how, **others)
 
 
 def parse_panels(text: str) -> Panels:

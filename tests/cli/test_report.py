@@ -84,6 +84,7 @@ def test_report_without_a_profile(built, tmp_path):
         (["--holm=environment"], ReportOptions(family="environment")),
         (["--at", "3e5"], ReportOptions(at=Moment(300_000))),
         (["--at", "2.5min"], ReportOptions(at=Moment(2.5, minutes=True))),
+        (["--table", "--statistic", "iqm", "--grid"], ReportOptions(table=True, statistic="iqm", grid=True)),
         (
             ["--columns", "a,b+c", "--x", "generation", "--smooth", 20, "--band", "range"],
             ReportOptions(panels=(("a",), ("b", "c")), x="generation", smooth=20, band="range"),
@@ -103,6 +104,8 @@ def test_report_options(built, tmp_path, words, options):
         (["{tmp}", "--x", "generations"], "did you mean 'generation'?"),
         (["{tmp}", "--band", "interval"], "there are auto, range"),
         (["{tmp}", "--smooth", "0"], "1 leaves curves as is"),
+        (["{tmp}", "--table", "--statistic", "iqr"], "--statistic iqr: no such choice; did you mean 'iqm'?"),
+        (["{tmp}", "--grid", "--style", "{tmp}/none.toml"], "none.toml cannot be read: No such file or directory"),
         (["{tmp}", "--at", "inf"], "--at inf: no training steps or minutes; give 300000, 3e5 or 30min"),
         (["{tmp}", "--at", "1.5"], "--at 1.5: no training steps or minutes"),
         (["{tmp}", "--at", "3e5", "--columns", "sigma"], "--columns draws whole runs; leave --at out"),

@@ -1,4 +1,4 @@
-"""Tables as LaTeX that fits a column of a paper, for the package booktabs.
+"""Tables as LaTeX that fits a column of a paper, or both where a table may span them, for the package booktabs.
 
 A table that is too wide is cut into panels below each other, each of which begins with the row's name; one that is too
 long becomes several floats. Nothing is scaled, so the print has the size that it says.
@@ -16,6 +16,7 @@ from erlbench.reporting.documents.model import BOLD, ITALIC, Table, TableCell
 from erlbench.reporting.documents.widths import GAP, LONGEST, stacked, width
 
 WIDTH = 238.0  # points: a column of a two-column paper is 3.3 inches wide
+BOTH = 487.0  # points: both columns
 MOST_ROWS = 38  # of a panel
 PAGE = 500.0  # points that a float may have below its caption
 LINE, RULE, NOTE_LINE = 9.5, 5.0, 8.0  # points: the height of a row, of a rule, and of a line of the notes
@@ -43,18 +44,21 @@ def table(content: Table[Any], label: str) -> str:
     same = {i: lines[0][1][i].text for i in range(1, len(header)) if len(lines) > 2 and _same(lines, i, left[i])}
     notes = [*content.notes, *_shared(header, same)]
     columns = [_column(header[i], left[i], [cells[i] for _, cells in lines]) for i in range(len(header))]
-    panels = list(_panels(columns, set(same)))
+    wide = content.spans and len(list(_panels(columns, set(same), WIDTH))) > 1
+    panels = list(_panels(columns, set(same), BOTH if wide else WIDTH))
+    kind = "table*" if wide else "table"
     pieces = [
         (_tabular(columns, panel, part), _height(columns, panel, part)) for panel in panels for part in _parts(lines)
     ]
     pieces += [(_notes(notes), NOTE_LINE * (1 + len(" ".join(notes)) * NOTE_CHARACTER // WIDTH))] if notes else []
     written = [
-        "\\begin{table}[tbp]\n\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
+        f"\\begin{{{kind}}}[tbp]\n"
+        + "\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
         + f"\\caption{{{escape(content.title + ('' if i == 0 else ' (continued)'))}.}}"
         + ("" if i else f"\\label{{tab:{label}}}")
         + "\\smallskip\n"
         + "\n\n\\smallskip\n".join(group)
-        + "\n\\end{table}\n"
+        + f"\n\\end{{{kind}}}\n"
         for i, group in enumerate(_floats(pieces))
     ]
     return "% needs \\usepackage{booktabs}\n" + "\n".join(written)
@@ -102,11 +106,11 @@ def _column(header: str, left: bool, cells: Sequence[TableCell]) -> _Column:
     return _Column(left, lines, max([min(widest, LONGEST), *map(width, lines)]) + GAP, widest > LONGEST)
 
 
-def _panels(columns: Sequence[_Column], out: set[int]) -> Iterator[list[int]]:
+def _panels(columns: Sequence[_Column], out: set[int], room: float) -> Iterator[list[int]]:
     """The columns of each panel; all panels begin with the first column."""
     panel, used = [0], columns[0].width
     for i in (i for i in range(1, len(columns)) if i not in out):
-        if used + columns[i].width > WIDTH + GAP and len(panel) > 1:
+        if used + columns[i].width > room + GAP and len(panel) > 1:
             yield panel
             panel, used = [0], columns[0].width
         panel.append(i)

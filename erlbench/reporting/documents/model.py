@@ -86,6 +86,7 @@ class Table(Generic[Item]):
     columns: Sequence[Column[Item]]
     rows: Sequence[Item]
     remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
+    spans: bool = False  # both columns of a paper, where one is too narrow
 
     def __post_init__(self) -> None:
         for what, names in (("header", self.header), ("name", [n for c in self.columns for n in c.names])):

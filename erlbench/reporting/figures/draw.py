@@ -10,28 +10,26 @@ import numpy as np
 
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.labels import label_ends
-from erlbench.reporting.figures.model import ALWAYS, LEVEL, RUN, Panel, Plot, Series, TaskBars
+from erlbench.reporting.figures.model import ALWAYS, LEVEL, PALETTE, RUN, SOME, Panel, Plot, Series, TaskBars
 from erlbench.reporting.figures.style import DASHES, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MARKERS = {"square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v"}
-
 
 def draw_plot(plot: Plot, path: Path, formats: Sequence[str]) -> None:
     """Write the panels that a plot has on paper to `path`, with each of the suffixes `formats`."""
     panels = [plot.panels[name] for name in plot.paper]
-    with style.new_figure(style.WIDTH, _height(plot.kind, panels)) as figure:
-        axes = _axes(figure, plot.kind, panels)
-        drawn = {"timeline": _draw_bars, "columns": _draw_columns}.get(plot.kind, _draw_series)
+    with style.new_figure(_height(plot, panels), plot.sheet) as figure:
+        axes = _axes(figure, plot, panels)
+        drawn = {"timeline": _draw_bars, "columns": _draw_columns, "grid": _draw_grid}.get(plot.kind, _draw_series)
         drawn(figure, axes, panels, plot)
         if plot.title:
             figure.suptitle(plot.title, fontsize=10)
         style.save(figure, path, formats)
 
 
-def _height(kind: str, panels: Sequence[Panel]) -> float:
+def _height(plot: Plot, panels: Sequence[Panel]) -> float:
     """Of the figure, in inches."""
     names = len([series for series in panels[0].series if not series.beside])
     legend = -(-len(panels[0].series) // 3)  # lines of it
@@ -40,10 +38,23 @@ def _height(kind: str, panels: Sequence[Panel]) -> float:
         "profile": 2.6 + 0.17 * legend,
         "columns": 0.6 + 1.7 * len(panels),
         "timeline": 0.8 + sum(0.19 * len(panel.rows) + 0.5 for panel in panels),
-    }[kind]
+        "grid": 0.4 + 1.8 * -(-len(panels) // _columns(plot, panels)),
+    }[plot.kind]
 
 
-def _axes(figure: Figure, kind: str, panels: Sequence[Panel]) -> Any:
+def _columns(plot: Plot, panels: Sequence[Panel]) -> int:
+    """Of a grid: four panels are two and two."""
+    return min(len(panels), plot.sheet.columns or (2 if len(panels) == 4 else 3))
+
+
+def _axes(figure: Figure, plot: Plot, panels: Sequence[Panel]) -> Any:
+    kind = plot.kind
+    if kind == "grid":
+        columns = _columns(plot, panels)
+        grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False).ravel()
+        for empty in grid[len(panels) :]:
+            empty.remove()
+        return grid[: len(panels)]
     if kind == "curves":
         return figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     heights = [len(panel.rows) + 0.6 for panel in panels]
@@ -63,7 +74,7 @@ def _draw_series(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], p
     axes[0].set_ylabel(panels[0].y)
     if plot.kind == "curves":
         style.return_axis(axes[0].yaxis)
-    label_ends(axes[0], [(one.end, f"{style.glyph(one.colour)}{one.label}", colour_of(one.colour)) for one in first])
+    label_ends(axes[0], [(one.end, f"{style.glyph(one.marker)}{one.label}", colour_of(one.colour)) for one in first])
     if legend:
         columns = style.legend_columns(len(legend))
         figure.legend([*legend.values()], [*legend], loc="outside lower center", ncols=columns)
@@ -80,11 +91,27 @@ def _draw_columns(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], 
     finish(axes[-1], panels[-1])
 
 
-def draw_series(axes: Any, series: Series, band: str) -> Any:
+def _draw_grid(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
+    """A panel for each environment, and one legend below them. An axis is named where its panel has none below it."""
+    columns, legend = _columns(plot, panels), {}
+    for number, (own, panel) in enumerate(zip(axes, panels, strict=True)):
+        for series in panel.series:
+            legend.setdefault(series.colour, (draw_series(own, series, plot.band, plot.sheet.palette), series.label))
+        finish(own, panel)
+        style.return_axis(own.yaxis)
+        own.set_title(panel.title)
+        own.set_ylabel("" if number % columns else panel.y)
+        below = panels[number + columns] if number + columns < len(panels) else None
+        own.set_xlabel("" if below and below.x == panel.x else panel.x)
+    handles = [legend[number] for number in sorted(legend)]
+    figure.legend(*zip(*handles, strict=True), loc="outside lower center", ncols=min(len(handles), 4), handlelength=3.2)
+
+
+def draw_series(axes: Any, series: Series, band: str, palette: Sequence[str] = PALETTE) -> Any:
     """Single runs thin, their mean and its band, a published level; what a legend shows of them."""
     from matplotlib.collections import LineCollection
 
-    colour, look = colour_of(series.colour), series.look
+    colour, look = colour_of(series.colour, palette), series.look
     if series.runs:
         paths = [np.column_stack((run.x, run.y)) for run in series.runs]
         axes.add_collection(LineCollection(paths, colors=colour, linewidths=RUN.width, alpha=0.45))
@@ -92,16 +119,23 @@ def draw_series(axes: Any, series: Series, band: str) -> Any:
     if (edges := series.bands.get(ALWAYS, series.bands.get(band))) is not None and len(series.x):
         hatch = {"hatch": "////", "zorder": 0.5} if look.hatched else {}
         axes.fill_between(series.x, *edges, color=colour, alpha=look.band, linewidth=0, **hatch)
-    every = max(1, len(series.x) // 8)
-    marker = MARKERS.get(series.symbol) or style.marker(series.colour) or ("o" if len(series.x) == 1 else "")
+    every = max(1, len(series.x) // SOME)
+    marker = series.marker or ("circle" if len(series.x) == 1 else "")
+    filled = {"markerfacecolor": "none"} if marker.endswith(style.OPEN) else {}
     (handle,) = axes.plot(
-        series.x, series.y, color=colour, linewidth=look.width, linestyle=DASHES[look.dash], marker=marker,
-        markersize=4, markevery=None if series.symbol else every, label=series.label,
+        series.x, series.y, color=colour, linewidth=look.width, linestyle=DASHES[series.dash],
+        marker=style.MARKERS.get(marker.removesuffix(style.OPEN), ""), markersize=4, **filled,
+        markevery=None if series.symbol else (_first(series.colour, every), every), label=series.label,
         **({"zorder": 0.6} if look.hatched else {}),
     )  # fmt: skip
     if series.level is not None:
         axes.axhline(series.level, color=colour, linewidth=LEVEL.width, linestyle=DASHES[LEVEL.dash])
     return handle
+
+
+def _first(number: int, every: int) -> int:
+    """The point of a curve's first marker, another one for each curve, so that markers do not hide each other."""
+    return max(0, number) * max(1, every // 4) % every
 
 
 def finish(axes: Any, panel: Panel) -> None:

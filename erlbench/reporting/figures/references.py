@@ -14,7 +14,10 @@ from erlbench.reporting.figures.model import ALWAYS, GREY, POINTS, REFERENCE, Se
 from erlbench.reporting.statistics.curves import band_kind, band_words, curve
 from erlbench.words import counted
 
-SYMBOLS = {"square": "squares", "diamond": "diamonds", "triangle-up": "triangles", "triangle-down": "triangles"}
+OPEN_SYMBOLS = {
+    "square-open": "squares", "diamond-open": "diamonds", "triangle-up-open": "triangles",
+    "triangle-down-open": "triangles",
+}  # fmt: skip
 
 
 def behind(run_sets: Sequence[RunSet], colours: Mapping[str, int], published: Published) -> list[Series]:
@@ -49,7 +52,7 @@ def published_points(comparison: Comparison, group: Group, published: Published)
     found = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
     names = dict.fromkeys(own.algorithm for one in found for own in one.steps)
     drawn = []
-    for name, symbol in zip(names, SYMBOLS, strict=False):
+    for name, symbol in zip(names, OPEN_SYMBOLS, strict=False):
         points = [(own.value, one.score.value) for one in found for own in one.steps if own.algorithm == name]
         points = [point for point in points if point[0] <= last]
         if points:
@@ -81,7 +84,7 @@ def published_generations(
             x, y = np.array(points, np.float64).T
             drawn.append(Series(
                 label=f"{run_set.label}, published", group=run_set.label, x=x, y=y, colour=colours[run_set.name],
-                look=POINTS, symbol="square", beside=True, note=f"{comparison.source}, {comparison.table}",
+                look=POINTS, symbol="square-open", beside=True, note=f"{comparison.source}, {comparison.table}",
             ))  # fmt: skip
     return drawn
 
@@ -92,8 +95,8 @@ def points_notes(series: Sequence[Series]) -> list[str]:
     if not points:
         return []
     if points[0].colour != GREY:
-        return [f"Squares: points of the published curves, {points[0].note}."]
-    whose = " and ".join(f"{one.group} ({SYMBOLS[one.symbol]})" for one in points)
+        return [f"Open squares: points of the published curves, {points[0].note}."]
+    whose = " and ".join(f"{one.group} (open {OPEN_SYMBOLS[one.symbol]})" for one in points)
     return [f"Grey: points of the curves of {whose} in {points[0].note}."]
 
 

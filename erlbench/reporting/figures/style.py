@@ -11,15 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench.reporting.documents.formats import steps
-from erlbench.reporting.figures.model import GREY, PALETTE
+from erlbench.reporting.figures.model import GREY, PALETTE, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 7.0  # inches: two columns of a paper
-MARKERS = {"": "", "o": "● ", "s": "■ ", "^": "▲ ", "D": "◆ ", "v": "▼ ", "P": "✚ ", "X": "✖ "}  # and as text
+# By the names of `figures.model`; the open ones are hollow.
+MARKERS = {"circle": "o", "square": "s", "triangle-up": "^", "diamond": "D", "triangle-down": "v", "cross": "P",
+           "x": "X", "star": "*"}  # fmt: skip
+GLYPHS = {"circle": "●", "square": "■", "triangle-up": "▲", "diamond": "◆", "triangle-down": "▼", "cross": "✚",
+          "x": "✖", "star": "★"}  # fmt: skip
+OPEN = "-open"
 INK = "#595959"
-DASHES = {"solid": "-", "dash": (0, (4, 2)), "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}
+DASHES = {"solid": "-", "longdash": (0, (7, 2)), "longdashdot": (0, (7, 1.5, 1.5, 1.5)), "shortdash": (0, (2.5, 1)),
+          "dash": (0, (4, 2)), "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}  # fmt: skip
 RC: tuple[tuple[Any, Any], ...] = (
     ("font.size", 8.5), ("axes.titlesize", 9.5), ("axes.labelsize", 8.5), ("legend.fontsize", 8.0),
     ("xtick.labelsize", 8.0), ("ytick.labelsize", 8.0), ("font.family", "sans-serif"),
@@ -30,25 +35,22 @@ RC: tuple[tuple[Any, Any], ...] = (
     ("svg.fonttype", "path"), ("svg.hashsalt", "erlbench"), ("pdf.fonttype", 42), ("axes.unicode_minus", True),
     ("text.parse_math", False),  # texts of files are drawn as they are
 )  # fmt: skip
+BASE = 8.5  # points: what the sizes of RC go with
+SIZES = [name for name, _ in RC if str(name).endswith("size")]
 
 
-def colour_of(number: int) -> str:
+def colour_of(number: int, palette: Sequence[str] = PALETTE) -> str:
     """The colour of that number, which begins again after the palette's last."""
-    return PALETTE[number % len(PALETTE)] if number != GREY else "0.35"
+    return palette[number % len(palette)] if number != GREY else "0.35"
 
 
-def marker(number: int) -> str:
-    """A marker from the ninth line on, where colours begin again; empty for the first eight."""
-    return [*MARKERS][max(0, number) // len(PALETTE) % len(MARKERS)]
-
-
-def glyph(number: int) -> str:
-    """The marker of a line as text, with a space; empty for a line without one."""
-    return MARKERS[marker(number)]
+def glyph(symbol: str) -> str:
+    """A marker as text, with a space; empty for none."""
+    return f"{GLYPHS[symbol.removesuffix(OPEN)]} " if symbol else ""
 
 
 @contextmanager
-def new_figure(width: float, height: float) -> Iterator[Figure]:
+def new_figure(height: float, sheet: Sheet) -> Iterator[Figure]:
     """A figure of that many inches in the report's style, without a window and without pyplot's global state."""
     matplotlib = _matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -56,8 +58,11 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # not what a file of settings says, by which LaTeX might be started
-        matplotlib.rcParams.update(dict(RC))
-        figure = Figure(figsize=(width, height), layout="constrained")
+        matplotlib.rcParams.update(
+            {name: value + sheet.font - BASE if name in SIZES else value for name, value in RC}
+            | {"font.family": sheet.family, "font.serif": ["STIXGeneral"]}
+        )  # a font that matplotlib brings
+        figure = Figure(figsize=(sheet.width, sheet.height or height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
 

@@ -16,7 +16,9 @@ from erlbench.reporting.figures.model import LineLook, RunLine, Series
 from erlbench.reporting.statistics.curves import MOST_POINTS, curve
 
 DASHED = LineLook("dash", 1.2)
-DASHED_RUNS = f"Dashed: runs that are not finished, mean return of their last {WINDOW} training episodes."
+DASHED_RUNS = (
+    f"Dashed, without markers: runs that are not finished, mean return of their last {WINDOW} training episodes."
+)
 
 Training = Mapping[str, Sequence[tuple[RunSet, Sequence[RunLine]]]]  # by axis
 

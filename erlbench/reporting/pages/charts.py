@@ -14,12 +14,13 @@ import numpy as np
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import Chart
 from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.model import DARK, PALETTE, RUN, Panel, Plot, RunLine, Series, TaskBars
+from erlbench.reporting.figures.model import DARK, PALETTE, RUN, SOME, Panel, Plot, RunLine, Series, TaskBars
 
 POINTS = 60  # of a curve
 RUN_POINTS = 40  # of a single run
 MOST_RUNS = 1000  # single runs of a page, about; of more each figure shows a share
 DIGITS = 5
+PLOTLY = {"shortdash": "4px,2px"}  # dashes for which Plotly has no name
 
 
 class ChartData:
@@ -33,7 +34,7 @@ class ChartData:
     def shared(self) -> dict[str, Any]:
         """The axes that a reader can choose, the palette, and the lists, as JSON knows them."""
         axes = {name: {"label": axis.label, "note": axis.note} for name, axis in AXES.items()}
-        palette = {"light": PALETTE, "dark": DARK, "single": RUN.width}
+        palette = {"light": PALETTE, "dark": DARK, "single": RUN.width, "markers": SOME}
         return {"axes": axes, "palette": palette, "share": self._share, "lists": self.lists}
 
     def chart(self, plot: Plot) -> Chart:
@@ -51,8 +52,9 @@ class ChartData:
     def _series(self, series: Series) -> dict[str, Any]:
         keep = _kept(len(series.x), POINTS)
         return _some(
-            label=series.label, group=series.group, symbol=series.symbol, level=series.level, colour=series.colour,
-            dash=series.look.dash, width=series.look.width, fade=series.look.band, averaged=series.averaged,
+            label=series.label, group=series.group, symbol=series.marker, every=bool(series.symbol),
+            level=series.level, colour=series.colour, dash=PLOTLY.get(series.dash, series.dash),
+            width=series.look.width, fade=series.look.band, averaged=series.averaged,
             x=self._numbers(series.x[keep]), y=self._numbers(series.y[keep]), runs=self._runs(series.runs),
             bands={kind: [self._numbers(edge[keep]) for edge in band] for kind, band in series.bands.items()},
         )  # fmt: skip

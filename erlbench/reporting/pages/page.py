@@ -16,6 +16,7 @@ from erlbench.reporting.documents.model import Block, Bullets, Document, Figure,
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import columns_plot
 from erlbench.reporting.figures.curves import Curves, Means
+from erlbench.reporting.figures.grid import NAME, grid_plot
 from erlbench.reporting.figures.model import Plot
 from erlbench.reporting.figures.painter import Paint
 from erlbench.reporting.figures.profiles import profiles_plot
@@ -27,6 +28,7 @@ from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.fairness import fairness_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
+from erlbench.reporting.tables.paper import paper_table
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
@@ -80,8 +82,11 @@ class Maker:
         """
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
-        curves = [self._figure(folder, *plot) for plot in self._curves(comparison)]
-        tables = [*first, *self._tables(comparison)]  # while the curves are drawn
+        drawn = [*self._curves(comparison)]
+        grid = grid_plot(comparison, [(group, plot) for group, (_, _, plot) in drawn], self.options.style)
+        named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.grid else []
+        curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
+        tables = [*first, *self._tables(comparison, planned)]  # while the curves are drawn
         plots = [*self._others(comparison)]
         for group in comparison.groups:
             name = comparison.slug(group)
@@ -111,7 +116,7 @@ class Maker:
     def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
         """The figure of a plot, drawn on paper and, but for columns, as a chart."""
         self.paint(plot, folder / name, self.options.formats)
-        chart = None if plot.kind == "columns" else self.charts.chart(plot)
+        chart = None if plot.kind in ("columns", "grid") else self.charts.chart(plot)
         return Figure(
             name=name,
             title=title,
@@ -121,12 +126,12 @@ class Maker:
             chart=chart,
         )
 
-    def _curves(self, comparison: Comparison) -> Iterator[Named]:
+    def _curves(self, comparison: Comparison) -> Iterator[tuple[Group, Named]]:
         curves = Curves(self.published, self.options, self.means)
         for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             if (plot := curves.plot(comparison, group)) is not None:
                 title = f"Learning curves, {comparison.group_name(group)}"
-                yield f"curves-{comparison.slug(group)}", title, plot
+                yield group, (f"curves-{comparison.slug(group)}", title, plot)
 
     def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
         """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
@@ -166,11 +171,13 @@ class Maker:
             self.read[run.path] = load_timeline(run, self.warn)
         return self.read[run.path]
 
-    def _tables(self, comparison: Comparison) -> list[Table[Any]]:
+    def _tables(self, comparison: Comparison, planned: Sequence[Verdict] | None) -> list[Table[Any]]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
         if not comparison.groups:
             return []  # a plan withholds all of its runs
+        if options.table and PagePart.CURVES in parts:
+            tables.append(paper_table(comparison, options.statistic, options.style, planned))
         tables.append(fairness_table(comparison))
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))

@@ -42,6 +42,13 @@ class Ruling:
     seeds_missing: int | None  # a side, to find a difference of one margin with 80 % power; None: beyond counting
     boundary: float = math.nan  # the largest p at which the look of a plan stops; then `p` is not corrected
 
+    @property
+    def first_above(self) -> bool:
+        """Where it is decided, whether the first sample is the better one: by the test that decides."""
+        found = self.difference
+        by_mean = not math.isnan(self.boundary) or found.welch <= found.rank
+        return (found.difference if by_mean else found.probability - 0.5) > 0
+
     def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Ruling:
         """The same as a plan decides it."""
         return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing)

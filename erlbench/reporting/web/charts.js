@@ -71,8 +71,8 @@ function tracesOf(chart, panel, series) {
         x,
         y: list(series.y),
         mode: series.symbol ? "lines+markers" : x.length === 1 ? "markers" : "lines",
-        line: { width: PIXELS * series.width, color: tint, dash: dash(series) },
-        marker: { color: tint, size: 7, symbol: series.symbol },
+        line: { width: PIXELS * series.width, color: tint, dash: series.dash },
+        marker: { color: tint, size: 7, symbol: series.symbol, maxdisplayed: series.every ? 0 : DATA.palette.markers },
         name: series.label,
         showlegend: true, // of a single curve, too: it may be one of a run that is not finished
     });
@@ -110,7 +110,7 @@ function lineRows(chart) {
     for (const series of panel.series) {
         const [x, y] = [list(series.x), list(series.y)],
             band = bandOf(chart, series) || [[], []],
-            every = series.symbol ? 1 : Math.max(1, Math.ceil(x.length / 10));
+            every = series.every ? 1 : Math.max(1, Math.ceil(x.length / 10));
         for (let i = Math.max(0, x.length - 1) % every; i < x.length; i += every)
             rows.push([series.label, ...[x, y, ...(bands ? band : [])].map((values) => number(values[i]))]);
     }

@@ -1,6 +1,5 @@
 // Data, helpers and the theme, for charts.js and page.js: the three are one script of the page.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"]; // when the colours begin again
 const PIXELS = 1.5; // of a point of a line on paper
 const list = (index) => DATA.lists[index]; // lists stand once; charts name them by their index
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -33,9 +32,5 @@ const colour = (number) => {
     const palette = DATA.palette[dark() ? "dark" : "light"];
     return number < 0 ? css("--soft") : palette[number % palette.length];
 };
-const dash = (series) =>
-    series.dash === "solid"
-        ? DASHES[Math.floor(Math.max(0, series.colour) / DATA.palette.light.length) % DASHES.length]
-        : series.dash;
 const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 const faded = (hex, alpha) => `rgba(${[1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)).join(",")},${alpha})`;

@@ -120,11 +120,11 @@ def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
     (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
     plot = Curves(load_published(), ReportOptions()).plot(page, page.groups[0])
     assert plot.caption[-1] == (
-        "Grey: points of the curves of TRPO (squares) and OpenAI-ES (diamonds) in OpenAI-ES paper, Table 3."
+        "Grey: points of the curves of TRPO (open squares) and OpenAI-ES (open diamonds) in OpenAI-ES paper, Table 3."
     )
     (_, trpo, es) = plot.panels["timesteps"].series
-    assert (trpo.label, trpo.symbol, trpo.x.tolist()) == ("TRPO, published", "square", [221_000, 273_000])
-    assert (es.label, es.symbol, es.x.tolist()) == ("OpenAI-ES, published", "diamond", [62_500, 143_000, 255_000])
+    assert (trpo.label, trpo.symbol, trpo.x.tolist()) == ("TRPO, published", "square-open", [221_000, 273_000])
+    assert (es.label, es.symbol, es.x.tolist()) == ("OpenAI-ES, published", "diamond-open", [62_500, 143_000, 255_000])
     assert es.y.tolist() == [276.59, 519.15, 753.17]
 
 

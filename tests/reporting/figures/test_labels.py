@@ -9,6 +9,7 @@ from matplotlib.text import Text
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES, time_unit
 from erlbench.reporting.figures.labels import label_ends, spread
+from erlbench.reporting.figures.model import Sheet
 
 
 def test_labels_with_room_stay_where_they_are():
@@ -21,7 +22,7 @@ def test_labels_that_are_too_near_move_apart_about_their_middle():
 
 
 def test_ten_labels_at_one_height_do_not_overlap():
-    with style.new_figure(style.WIDTH, 2.75) as figure:
+    with style.new_figure(2.75, Sheet()) as figure:
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1])
         label_ends(axes, [(0.5, f"algorithm {i}", "black") for i in range(10)])

@@ -1,0 +1,70 @@
+"""How the table and the figure for a paper look: what they show, in which order and colours, from a small TOML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.toml_file import TomlFile
+from erlbench.settings import setting
+
+SANS, SERIF, MONOSPACE = "sans-serif", "serif", "monospace"
+AUTO, ALGORITHMS, ENVIRONMENTS = "auto", "algorithms", "environments"
+MOST_LABEL = 200  # characters
+_COLOUR = re.compile("#[0-9A-Fa-f]{6}")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperStyle:
+    """The keys of the file."""
+
+    algorithms: tuple[str, ...] = setting((), "shown, in this order; none: all")
+    environments: tuple[str, ...] = setting((), "shown, in this order; none: all")
+    labels: Mapping[str, str] = field(default_factory=dict)  # in place of names of algorithms and environments
+    colours: Mapping[str, str] = field(default_factory=dict)  # of algorithms
+    rows: str = setting(AUTO, "of the table; auto: the longer side", choices=(AUTO, ALGORITHMS, ENVIRONMENTS))
+    width: float = setting(7.0, "of the figure, in inches", minimum=1, maximum=30)
+    height: float = setting(0.0, "of the figure, in inches; 0: 1.8 for each row of panels", minimum=0, maximum=30)
+    columns: int = setting(0, "of panels; 0: up to 3", minimum=0, maximum=20)
+    font: float = setting(8.5, "size, in points", minimum=3, maximum=40)
+    family: str = setting(SANS, "of the font", choices=(SANS, SERIF, MONOSPACE))
+
+    def label(self, name: str, usual: str = "") -> str:
+        """What an algorithm or an environment is called."""
+        return self.labels.get(name, usual or name)
+
+    def check(self, algorithms: Iterable[str], environments: Iterable[str]) -> None:
+        """Raise `UsageError` for a name that no run has."""
+        known, places = list(dict.fromkeys(algorithms)), list(dict.fromkeys(environments))
+        for what, names, there in (
+            ("algorithm", (*self.algorithms, *self.colours), known), ("environment", self.environments, places),
+            ("algorithm or environment", self.labels, [*known, *places]),
+        ):  # fmt: skip
+            for name in names:
+                if name not in there:
+                    hint = nearest(name, there) or f"; there are {', '.join(there)}"
+                    raise UsageError(f"--style: no run has the {what} '{name}'{hint}")
+
+
+def read_style(path: Path) -> PaperStyle:
+    """The style of a file; a `UsageError` names the line of what cannot be meant."""
+    file = TomlFile(path)
+    found: PaperStyle = file.build(PaperStyle, file.data, ())
+    for name, colour in found.colours.items():
+        if not _COLOUR.fullmatch(colour):
+            file.fail(f"the colour of {name} is '{colour[:20]}'; give one such as #0072B2", ("colours", name))
+    for name, label in found.labels.items():
+        if not 0 < len(label) <= MOST_LABEL or not label.isprintable():
+            file.fail(f"the label of {name} must be one line of at most {MOST_LABEL} characters", ("labels", name))
+    return found
+
+
+def chosen(items: Iterable[Item], names: Iterable[str], name_of: Callable[[Item], str]) -> list[Item]:
+    """The items in the order of `names`; without names all, as they are."""
+    there, wanted = list(items), list(names)
+    return [item for name in wanted for item in there if name_of(item) == name] if wanted else there

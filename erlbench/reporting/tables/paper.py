@@ -1,0 +1,196 @@
+"""The table for a paper: algorithms and environments, one cell each; bold for what the verdicts decide alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from erlbench.reporting.data.comparison import Comparison, RunSet
+from erlbench.reporting.documents.formats import plus_minus, slug, with_interval
+from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Table
+from erlbench.reporting.paper_style import ALGORITHMS, AUTO, PaperStyle, chosen
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, bootstrap_interval, mean_interval
+from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.rule import Case
+from erlbench.reporting.verdict.value import Verdict
+
+NAME = "paper-table"
+Place = tuple[int, str]  # a group's number, a run set's name
+
+
+@dataclass(frozen=True)
+class PaperStatistic:
+    """What a cell holds: a value, and how far it reaches down and up."""
+
+    words: str
+    of: Callable[[Any], tuple[float, ...]]  # of scores (seeds,): value, and std or low and high
+    interval: bool = True
+
+
+def _with_interval(
+    of: Callable[[Any], float], interval: Callable[[Any], tuple[float, float]], scores: Any
+) -> tuple[float, ...]:
+    return of(scores), *(interval(scores) if len(scores) >= FEWEST_RUNS else NONE)
+
+
+def _bootstrapped(of: Callable[[Any], float], scores: Any) -> tuple[float, float]:
+    return bootstrap_interval(lambda strata: of(strata[0]), [scores])
+
+
+STATISTICS: Mapping[str, PaperStatistic] = MappingProxyType({
+    "std": PaperStatistic("Mean ± sample standard deviation", estimates.mean_std, interval=False),
+    "mean": PaperStatistic(
+        "Mean [95 % interval of the mean, Student]", partial(_with_interval, estimates.mean, mean_interval)
+    ),
+    "iqm": PaperStatistic(
+        "Interquartile mean [95 % interval, bootstrap]",
+        partial(_with_interval, estimates.iqm, partial(_bootstrapped, estimates.iqm)),
+    ),
+    "median": PaperStatistic(
+        "Median [95 % interval, bootstrap]",
+        partial(_with_interval, estimates.median, partial(_bootstrapped, estimates.median)),
+    ),
+})  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperCell:
+    """One algorithm in one environment."""
+
+    value: float = math.nan
+    spread: tuple[float, ...] = ()  # the standard deviation, or low and high
+    n: int = 0  # seeds
+    best: bool = False  # decided to score above every other algorithm of the environment
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """The cells of an algorithm by environment, or of an environment by algorithm."""
+
+    label: str
+    cells: Mapping[str, PaperCell]
+
+
+def paper_table(
+    comparison: Comparison, statistic: str, style: PaperStyle, planned: Sequence[Verdict] | None = None
+) -> Table[PaperRow]:
+    """Algorithms and environments, the longer side in rows. `planned` are the verdicts of a plan, where there is one.
+
+    A cell is bold where its algorithm is decided to score above every other one that the page has there, whether the
+    table shows that or not.
+    """
+    how = STATISTICS[statistic]
+    absent = PaperCell(spread=(math.nan,) * (1 + how.interval))
+    verdicts = verdicts_of(comparison, all_pairs(comparison)) if planned is None else planned
+    best = best_of(comparison, verdicts)
+    cells = {
+        (number, run_set.name): _cell(how, run_set, (number, run_set.name) in best)
+        for number, group in enumerate(comparison.groups) for run_set in group.run_sets if run_set.exists
+    }  # fmt: skip
+    groups = chosen(enumerate(comparison.groups), style.environments, lambda one: one[1].env)
+    labels = {one.name: style.label(one.name, one.label) for one in comparison.run_sets if one.exists}
+    names = chosen(labels, style.algorithms, str)
+    envs = [group.env for _, group in groups]
+    titles = {
+        number: style.label(group.env, group.env if envs.count(group.env) == 1 else comparison.group_name(group))
+        for number, group in groups
+    }
+    by_algorithm = style.rows == ALGORITHMS or (style.rows == AUTO and len(names) >= len(groups))
+    across = (
+        [(str(number), title) for number, title in titles.items()]
+        if by_algorithm else [(name, labels[name]) for name in names]
+    )  # fmt: skip
+    rows = [
+        PaperRow(labels[name], {str(number): cells.get((number, name), absent) for number, _ in groups})
+        for name in names
+    ] if by_algorithm else [
+        PaperRow(titles[number], {name: cells.get((number, name), absent) for name in names})
+        for number, _ in groups
+    ]  # fmt: skip
+    sizes = {cell.n for row in rows for cell in row.cells.values() if cell.n}
+    columns: list[Column[PaperRow]] = [Column("Algorithm" if by_algorithm else "Environment", lambda row: row.label)]
+    for (key, title), name in zip(across, _unique([slug(title) for _, title in across]), strict=True):
+        columns.append(_column(key, title, name, how, len(sizes) > 1))
+    remarks = [f"{how.words} over n seeds; {_sizes(sizes)}."]
+    remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if how.interval and sizes else []
+    remarks += [f"{comparison.score_words}; {comparison.budget}.", _bold(verdicts, planned is not None)]
+    return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, spans=True)
+
+
+def all_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Each pair of algorithms of the page, once."""
+    return list(itertools.combinations(dict.fromkeys(one.name for one in comparison.run_sets if one.exists), 2))
+
+
+def best_of(comparison: Comparison, verdicts: Iterable[Verdict]) -> set[Place]:
+    """The run sets that the verdicts put above every other one with runs in their environment.
+
+    A verdict names its runs by the last parts of their paths; where these fit two run sets, it counts for none.
+    """
+    places: dict[str, set[Place]] = {}
+    for number, group in enumerate(comparison.groups):
+        for run_set in group.run_sets:
+            for run in run_set.runs:
+                places.setdefault(_place(run.path), set()).add((number, run_set.name))
+    above: dict[Place, set[Place]] = {}
+    for one in verdicts:
+        if one.case is not Case.DECIDED or one.outcome is None:
+            continue
+        better, worse = (one.first, one.second) if one.outcome.first_above else (one.second, one.first)
+        ours, theirs = (set().union(*(places.get(run, ()) for run in side.runs)) for side in (better, worse))
+        if len(ours) == len(theirs) == 1:
+            above.setdefault(ours.pop(), set()).update(theirs)
+    rivals = {
+        number: {(number, one.name) for one in group.run_sets if one.exists and one.runs}
+        for number, group in enumerate(comparison.groups)
+    }  # fmt: skip
+    return {place for place, below in above.items() if rivals[place[0]] - {place} <= below}
+
+
+def _cell(how: PaperStatistic, run_set: RunSet, best: bool) -> PaperCell:
+    scores = run_set.scores
+    value, *spread = how.of(scores)
+    return PaperCell(value=value, spread=tuple(spread), n=len(scores), best=best)
+
+
+def _column(key: str, title: str, name: str, how: PaperStatistic, sizes: bool) -> Column[PaperRow]:
+    def values(row: PaperRow) -> tuple[Any, ...]:
+        cell = row.cells[key]
+        return cell.value, *cell.spread, cell.n, int(cell.best)
+
+    def printed(value: float, *more: Any) -> str:
+        *spread, n, _ = more
+        words = with_interval(value, *spread) if how.interval else plus_minus(value, *spread)
+        return words + (f" ({n})" if sizes and n else "")
+
+    kinds = ("low", "high") if how.interval else ("std",)
+    names = tuple(f"{name}_{what}" for what in ("value", *kinds, "n", "bold"))
+    return Column(title, values, printed, name=names, style=lambda row: BOLD if row.cells[key].best else PLAIN)
+
+
+def _sizes(sizes: set[int]) -> str:
+    if len(sizes) == 1:
+        return f"n = {sizes.pop()} in all cells"
+    return "n in round brackets" if sizes else "no run is finished"
+
+
+def _bold(verdicts: Sequence[Verdict], planned: bool) -> str:
+    family = "by the tests of the written plan" if planned else (
+        f"after the correction for the tests of all pairs ({len(verdicts)})"
+    )  # fmt: skip
+    return f"Bold: decided to score above every other algorithm of the environment, {family}; no bold: not decided."
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(names)]
+
+
+def _place(path: Path) -> str:
+    return "/".join(path.parts[-4:])
