@@ -92,7 +92,7 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.before import doubts, sharing
+    from erlbench.experiment.before import doubts, in_short, sharing
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.experiment.plan_file import plan_text
     from erlbench.running.admission import problems, rules_of
@@ -114,7 +114,9 @@ def run(**given: Any) -> None:
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
-        for line in (*doubts(cells, problem_of), *sharing(asked.processes, asked.jobs or 1, len(cells))):
+        found = doubts(cells, problem_of)
+        lines = map(str, found) if asked.verbose else in_short(found)
+        for line in (*lines, *sharing(asked.processes, asked.jobs or 1, len(cells))):
             _message(f"warning: {line}")
         if not asked.dry_run and (line := _differences(cells)):
             _message(line)
@@ -194,17 +196,14 @@ def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
     from erlbench.envs.catalogue import LISTED, split_preset
     from erlbench.running.admission import admitted
 
-    seen = set()
-    for cell in cells:
-        key = cell.env, repr(cell.env_settings)
-        if key in seen:
-            continue
-        seen.add(key)
+    lines: dict[str, None] = {}
+    for cell in {(cell.env, repr(cell.env_settings)): cell for cell in cells}.values():
         with contextlib.suppress(ErlbenchError):
             found = admitted(cell.env, cell.env_settings, rules)
             own = found.described if split_preset(cell.env)[0] in LISTED else None
-            for line in own.deprecated if own else found.lines(cell.env):
-                _message(line)
+            lines |= dict.fromkeys(own.deprecated if own else found.lines(cell.env))
+    for line in lines:
+        _message(line)
 
 
 def _differences(cells: Sequence[Cell]) -> str:

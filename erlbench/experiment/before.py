@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from erlbench.algorithms import registry
@@ -13,7 +15,30 @@ from erlbench.experiment.cells import Cell
 from erlbench.experiment.estimate import steps_in_time
 
 EVAL_FREQ = 5000  # training steps between two evaluations
+FEW = 3  # doubts of one kind that are shown one by one
 FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
+
+
+class DoubtKind(Enum):
+    """Why a cell cannot answer."""
+
+    FAILS = auto()
+    NEVER_TRAINS = auto()
+    FEW_GENERATIONS = auto()
+    NOT_EVALUATED = auto()  # but at its start and its end
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a cell cannot answer, and what to change."""
+
+    kind: DoubtKind
+    name: str
+    env: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.env}{'' if self.kind is DoubtKind.FAILS else ':'} {self.text}"
 
 
 def usual_frequency(steps: float) -> int:
@@ -29,8 +54,8 @@ def planned_steps(cell: Cell, task: Problem) -> float:
     return min(steps, cell.total_generations * registry.find(cell.algo).needs(cell.settings, task).steps)
 
 
-def doubts(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Iterator[str]:
-    """One line for each cell without its seed that cannot answer: what is wrong, and what to change."""
+def doubts(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Iterator[Doubt]:
+    """Those of each cell without its seed."""
     seen: dict[Any, Cell] = {}
     for cell in cells:
         seen.setdefault((cell.name, cell.env, cell.settings, cell.total_timesteps, cell.eval_freq), cell)
@@ -38,9 +63,21 @@ def doubts(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]],
         try:
             task = problem_of(cell.env, cell.env_settings)
         except CellError as error:
-            yield f"{cell.name} on {cell.env} will fail: {error}"
+            yield Doubt(DoubtKind.FAILS, cell.name, cell.env, f"will fail: {error}")
         else:
-            yield from (f"{cell.name} on {cell.env}: {line}" for line in _doubts(cell, task))
+            yield from (Doubt(kind, cell.name, cell.env, text) for kind, text in _doubts(cell, task))
+
+
+def in_short(found: Iterable[Doubt]) -> Iterator[str]:
+    """A line for each doubt; of more than `FEW` of one kind the first, and how many there are besides."""
+    kinds: dict[DoubtKind, list[Doubt]] = {}
+    for doubt in found:
+        kinds.setdefault(doubt.kind, []).append(doubt)
+    for same in kinds.values():
+        shown = same if len(same) <= FEW else same[:1]
+        yield from map(str, shown)
+        if more := len(same) - len(shown):
+            yield f"the same goes for {more} more cells (-v lists them)"
 
 
 def sharing(processes: int | None, jobs: int, cells: int) -> Iterator[str]:
@@ -52,26 +89,35 @@ def sharing(processes: int | None, jobs: int, cells: int) -> Iterator[str]:
         )
 
 
-def _doubts(cell: Cell, task: Problem) -> Iterator[str]:
+def _doubts(cell: Cell, task: Problem) -> Iterator[tuple[DoubtKind, str]]:
     algorithm = registry.find(cell.algo)
     planned, warmup = planned_steps(cell, task), algorithm.warmup(cell.settings)
     generation = algorithm.needs(cell.settings, task).steps
     if planned <= warmup:
         yield (
-            f"it never trains, for all of its {planned:,.0f} steps are warm-up (start_timesteps {warmup:,}); give "
-            f"--total-timesteps above {warmup:,}, or a smaller one: --set start_timesteps={_rounded(planned / 10)}"
+            DoubtKind.NEVER_TRAINS,
+            (
+                f"it never trains, for all of its {planned:,.0f} steps are warm-up (start_timesteps {warmup:,}); give "
+                f"--total-timesteps above {warmup:,}, or a smaller one: --set start_timesteps={_rounded(planned / 10)}"
+            ),
         )
     elif cell.total_generations is None and planned - warmup < 2 * generation:
         names = [name for name in algorithm.generation_settings if hasattr(cell.settings, name)]
         less = f", or fewer by --set {names[0]}=N ({getattr(cell.settings, names[0])} now)" if names else ""
         yield (
-            f"a generation has about {generation:,.0f} steps or more, so {planned:,.0f} steps are one or two; give "
-            f"--total-timesteps {_rounded(warmup + 10 * generation)} for about ten{less}"
+            DoubtKind.FEW_GENERATIONS,
+            (
+                f"a generation has about {generation:,.0f} steps or more, so {planned:,.0f} steps are one or two; give "
+                f"--total-timesteps {_rounded(warmup + 10 * generation)} for about ten{less}"
+            ),
         )
     if planned < cell.eval_freq:
         yield (
-            f"it is evaluated at its start and its end only, for --eval-freq {cell.eval_freq:,} is above its "
-            f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}"
+            DoubtKind.NOT_EVALUATED,
+            (
+                f"it is evaluated at its start and its end only, for --eval-freq {cell.eval_freq:,} is above its "
+                f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}"
+            ),
         )
 
 

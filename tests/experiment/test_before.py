@@ -14,7 +14,7 @@ from erlbench.cli.run import command
 from erlbench.cli.tables import duration
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.before import doubts, sharing, usual_frequency
+from erlbench.experiment.before import FEW, DoubtKind, doubts, in_short, sharing, usual_frequency
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import Estimate
@@ -32,7 +32,7 @@ def cells(*words: str):
 
 
 def said(*words: str) -> list[str]:
-    return list(doubts(cells(*words), problem))
+    return [str(doubt) for doubt in doubts(cells(*words), problem)]
 
 
 @pytest.mark.parametrize("algo", [name for name in GRADIENTS if registry.find(name).warmup(
@@ -142,3 +142,20 @@ def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_s
     made = [Estimate(core_seconds=600.0, seconds=600.0, memory=0.0, disk=0.0)] * 2
     options = RunOptions(processes, jobs=jobs)
     assert wall(made, options).startswith(duration(1200.0 / share))
+
+
+@pytest.mark.parametrize(("algos", "lines"), [("td3", 1), ("td3,sac,ddpg", FEW), ("td3,sac,ddpg,cem-rl", 2)])
+def test_many_doubts_of_one_kind_are_counted(algos, lines):
+    found = list(doubts(cells("--algo", algos, "--env", ENV, "--total-timesteps", "300"), problem))
+    assert {doubt.kind for doubt in found} == {DoubtKind.NEVER_TRAINS}
+    assert len(found) == len(algos.split(","))
+    assert len(list(in_short(found))) == lines
+
+
+def test_a_study_of_many_cells_begins_with_a_few_lines():
+    """The profile `smoke` of the paper's tables: no line for each of its cells."""
+    result = CliRunner().invoke(cli, ["run", "--study", "aes-rl-table-2", "--profile", "smoke", "--dry-run"])
+    assert result.exit_code == 0
+    assert result.stderr.count("warning: ") == 2
+    verbose = CliRunner().invoke(cli, ["run", "--study", "aes-rl-table-2", "--profile", "smoke", "--dry-run", "-v"])
+    assert verbose.stderr.count("warning: ") > 10
