@@ -25,7 +25,7 @@ from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.score import AUTO
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE, write_verdicts
 from erlbench.reporting.verdict.value import Verdict
@@ -58,7 +58,7 @@ def asked() -> dict[str, Asked]:
 
 def verdicts(wanted: Asked) -> list[Verdict]:
     """The verdicts of one table, in the order of environments and pairs; all its tests share the level."""
-    return verdicts_of(comparison(wanted), pairs=[(one, two) for one, two in wanted["pairs"]])
+    return verdicts_of(compared_pairs(comparison(wanted), [(one, two) for one, two in wanted["pairs"]]))
 
 
 def comparison(wanted: Asked) -> Comparison:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
+import numpy as np
 
 from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
@@ -18,7 +18,7 @@ from erlbench.errors import UsageError, warn
 from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
 from erlbench.records.admission import admission_marks
-from erlbench.records.read import read_rows
+from erlbench.records.read import read_columns
 from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, without_runs
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
@@ -28,6 +28,7 @@ from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
 TRAINING = "training"
+UPDATES = ("critic", "actor")
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
 
@@ -118,15 +119,15 @@ def _show_run(run: Path, last: int) -> bool:
     facts += [("marked", mark) for mark in admission_marks(meta)]
     if repeats := repeats_of(run):
         facts.append((f"run {len(repeats) + 1} of this seed", f"before it {scores_in_words(repeats)}"))
-    rows = _evaluations(run).tail(last)
-    facts += [] if rows.empty else _updates_per_step(rows.iloc[-1])
+    rows = _last_evaluations(run, last)
+    facts += _updates_per_step(rows[-1]) if rows else []
     print_table("Status", ("name", "value"), facts)
     click.echo()
-    if rows.empty:
-        click.echo("No evaluation yet.")
+    if rows:
+        shown = [name for name in SHOWN if not all(np.isnan(row[name]) for row in rows)]
+        print_table("Last evaluations", shown, [[_number(row[name]) for name in shown] for row in rows])
     else:
-        shown = [name for name in SHOWN if not rows[name].isna().all()]
-        print_table("Last evaluations", shown, [list(map(_number, row)) for row in rows[shown].itertuples(index=False)])
+        click.echo("No evaluation yet.")
     return status.get("status") == "running"
 
 
@@ -147,18 +148,21 @@ def _word(status: dict[str, Any]) -> str:
     return word if isinstance(word, str) and word else "unknown"
 
 
-def _evaluations(run: Path) -> pd.DataFrame:
-    """The rows of eval.csv."""
+def _last_evaluations(run: Path, last: int) -> list[dict[str, float]]:
+    """The last rows of eval.csv, of which the columns that are shown and those of updates."""
     path, rows = run / EvaluationRow.file, None
     if path.exists():
         with files.readable(path):
-            rows = read_rows(run, EvaluationRow, warn)
-    return pd.DataFrame() if rows is None else rows
+            rows = read_columns(run, EvaluationRow, warn)
+    if rows is None:
+        return []
+    names = (*SHOWN, *(f"{kind}_updates" for kind in UPDATES))
+    return [dict(zip(names, row, strict=True)) for row in zip(*(rows[name][-last:] for name in names), strict=True)]
 
 
-def _updates_per_step(row: pd.Series[Any]) -> list[tuple[str, str]]:
+def _updates_per_step(row: Mapping[str, float]) -> list[tuple[str, str]]:
     """Gradient updates per training step at an evaluation, where there are any."""
-    rates = {kind: row[f"{kind}_updates"] / max(1, row["timesteps"]) for kind in ("critic", "actor")}
+    rates = {kind: row[f"{kind}_updates"] / max(1, row["timesteps"]) for kind in UPDATES}
     return [(f"{kind} updates per step", f"{rate:.2f}") for kind, rate in rates.items() if rate > 0]
 
 

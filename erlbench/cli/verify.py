@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 @click.option("--processes", type=click.IntRange(0, 1024), default=0, metavar="N",
               help="worker processes that play [default: 0, one]")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=1), metavar="S",
-              help="for playing a run's policies [default: 60, and 1 for each 100 steps]")  # fmt: skip
+              help="for playing a run's policies [default: 60, and 1 for each 100 steps], or for --again [default: 60 "
+              "and what the run recorded, at most 6 hours]")  # fmt: skip
 @click.option("--import", "trusted", is_flag=True, help="import the modules of environments MODULE:ID")
 @click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
 def command(
@@ -65,7 +66,7 @@ def command(
         raise UsageError("--from needs --again: the evaluation up to which the run is run again")
     paths = list(dict.fromkeys(path for folder in runs for path in _runs(folder)))
     if again is not None:
-        found = {path: [run_again(path, again, start, processes, trusted)] for path in paths}
+        found = {path: [run_again(path, again, start, processes, trusted, seconds)] for path in paths}
     else:
         found = verify_all(paths, trusted, processes, seconds)
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]

@@ -70,7 +70,7 @@ OVERRIDDEN = "overridden"
 def fairness_sheet(configs: Iterable[Config]) -> FairnessSheet:
     """The sheet of all algorithms, by the names of their runs; values that differ among its runs stand side by side."""
     sides: dict[str, list[Config]] = {}
-    for config in configs:
+    for config in distinct(configs):
         sides.setdefault(str(config["run"].get("name") or config["run"].get("algo")), []).append(config)
     aspects: dict[str, Callable[[Config], str]] = {
         **{aspect: _settings(names) for aspect, names in GROUPS.items()},
@@ -85,6 +85,15 @@ def fairness_sheet(configs: Iterable[Config]) -> FairnessSheet:
              for aspect, text in aspects.items()]  # fmt: skip
     lines += _further(list(sides.values()))
     return FairnessSheet(tuple(sides), tuple(line for line in lines if set(line.values) != {NONE}))
+
+
+def distinct(configs: Iterable[Config]) -> list[Config]:
+    """The configurations that differ in more than the seed, the first of each."""
+    found: dict[str, Config] = {}
+    for config in configs:
+        run = {name: value for name, value in config["run"].items() if name != "seed"}
+        found.setdefault(repr((run, config.get("settings"))), config)
+    return list(found.values())
 
 
 def overridden(config: Config) -> list[str]:

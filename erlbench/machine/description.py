@@ -24,9 +24,16 @@ def describe() -> dict[str, Any]:
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "gpus": gpus(),
         "platform": platform.platform(),
+        "commit": commit(),
+        **software(),
+    }
+
+
+def software() -> dict[str, Any]:
+    """Of `describe`, what may change bits: versions and kernels, which no other program is asked for."""
+    return {
         "python": platform.python_version(),
         "versions": {"erlbench": erlbench.__version__, **{name: version(name) for name in PACKAGES}},
-        "commit": commit(),
         **kernel.describe(),
     }
 

@@ -12,21 +12,28 @@ from contextlib import suppress
 from typing import Any
 
 from erlbench.errors import ErlbenchError, UsageError
+from erlbench.machine.parent import end_with_parent
+from erlbench.pool.handle import forget_fork_server
+
+
+class NoEnd(UsageError):
+    """The function took longer than its seconds."""
 
 
 def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more: Any) -> Any:
-    """What the function returns, or its error; `UsageError` where it takes more than `seconds`.
+    """What the function returns, or its error; `NoEnd` where it takes more than `seconds`.
 
-    The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock.
+    The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock. It may
+    start processes that end with it.
     """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_main, args=(theirs, function, arguments, more), daemon=True)
+    process = context.Process(target=_main, args=(theirs, function, arguments, more))
     process.start()
     theirs.close()
     try:
         if not ours.poll(seconds):
-            raise UsageError(f"no end within the budget of {seconds:,.0f} s; --seconds gives more")
+            raise NoEnd(f"no end within the budget of {seconds:,.0f} s; --seconds gives more")
         value, error = ours.recv()
     except EOFError:
         process.join()
@@ -41,6 +48,8 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more:
 
 
 def _main(connection: Any, function: Callable[..., Any], arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
+    end_with_parent()
+    forget_fork_server()
     try:
         answer: tuple[Any, Exception | None] = function(*arguments, **more), None
     except Exception as error:

@@ -58,6 +58,11 @@ def start_context(method: str | None = None) -> Any:
     return context
 
 
+def forget_fork_server() -> None:
+    """Have a fork start a fork server of its own: that of its parent is no child of this process."""
+    forkserver._forkserver._forkserver_pid = None
+
+
 def _start(start: Callable[[], Any]) -> None:
     """Start a process, in the surroundings of workers; the fork server, too, if it is not there."""
 

@@ -12,6 +12,8 @@ The contract of `read_rows`:
 - An empty train.csv has no row yet. Any other file that is missing, has no header or lacks a required column gives
   None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
 - Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
+
+`read_columns` gives the same rows as arrays, without pandas where the file is small and no cell is out of the ordinary.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +39,16 @@ if TYPE_CHECKING:
 Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
 EMPTY = ("", "nan", "NaN")
+SMALL = 2**17  # bytes of rows; below, pandas needs more time to begin than Python for all of them
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
 _TYPES: dict[str, Any] = {"text": str, "numbers": object, "integers": object}  # pandas finds those of numbers
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 # Cells that the parser of pandas takes for a number, and for an integer.
 _NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
 _INTEGER = re.compile(r" *[+-]?\d{1,18} *", re.ASCII)
+# Cells with commas between them, of which Python takes for a number what pandas does.
+_DECIMALS, _SIGNED, _LONGEST = re.compile(r"[-+.eE0-9,]*"), re.compile(r"[-+0-9,]*"), 18
+Columns = dict[str, Any]  # the cells by column: arrays of numbers or tuples, and a sequence of texts
 
 
 def ignore(message: object) -> None:
@@ -50,17 +57,29 @@ def ignore(message: object) -> None:
 
 def read_rows(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
     """The rows of a run's file, a column each; see this module for the rules."""
+    columns = read_columns(folder, row, warn)
+    return None if columns is None else _frame(columns)
+
+
+def read_columns(folder: Path, row: type[Row], warn: Warn = ignore) -> Columns | None:
+    """As `read_rows`, the columns by name."""
     path = folder / row.file
     try:
         data = read_bytes(path, inside=1)
     except OSError as error:
         warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
         return None
-    return parse_rows(data, row, path, warn)
+    return parse_columns(data, row, path, warn)
 
 
 def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.DataFrame | None:
     """As `read_rows`, of a file's content; `path` names it in warnings."""
+    columns = parse_columns(data, row, path, warn)
+    return None if columns is None else _frame(columns)
+
+
+def parse_columns(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> Columns | None:
+    """As `parse_rows`, the columns by name."""
     if not _PLAIN.fullmatch(data):
         data = printable(data.decode("utf-8", errors="replace").replace("\r\n", "\n")).encode()
     end = data.rfind(b"\n") + 1
@@ -69,7 +88,7 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin, line = _header(data, end)
     if begin is None and any(column.own for column in columns_of(row)):  # its header comes with its first row
-        return _frame({}, 0, row)
+        return _ordered({}, 0, row)
     if begin is None:
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
         return None
@@ -82,10 +101,12 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
         return None
     known = _known(row, names)
     body = data[begin[1] + 1 : end]
-    cells = _parsed(body, known) if _is_whole(body, len(names)) else None
+    cells = None
+    if _is_whole(body, len(names)):
+        cells = (_split(body, known) if len(body) < SMALL else None) or _parsed(body, known)
     if cells is None:
         cells = _columns(_whole_rows(body, known, path, line + 1, warn), known)
-    return _without_repeats(_frame(cells, len(next(iter(cells.values()))), row), row, path, warn)
+    return _without_repeats(_ordered(cells, len(next(iter(cells.values()))), row), row, path, warn)
 
 
 def _header(data: bytes, end: int) -> tuple[tuple[int, int] | None, int]:
@@ -118,12 +139,39 @@ def _is_whole(body: bytes, columns: int) -> bool:
     return body.count(b",") == body.count(b"\n") * (columns - 1)
 
 
-def _parsed(body: bytes, known: Mapping[str, RowColumn | None]) -> dict[str, Any] | None:
-    """The cells by column, by the parser of pandas; None where one of the rows may not count."""
-    import pandas as pd
+def _split(body: bytes, known: Mapping[str, RowColumn | None]) -> Columns | None:
+    """The cells by column, by Python; None where one of them is no plain number."""
+    rows = [line.split(",") for line in body.decode().split("\n")[:-1]]
+    if {len(cells) for cells in rows} != {len(known)}:
+        return None
+    try:
+        return {name: _plain(cells, known[name]) for name, cells in zip(known, zip(*rows, strict=True), strict=True)}
+    except ValueError:
+        return None
 
+
+def _plain(cells: Sequence[str], column: RowColumn | None) -> Any:
+    """The cells of a column; ValueError where one of them is no plain number."""
+    if column is not None and not column.numeric:
+        return cells if column.kind == "text" else _several(cells, column)
+    joined, full = ",".join(cells), "" not in cells
+    whole = full and (column is None or column.kind == "integer")
+    if whole and _SIGNED.fullmatch(joined) and max(map(len, cells)) <= _LONGEST:
+        return np.array(list(map(int, cells)), int)
+    if not _DECIMALS.fullmatch(joined):
+        raise ValueError(joined)
+    numbers = np.array(list(map(float, cells)) if full else [float(cell or "nan") for cell in cells])
+    if column is not None and column.required and not np.isfinite(numbers).all():
+        raise ValueError(joined)
+    return numbers
+
+
+def _parsed(body: bytes, known: Mapping[str, RowColumn | None]) -> Columns | None:
+    """The cells by column, by the parser of pandas; None where one of the rows may not count."""
     if not body.strip():
         return _columns([], known)
+    import pandas as pd
+
     numeric = [name for name, column in known.items() if column is None or column.numeric]
     types = {name: _TYPES[column.kind] for name, column in known.items() if column and column.kind in _TYPES}
     try:
@@ -187,7 +235,7 @@ def _texts(values: Sequence[str]) -> Any:
     return pd.array(list(values), dtype=pd.StringDtype(na_value=np.nan))
 
 
-def _columns(rows: Sequence[Sequence[str]], known: Mapping[str, RowColumn | None]) -> dict[str, Any]:
+def _columns(rows: Sequence[Sequence[str]], known: Mapping[str, RowColumn | None]) -> Columns:
     """The cells by column of rows that count."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(known)
     return {name: _column(cells, column) for (name, column), cells in zip(known.items(), columns, strict=True)}
@@ -196,9 +244,9 @@ def _columns(rows: Sequence[Sequence[str]], known: Mapping[str, RowColumn | None
 def _column(cells: Sequence[str], column: RowColumn | None) -> Any:
     """The cells of a column; of one that the schema does not have numbers, if that is what they all are."""
     if column is not None and not column.numeric:
-        return _texts(cells) if column.kind == "text" else _several(cells, column)
+        return cells if column.kind == "text" else _several(cells, column)
     if column is None and not all(map(_NUMBER.fullmatch, cells)):
-        return _texts(cells)
+        return cells
     whole = (column is None or column.kind == "integer") and bool(cells) and all(map(_INTEGER.fullmatch, cells))
     return np.array([int(cell) if whole else float(cell or "nan") for cell in cells], int if whole else float)
 
@@ -238,17 +286,24 @@ def _problem(cells: Sequence[str], known: dict[str, RowColumn | None]) -> str:
     return ""
 
 
-def _frame(cells: Mapping[str, Any], count: int, row: type[Row]) -> pd.DataFrame:
+def _ordered(cells: Columns, count: int, row: type[Row]) -> Columns:
     """The `count` rows: the columns of the schema, by default where the file lacks them, and others in their place."""
-    import pandas as pd
-
-    ordered: dict[str, Any] = {}
+    ordered: Columns = {}
     for column in columns_of(row):
         if column.own:
             ordered |= {name: found for name, found in cells.items() if name not in declared(row)}
         else:
             ordered[column.name] = cells[column.name] if column.name in cells else _default(column, count)
-    return pd.DataFrame({**ordered, **cells})
+    return {**ordered, **cells}
+
+
+def _frame(columns: Columns) -> pd.DataFrame:
+    """The columns of a file as a frame; texts are those of pandas."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {name: _texts(cells) if isinstance(cells, tuple | list) else cells for name, cells in columns.items()}
+    )
 
 
 def _default(column: RowColumn, count: int) -> Any:
@@ -256,22 +311,35 @@ def _default(column: RowColumn, count: int) -> Any:
     if column.numeric:
         return np.full(count, column.default, float)
     values = [column.default] * count
-    return _texts(values) if column.kind == "text" else _objects(values)
+    return values if column.kind == "text" else _objects(values)
 
 
-def _without_repeats(frame: pd.DataFrame, row: type[Row], path: Path, warn: Warn) -> pd.DataFrame:
+def _without_repeats(columns: Columns, row: type[Row], path: Path, warn: Warn) -> Columns:
     """Of rows that repeat, the later ones."""
-    keep = np.ones(len(frame), bool)
-    if row.grows and len(frame):
-        values = frame[row.grows].to_numpy()
-        keep[:-1] = values[:-1] < np.minimum.accumulate(values[::-1])[::-1][1:]
-    elif row.unique:
-        keep = (~frame.duplicated(row.unique, keep="last") | frame[row.unique].isna()).to_numpy()
+    keep = _later(columns, row)
     if keep.all():
-        return frame
+        return columns
     what = f"no larger {row.grows}" if row.grows else f"the same {row.unique}"
     warn(f"{path}: rows that are repeated by later rows with {what}, which count: {int((~keep).sum())}")
-    return frame[keep].reset_index(drop=True)
+    return {
+        name: list(compress(cells, keep)) if isinstance(cells, tuple | list) else cells[keep]
+        for name, cells in columns.items()
+    }
+
+
+def _later(columns: Columns, row: type[Row]) -> Any:
+    """Which rows (rows,) no later one repeats."""
+    if not (row.grows or row.unique):
+        return np.array(True)
+    values = np.asarray(columns[row.grows or row.unique])
+    keep = np.ones(len(values), bool)
+    if row.grows and len(values):
+        keep[:-1] = values[:-1] < np.minimum.accumulate(values[::-1])[::-1][1:]
+    elif row.unique:
+        last = len(values) - 1 - np.unique(values[::-1], return_index=True)[1]
+        keep = np.isnan(values)
+        keep[last] = True
+    return keep
 
 
 def _cells(line: str) -> list[str]:

@@ -21,7 +21,7 @@ from erlbench.reporting.data.comparison import (
 )
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
-from erlbench.reporting.data.nominal import nominal_note, with_nominal_steps
+from erlbench.reporting.data.nominal import nominal_budgets, nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
 from erlbench.reporting.data.runs import Run, find_runs
@@ -111,7 +111,7 @@ class _Report:
     ) -> None:
         self.out, self.options = out, options or ReportOptions()
         _check_panels(self.options)
-        self._counting = list(counting)
+        self._budgets = nominal_budgets(counting)
         self._warn = warn or errors.warn
         self._warnings: dict[Remark, None] = {}  # in their order
 
@@ -124,7 +124,7 @@ class _Report:
 
     def counted(self, runs: Iterable[Run]) -> list[Run]:
         """The runs with their nominal steps."""
-        return [with_nominal_steps(run, self._counting, self.collect) for run in runs]
+        return [with_nominal_steps(run, self._budgets, self.collect) for run in runs]
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
@@ -143,7 +143,7 @@ class _Report:
         """
         if reference is None:
             return []
-        runs = [with_nominal_steps(run, self._counting, _ignore) for run in find_runs([reference], _ignore)]
+        runs = [with_nominal_steps(run, self._budgets, _ignore) for run in find_runs([reference], _ignore)]
         check_open([reference], runs)
         pages = []
         for study in studies.values():

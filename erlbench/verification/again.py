@@ -15,11 +15,13 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.files import refuse_links
+from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import CHECKPOINTS, CONFIG, KEPT, REPLAY, ROWS
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.admission import problems
 from erlbench.running.identity import UNTRIED
 from erlbench.running.runner import run_cells
+from erlbench.verification.budget import seconds_again
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.same import MEASURED
 from erlbench.verification.software import check_software
@@ -27,11 +29,15 @@ from erlbench.verification.software import check_software
 NAME = "again"
 
 
-def run_again(path: Path, number: int, start: int | None = None, processes: int = 0, trusted: bool = False) -> Check:
+def run_again(
+    path: Path, number: int, start: int | None = None, processes: int = 0, trusted: bool = False,
+    seconds: float | None = None,
+) -> Check:  # fmt: skip
     """Run the run in `path` again up to evaluation `number`, and compare the digests up to there.
 
     It begins at the start, or at the kept checkpoint of evaluation `start`. Raises `UsageError` for an evaluation or
-    a checkpoint that is not there. A module that the folder names is only imported where it is `trusted`.
+    a checkpoint that is not there. A module that the folder names is only imported where it is `trusted`. The second
+    run has a process of its own and `seconds`, by default those of `seconds_again`.
     """
     refuse_links(path)  # its files are copied
     run = load_files(path)
@@ -45,16 +51,30 @@ def run_again(path: Path, number: int, start: int | None = None, processes: int 
     for named in (str(run.run.get("env")), str(run.run.get("algo"))):
         if (module := module_of(named)) and not trusted:
             return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
+    evaluations = rows.to_dict("records")
+    if seconds is None:
+        seconds = seconds_again(evaluations[number], None if start is None else evaluations[start])
+    until = None if rows["final"][number] == 1 else number
+    options = RunOptions(processes, verbosity=-1, until=until, admission=False)
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
-        (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": folder}), problems(UNTRIED))
-        if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
+        try:
+            second = apart(_second, path, folder, start, options, seconds=seconds)
+        except NoEnd as error:
+            return Check(NAME, UNKNOWN, str(error))
+        if second is None:
             return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
-        if start is not None:
-            _place(path, start, cell)
-        until = None if rows["final"][number] == 1 else number
-        run_cells([cell], RunOptions(processes, verbosity=-1, until=until, admission=False))
-        again = load_files(cell.directory)
-        return _compare(run, again, number, first + 1)
+        return _compare(run, load_files(second), number, first + 1)
+
+
+def _second(path: Path, out: str, start: int | None, options: RunOptions) -> Path | None:
+    """Run the run in `path` again below the folder `out`: its own folder; None where no run can repeat it."""
+    (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": out}), problems(UNTRIED))
+    if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
+        return None
+    if start is not None:
+        _place(path, start, cell)
+    run_cells([cell], options)
+    return cell.directory
 
 
 def _place(path: Path, start: int, cell: Cell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,10 @@ from erlbench.pool.clean import in_clean_process
 STEPS = 20_000_000  # of all evaluations of a run
 SECONDS, STEPS_A_SECOND = 60.0, 100.0  # of a run, and more for its steps
 MAKING = 120.0  # seconds to make an environment
+SLOWER = 4.0  # than the machine of a run, one that runs it again
+LONGEST = 6 * 3600.0  # seconds of a second run, whatever the first one says of itself
+WORK = ("timesteps", "fitness_timesteps", "evaluation_timesteps", "replayed_timesteps", "critic_updates",
+        "actor_updates")  # columns of eval.csv that count it  # fmt: skip
 
 
 class OverBudget(ErlbenchError):
@@ -45,6 +50,21 @@ class PlayingBudget:
         return OverBudget(
             f"no end in the budget of {self.seconds:,.0f} s for {self.steps:,} steps; --seconds gives more"
         )
+
+
+def seconds_again(row: Mapping[Any, Any], before: Mapping[Any, Any] | None = None) -> float:
+    """Seconds to run a run again up to the evaluation `row`, from its start or from the evaluation `before`.
+
+    By its total time and by its steps and updates, whichever is more, since total time may be modelled; at most
+    `LONGEST`.
+    """
+
+    def counted(name: str) -> float:
+        number = float(row[name]) - float(before[name] if before else 0)
+        return number if math.isfinite(number) else 0.0
+
+    work = sum(map(counted, WORK)) / STEPS_A_SECOND
+    return min(LONGEST, SECONDS + max(0.0, work, SLOWER * counted("total_time_s")))
 
 
 def is_bounded(env: str, settings: Mapping[str, Any]) -> bool:

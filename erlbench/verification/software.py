@@ -15,14 +15,12 @@ from erlbench.verification.check import AGREES, UNKNOWN, Check, Files
 from erlbench.words import counted
 from erlbench.work import identity
 
-APART = frozenset({"versions", "cpu", "cores", "memory_gib", "gpus", "platform", "commit"})  # they change no bit
-
 
 def check_software(run: Files) -> Check:
     """`AGREES` when all versions are those of the run; else `UNKNOWN`, for then equal bits are not promised."""
     if not run.meta:
         return Check("software", UNKNOWN, "meta.json is missing")
-    here = description.describe()
+    here = description.software()
     kernels = {start["arithmetic"] for start in run.starts if start.get("arithmetic")}
     if len(kernels) > 1:
         return Check("software", UNKNOWN, f"several kernels computed the run: {' | '.join(sorted(kernels))}")
@@ -77,6 +75,6 @@ def _differences(meta: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[s
         now = here["versions"].get(name) or description.version(name)
         if now != version:
             yield f"{name} {version}, here {now}"
-    for name in sorted(meta.keys() & here.keys() - APART):  # what an older run does not say is not compared
+    for name in sorted(meta.keys() & here.keys() - {"versions"}):  # what an older run does not say is not compared
         if meta[name] != here[name]:
             yield f"{name} {meta[name]}, here {here[name]}"

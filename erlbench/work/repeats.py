@@ -11,15 +11,16 @@ from erlbench.records.run import ASIDE, RunFiles, starts
 Entry = Mapping[str, Any]
 
 
-def repeats_of(run: Path) -> list[Entry]:
+def repeats_of(run: Path, meta: Mapping[str, Any] | None = None) -> list[Entry]:
     """The earlier runs of the folder `run`, the oldest first, as meta.json lists them in `repeats`.
 
-    They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone.
+    They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone. `meta`:
+    of the run, where it was read before.
     """
     found: dict[str, Entry] = {}
     for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
-        meta = RunFiles(folder).meta()
-        listed = _dicts(meta.get("repeats")) + ([] if folder is run else [_entry(folder, meta)])
+        of_folder = meta if folder is run and meta is not None else RunFiles(folder).meta()
+        listed = _dicts(of_folder.get("repeats")) + ([] if folder is run else [_entry(folder, of_folder)])
         for entry in listed:
             found.setdefault(str(entry.get("folder")), entry)
     return sorted(found.values(), key=lambda entry: (str(entry.get("started")), str(entry.get("folder"))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -17,7 +18,8 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.verification import UNKNOWN, verify
-from erlbench.verification.budget import STEPS, OverBudget, PlayingBudget
+from erlbench.verification.again import run_again
+from erlbench.verification.budget import LONGEST, STEPS, WORK, OverBudget, PlayingBudget, seconds_again
 from tests.processes import wait_for
 from tests.runs import heed_interrupts, make_cell, run
 
@@ -39,6 +41,7 @@ def endless(whole, tmp_path) -> Path:
     folder = tmp_path / "endless"
     shutil.copytree(whole, folder)
     config = tomllib.loads((folder / "config.toml").read_text())
+    config["run"].pop("workers", None)  # which the command line gives to no run of this algorithm
     (folder / "config.toml").write_text(tomli_w.dumps({**config, "env_settings": {"frame_skip": 1_000_000_000}}))
     return folder
 
@@ -53,6 +56,25 @@ def test_a_step_that_does_not_end_is_named_with_the_budget(endless):
     assert {check.outcome for check in found} == {UNKNOWN}
     assert all("budget of 3 s" in check.text for check in found)
     assert time.monotonic() - begun < 120
+
+
+def test_a_second_run_in_a_step_that_does_not_end_is_ended(endless):
+    begun = time.monotonic()
+    check = run_again(endless, 0, seconds=5.0)
+    assert check.outcome == UNKNOWN
+    assert "budget of 5 s" in check.text
+    assert time.monotonic() - begun < 120
+    assert not multiprocessing.active_children()
+
+
+def test_a_second_run_has_the_time_that_the_first_recorded_and_never_days():
+    recorded = dict.fromkeys(WORK, 0) | {"timesteps": 10_000, "critic_updates": 5_000, "total_time_s": 10.0}
+    assert seconds_again(recorded) == 60 + 150
+    assert seconds_again(recorded | {"total_time_s": 100.0}) == 60 + 400
+    assert seconds_again(recorded | {"replayed_timesteps": float("nan")}) == 60 + 150
+    assert seconds_again(recorded, before=recorded) == 60
+    for name, number in (("timesteps", 10**15), ("total_time_s", 1e300)):
+        assert seconds_again(recorded | {name: number}) == LONGEST <= 86400 / 2
 
 
 def test_episodes_are_played_no_longer_than_they_were(whole, tmp_path):

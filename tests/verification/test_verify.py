@@ -175,9 +175,9 @@ def test_a_run_without_a_readable_config_is_named_and_the_others_are_checked(mad
 
 def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     forget_sums(folder)
-    here = description.describe()
+    here = description.software()
     versions = here["versions"] | {"mujoco": "0.0.1"}
-    monkeypatch.setattr(description, "describe", lambda: {**here, "versions": versions})
+    monkeypatch.setattr(description, "software", lambda: {**here, "versions": versions})
     found = {check.name: check for check in verify(folder)}
     assert found["software"].outcome == UNKNOWN
     assert f"mujoco {here['versions']['mujoco']}, here 0.0.1" in found["software"].text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +66,7 @@ class RunSet:
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.name)
 
-    @property
+    @cached_property
     def done(self) -> tuple[Run, ...]:
         """The runs that count in tables."""
         return tuple(run for run in self.runs if run.done)
@@ -116,20 +117,25 @@ class RunSet:
         stretch = replace(self.stretch, axis=LEARNING) if self.stretch else None
         return replace(self, label=f"{self.label}, fitness steps counted", runs=tuple(runs), stretch=stretch)
 
-    @property
+    @cached_property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of the runs that count: the sample."""
         return tuple(dict.fromkeys(run.seed for run in self.done))
 
     def by_seed(self, value: Callable[[Run], float]) -> Array:
         """A value of each seed (seeds,): the mean over its runs, which ran with several kernels."""
-        return np.array([np.mean([value(run) for run in self.done if run.seed == seed]) for seed in self.seeds])
+        values: dict[int, list[float]] = {}
+        for run in self.done:
+            values.setdefault(run.seed, []).append(value(run))
+        return np.array([np.mean(own) for own in values.values()])
 
-    @property
+    @cached_property
     def scores(self) -> Array:
-        """The score of each seed that has one (seeds,)."""
+        """The score of each seed that has one (seeds,), read-only."""
         values = self.by_seed(lambda run: score(run.evaluations, self.metric, self.stretch))
-        return values[~np.isnan(values)]
+        known = values[~np.isnan(values)]
+        known.flags.writeable = False
+        return known
 
     @property
     def status(self) -> str:

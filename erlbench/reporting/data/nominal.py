@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -23,14 +23,26 @@ if TYPE_CHECKING:
 
 COLUMN = "nominal_timesteps"  # of train.csv, where the algorithm counts them
 HEAD = 2**16  # bytes of a train.csv that hold its header
+Cell = tuple[str, str, int]  # environment, name, most training steps
 
 
-def with_nominal_steps(run: Run, studies: Iterable[Study], warn: Warn) -> Run:
+def nominal_budgets(studies: Iterable[Study]) -> dict[Cell, int]:
+    """The steps that studies count for all generations of a cell, of entries that count them so."""
+    found: dict[Cell, int] = {}
+    plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
+             for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
+    for plan, entry, env in plans:
+        for label in env_labels(env, plan.env_settings):
+            found.setdefault((label, entry.name, plan.most_timesteps(env, entry)), plan.timesteps(env, entry))
+    return found
+
+
+def with_nominal_steps(run: Run, budgets: Mapping[Cell, int], warn: Warn) -> Run:
     """The run with its nominal steps: of its train.csv, else of its study, else all steps of `single_episodes`.
 
-    Any other run has none: nobody knows how many episodes a generation of it plays.
+    Any other run has none: nobody knows how many episodes a generation of it plays. `budgets`: of `nominal_budgets`.
     """
-    steps = _of_train(run, warn) or _of_study(run, studies) or (0.0 if _counts_all(run) else math.nan)
+    steps = _of_train(run, warn) or _of_study(run, budgets) or (0.0 if _counts_all(run) else math.nan)
     return replace(run, evaluations=replace(run.evaluations, generation_steps=steps))
 
 
@@ -63,17 +75,10 @@ def _counts_all(run: Run) -> bool:
     return name in ALGORITHMS and find(name).single_episodes
 
 
-def _of_study(run: Run, studies: Iterable[Study]) -> float:
+def _of_study(run: Run, budgets: Mapping[Cell, int]) -> float:
     """The steps that a study counts for a generation of this cell; 0 where none does."""
-    if not run.total_generations:
-        return 0.0
-    plans = ((plan, entry, env) for study in studies for plan in study.profiles.values()
-             for env, entry in product(plan.envs, study.entries) if entry.nominal)  # fmt: skip
-    for plan, entry, env in plans:
-        wanted = (entry.name, plan.most_timesteps(env, entry))
-        if (run.name, run.total_timesteps) == wanted and run.env in env_labels(env, plan.env_settings):
-            return plan.timesteps(env, entry) / run.total_generations
-    return 0.0
+    steps = budgets.get((run.env, run.name, run.total_timesteps), 0)
+    return steps / run.total_generations if run.total_generations else 0.0
 
 
 def _of_train(run: Run, warn: Warn) -> float:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from erlbench.envs.options import FRESH
 from erlbench.errors import UsageError
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.older import read_config
-from erlbench.records.read import parse_rows, read_rows
+from erlbench.records.read import parse_columns, read_columns
 from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written
 from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.cells import cells_of
@@ -63,17 +64,17 @@ class Evaluations:
         """Steps as the ESAC paper counts them; NaN where that is not known."""
         return self.generation * self.generation_steps if self.generation_steps else self.timesteps
 
-    @property
+    @cached_property
     def learning_steps(self) -> Array:
         """Training steps and fitness steps: all that the algorithm learns from."""
         return self.timesteps + np.nan_to_num(self.fitness_timesteps)
 
-    @property
+    @cached_property
     def seconds(self) -> Array:
         """Training time without pauses."""
         return self.train_time_s - np.nan_to_num(self.paused_s)
 
-    @property
+    @cached_property
     def all_steps(self) -> Array:
         """All steps of the simulator."""
         more = np.nan_to_num(self.evaluation_timesteps) + np.nan_to_num(self.replayed_timesteps)
@@ -84,8 +85,7 @@ class Evaluations:
 
     def head(self, count: int) -> Evaluations:
         """The first `count` evaluations."""
-        known = vars(self)
-        arrays: dict[str, Any] = {name: v[:count] for name, v in known.items() if isinstance(v, np.ndarray)}
+        arrays: dict[str, Any] = {name: getattr(self, name)[:count] for name in ARRAYS}
         return replace(self, **arrays)
 
 
@@ -186,7 +186,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
             files.read_bytes(path / name, first=0, inside=1)
     config = _read(path / CONFIG, warn)
     run_config = _mapping(config.get("run"))
-    state = _read(path / STATUS, warn)
+    state, meta = _read(path / STATUS, warn), _read(path / META, warn)
     env, name, seed = _identity(path, run_config, warn)
     status = str(state.get("status", "unknown"))
     total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
@@ -232,7 +232,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         final_episodes=str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
         simulated_time=run_config.get("simulated_time") is True,
         evaluations=evaluations,
-        machine=replace(parse_machine(_read(path / META, warn)), repeats=tuple(repeats_of(path))),
+        machine=replace(parse_machine(meta), repeats=tuple(repeats_of(path, meta))),
         settings=_mapping(config.get("settings")),
         costs={**{name: run_config[name] for name in MODELLED if name in run_config}, **_mapping(config.get("costs"))},
         budget=total,
@@ -284,13 +284,13 @@ def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
         data = files.read_bytes(file, inside=1)
     except OSError:
         data = None
-    rows = read_rows(path, EvaluationRow, warn) if data is None else parse_rows(data, EvaluationRow, file, warn)
+    rows = read_columns(path, EvaluationRow, warn) if data is None else parse_columns(data, EvaluationRow, file, warn)
     as_written = data is None or is_as_written(data, said)
     if rows is None:
         return Evaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
-    arrays: dict[str, Any] = {name: rows[name].to_numpy(np.float64) for name in ARRAYS}
+    arrays: dict[str, Any] = {name: np.asarray(rows[name], np.float64) for name in ARRAYS}
     last: dict[str, Any] = {
-        f"last_{name}": () if rows.empty else rows[name].iloc[-1] for name in ("returns", "success", "success_ever")
+        f"last_{name}": rows[name][-1] if len(rows[name]) else () for name in ("returns", "success", "success_ever")
     }
     return Evaluations(**arrays, **last), as_written
 

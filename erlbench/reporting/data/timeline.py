@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.records.read import read_rows
+from erlbench.records.read import read_columns
 from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Array, Run
@@ -139,13 +139,13 @@ def load_timeline(run: Run, warn: Warn) -> Timeline | None:
     if not path.exists():  # large, so that runs that are passed on are often without it
         warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run")
         return None
-    rows = read_rows(run.path, TaskRow, warn)
+    rows = read_columns(run.path, TaskRow, warn)
     if rows is None:
         return None
-    if rows.empty:
+    if not len(rows["process"]):
         warn(f"{path}: no task yet")
         return None
-    arrays = {name: rows[column].to_numpy(np.float64) for name, column in COLUMNS.items()}
+    arrays = {name: np.asarray(rows[column], np.float64) for name, column in COLUMNS.items()}
     return Timeline(run=run, kind=list(rows["kind"]), **arrays)
 
 

@@ -57,9 +57,8 @@ class Column(Generic[Row]):
         value = self.metric(row)
         return value if isinstance(self.name, tuple) else (value,)
 
-    def cell(self, row: Row) -> TableCell:
-        """The row's printed cell."""
-        values = self.values(row)
+    def cell(self, row: Row, values: tuple[Any, ...]) -> TableCell:
+        """The row's printed cell of its `values`."""
         return TableCell(self.format(*values), self.style(row), self.link(row), values[0])
 
 
@@ -104,16 +103,28 @@ class Table(Generic[Item]):
         return [column.header for column in self.shown]
 
     @cached_property
+    def values(self) -> list[list[tuple[Any, ...]]]:
+        """The values of all columns, row by row."""
+        return [[column.values(row) for column in self.columns] for row in self.rows]
+
+    @cached_property
     def cells(self) -> list[list[TableCell]]:
         """What is printed, row by row."""
-        return [[column.cell(row) for column in self.shown] for row in self.rows]
+        return [
+            [column.cell(row, own) for column, own in zip(self.columns, values, strict=True) if column.shown]
+            for row, values in zip(self.rows, self.values, strict=True)
+        ]
 
     @property
     def records(self) -> list[dict[str, Any]]:
         """What the CSV file holds: the values of all columns in full precision, by name; None for no value."""
         return [
-            {name: _or_none(value) for c in self.columns for name, value in zip(c.names, c.values(row), strict=True)}
-            for row in self.rows
+            {
+                name: _or_none(value)
+                for column, own in zip(self.columns, values, strict=True)
+                for name, value in zip(column.names, own, strict=True)
+            }
+            for values in self.values
         ]
 
     @property

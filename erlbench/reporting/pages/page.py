@@ -35,7 +35,7 @@ from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
-from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE
 from erlbench.reporting.verdict.value import Verdict
@@ -86,7 +86,8 @@ class Maker:
         grid = grid_plot(comparison, [(group, plot) for group, (_, _, plot) in drawn], self.options.style)
         named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.grid else []
         curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
-        tables = [*first, *self._tables(comparison, planned)]  # while the curves are drawn
+        pairs = compared_pairs(comparison) if PagePart.STATISTICS in comparison.parts else []
+        tables = [*first, *self._tables(comparison, planned, pairs)]  # while the curves are drawn
         plots = [*self._others(comparison)]
         for group in comparison.groups:
             name = comparison.slug(group)
@@ -99,8 +100,7 @@ class Maker:
         figures = [self._figure(folder, *plot) for plot in plots]
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
         content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
-        pairs = verdicts_of(comparison) if PagePart.STATISTICS in comparison.parts and planned is None else ()
-        verdicts = tuple(planned or pairs)
+        verdicts = tuple(verdicts_of(pairs) if planned is None else planned)
         document = Document([*_head(comparison), *_said(verdicts), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
@@ -171,7 +171,9 @@ class Maker:
             self.read[run.path] = load_timeline(run, self.warn)
         return self.read[run.path]
 
-    def _tables(self, comparison: Comparison, planned: Sequence[Verdict] | None) -> list[Table[Any]]:
+    def _tables(
+        self, comparison: Comparison, planned: Sequence[Verdict] | None, pairs: Sequence[TestedPair]
+    ) -> list[Table[Any]]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
         if not comparison.groups:
@@ -185,7 +187,7 @@ class Maker:
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
         if PagePart.STATISTICS in parts:
-            tables += [pairs_table(comparison), *aggregate_tables(comparison), metrics_table(comparison)]
+            tables += [pairs_table(comparison, pairs), *aggregate_tables(comparison), metrics_table(comparison)]
             tables.append(tuning_table(comparison))
         if PagePart.TIMES in parts and not comparison.at:
             tables.append(times_table(comparison, published, self.warn, self._timeline))

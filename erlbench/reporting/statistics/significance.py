@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,16 +32,21 @@ class Difference:
     p: float  # of both tests together: twice the smaller one; not corrected for other comparisons
     probability: float  # that a run of x scores above one of y
     probability_interval: tuple[float, float]  # 95 %, Newcombe
-    detectable: float  # the smallest difference shown with 80 % power where spreads are at their upper limits
+    level: float  # of both tests together, by which `detectable` is reckoned
 
     @property
     def enough(self) -> bool:
         """Whether both sides have `FEWEST_RUNS`."""
         return min(self.runs) >= FEWEST_RUNS
 
+    @cached_property
+    def detectable(self) -> float:
+        """The smallest difference shown with 80 % power where spreads are at their upper limits."""
+        return detectable(*self.stds, *self.runs, level=self.level / HALF)
+
     def at_level(self, level: float) -> Difference:
         """The same, with `detectable` for both tests together at another level."""
-        return replace(self, detectable=detectable(*self.stds, *self.runs, level=level / HALF))
+        return replace(self, level=level)
 
 
 def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
@@ -68,7 +74,7 @@ def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
         p=together(by_mean, by_rank) if enough else float("nan"),
         probability=probability,
         probability_interval=superiority_interval(probability, a.size, b.size),
-        detectable=detectable(std(a), std(b), a.size, b.size, level=level / HALF),
+        level=level,
     )
 
 

@@ -11,12 +11,11 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.power import POWER
-from erlbench.reporting.verdict.judged import TestedPair, compared_pairs
+from erlbench.reporting.verdict.judged import TestedPair
 
 
-def pairs_table(comparison: Comparison) -> Table[TestedPair] | None:
-    """None where no two run sets of an environment have a score, and for studies without a baseline."""
-    rows = compared_pairs(comparison)
+def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[TestedPair] | None:
+    """The pairs of a page (`compared_pairs`), a row each; None where there is none."""
     if not rows:
         return None
     names = {group.budget: comparison.group_name(group) for group in comparison.groups}

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.records.read import read_rows
+from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
@@ -148,11 +148,13 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
-    rows = read_rows(run.path, GenerationRow, warn)
-    if rows is None or rows["critic_updates"].isna().all():  # the evaluations are coarser, but hold the same
+    if run.evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file():
+        return math.nan, 0  # without gradient steps the file is long and says nothing
+    rows = read_columns(run.path, GenerationRow, warn)
+    if rows is None or np.isnan(rows["critic_updates"]).all():  # the evaluations are coarser, but hold the same
         e = run.evaluations
         return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)
-    steps, seconds, updates, paused = (rows[name].to_numpy(np.float64) for name in COLUMNS)
+    steps, seconds, updates, paused = (np.asarray(rows[name], np.float64) for name in COLUMNS)
     return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), updates)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,9 +78,9 @@ def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[T
     ]
 
 
-def verdicts_of(comparison: Comparison, pairs: Names | None = None) -> list[Verdict]:
-    """A verdict of each pair, as `compared_pairs` has them."""
-    return [_verdict(pair) for pair in compared_pairs(comparison, pairs)]
+def verdicts_of(pairs: Iterable[TestedPair]) -> list[Verdict]:
+    """A verdict of each pair."""
+    return list(map(_verdict, pairs))
 
 
 def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet]]:

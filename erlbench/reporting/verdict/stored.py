@@ -18,7 +18,12 @@ DIGITS = 10  # significant ones: the last differ between processors
 
 def as_values(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON holds it: NaN is null."""
-    values: dict[str, Any] = _plain({**asdict(verdict), "sentence": paragraph(verdict)})
+    found = {**asdict(verdict), "sentence": paragraph(verdict)}
+    if verdict.outcome is not None:
+        difference = found["outcome"]["difference"]
+        del difference["level"]
+        difference["detectable"] = verdict.outcome.difference.detectable
+    values: dict[str, Any] = _plain(found)
     return values
 
 

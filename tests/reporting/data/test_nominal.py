@@ -13,7 +13,7 @@ from erlbench.algorithms.registry import ALGORITHMS, find
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import Entry, Profile, load_studies
 from erlbench.reporting import build_comparison, build_report
-from erlbench.reporting.data.nominal import with_nominal_steps
+from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs, load_run
 from erlbench.reporting.figures import style
@@ -36,7 +36,7 @@ def make_esac(folder, seed=0, nominal=("0", "1000", "2000"), name="esac"):
 
 
 def nominal_of(path, warn=pytest.fail):
-    return with_nominal_steps(load_run(path, warn), (), warn).evaluations.nominal
+    return with_nominal_steps(load_run(path, warn), {}, warn).evaluations.nominal
 
 
 def axes_of(index, page="all-runs"):
@@ -114,7 +114,7 @@ def test_what_a_run_wrote_wins_over_a_study_with_its_name_and_budget(tmp_path):
     lines = (path / "train.csv").read_text().splitlines()
     cells = ["nominal_timesteps", "0", "1000", "2000"]
     (path / "train.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(lines, cells, strict=True)))
-    run = with_nominal_steps(load_run(path, quiet), load_studies().values(), quiet)
+    run = with_nominal_steps(load_run(path, quiet), nominal_budgets(load_studies().values()), quiet)
     assert_array_equal(run.evaluations.nominal, [0, 1000, 2000])
 
 
@@ -124,7 +124,7 @@ def test_what_a_run_wrote_wins_over_a_study_with_its_name_and_budget(tmp_path):
 def test_nominal_steps_of_the_reference_runs_of_esac(folder, nominal, counted):
     for run in find_runs([REFERENCE / folder], quiet):
         if run.algo == "esac":
-            evaluations = with_nominal_steps(run, (), quiet).evaluations
+            evaluations = with_nominal_steps(run, {}, quiet).evaluations
             assert (evaluations.nominal[-1], evaluations.timesteps[-1]) == (nominal, counted)
 
 

@@ -11,7 +11,7 @@ from erlbench.experiment import studies
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import comparisons_of
-from erlbench.reporting.data.nominal import with_nominal_steps
+from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures.axis import AXES, Axis, moving_average
@@ -101,13 +101,17 @@ def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):
     make_run(tmp_path, "HalfCheetah-v5", "sac", 0, [0, 5, 9], total=2000)
     entries = (Entry("sac", "sac"), Entry("esac", "esac", nominal=60))
     study = make_study(entries=entries, baseline="sac", profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5",))})
-    esac, sac = (with_nominal_steps(run, [study], pytest.fail) for run in find_runs([tmp_path], pytest.fail))
+    esac, sac = (
+        with_nominal_steps(run, nominal_budgets([study]), pytest.fail) for run in find_runs([tmp_path], pytest.fail)
+    )
     assert_array_equal(AXES["nominal"].of(esac.evaluations), esac.evaluations.generation * 1000)
     assert_array_equal(AXES["nominal"].of(sac.evaluations), sac.evaluations.timesteps)
     assert AXES["nominal"].train(esac.evaluations) == ("generation", 1000)
     assert AXES["nominal"].train(sac.evaluations) == ("timesteps", 1)
     other = make_study(entries=entries, baseline="sac", profiles={"p": Profile((0,), 3000, ("HalfCheetah-v5",))})
-    assert np.isnan(AXES["nominal"].of(with_nominal_steps(esac, [other], pytest.fail).evaluations)).all()
+    assert np.isnan(
+        AXES["nominal"].of(with_nominal_steps(esac, nominal_budgets([other]), pytest.fail).evaluations)
+    ).all()
 
 
 def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):

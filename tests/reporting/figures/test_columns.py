@@ -5,7 +5,7 @@ import pytest
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import comparisons_of
-from erlbench.reporting.data.nominal import with_nominal_steps
+from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.figures import columns as column_figure
 from erlbench.reporting.figures import style
@@ -80,7 +80,9 @@ def test_the_figure_of_a_study_is_over_the_studys_axis(tmp_path):
         kind="curves", x="nominal", entries=(Entry("esac", "esac", nominal=60),), baseline="", not_run=(),
         profiles={"p": Profile((0,), 2000, ("HalfCheetah-v5",))},
     )  # fmt: skip
-    runs = [with_nominal_steps(run, [study], pytest.fail) for run in find_runs([tmp_path], pytest.fail)]
+    runs = [
+        with_nominal_steps(run, nominal_budgets([study]), pytest.fail) for run in find_runs([tmp_path], pytest.fail)
+    ]
     (page,) = comparisons_of(study, runs, None, pytest.fail)
     options = ReportOptions(panels=parse_panels("sigma"))
     caption = column_figure.columns_plot(page, page.groups[0], options, pytest.fail).caption

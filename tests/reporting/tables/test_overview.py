@@ -15,5 +15,5 @@ def test_the_columns_with_most_finished_runs_come_first(tmp_path):
     assert [column.title.partition(",")[0] for column in table.columns] == [
         "Algorithm", "Hopper-v5", "Swimmer-v5", "Ant-v5",
     ]  # fmt: skip
-    cells = [column.cell(table.rows[0]).text for column in table.columns[1:]]
+    cells = [cell.text for cell in table.cells[0][1:]]
     assert cells == ["2.00 (2/2)", "2.00 (2/2)", "2.00 (1/4)"]

@@ -9,6 +9,7 @@ from erlbench.reporting.statistics.power import welch_power
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.scores import scores_table
+from erlbench.reporting.verdict.judged import compared_pairs
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
@@ -27,12 +28,16 @@ def page(tmp_path, status_of=None, **options):
     return page_of(tmp_path, **options)
 
 
+def table_of(comparison):
+    return pairs_table(comparison, compared_pairs(comparison))
+
+
 def records(table):
     return {(record["env"], record["algorithm"], record["against"]): record for record in table.records}
 
 
 def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
-    found = records(pairs_table(page(tmp_path)))
+    found = records(table_of(page(tmp_path)))
     assert len(found) == 6
     raw = []
     for (env, one, two), record in found.items():
@@ -56,7 +61,7 @@ def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
 
 
 def test_a_baseline_and_a_family_by_environment(tmp_path):
-    table = pairs_table(page(tmp_path, baseline="a", family="environment"))
+    table = table_of(page(tmp_path, baseline="a", family="environment"))
     found = records(table)
     assert {(one, two) for _, one, two in found} == {("b", "a"), ("c", "a")}
     hopper = [found["Hopper-v5", name, "a"] for name in ("b", "c")]
@@ -70,7 +75,7 @@ def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
     for seed, (one, two) in enumerate([(1, 2), (2, 4), (3, 7)]):
         make_run(tmp_path, "Hopper-v5", "a", seed, [0, one])
         make_run(tmp_path, "Hopper-v5", "b", seed, [0, two])
-    table = pairs_table(page_of(tmp_path))
+    table = table_of(page_of(tmp_path))
     (record,) = table.records
     assert record["p_holm"] is None
     assert record["p_welch"] is record["p_rank"] is record["probability_better"] is record["difference_low"] is None

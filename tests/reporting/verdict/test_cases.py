@@ -14,7 +14,7 @@ from erlbench.reporting import build_report
 from erlbench.reporting.data.runs import load_run
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import FEWEST_ALIKE, Case
 from erlbench.reporting.verdict.words import CASES, paragraph
 from tests.reporting.compare import page_of
@@ -45,7 +45,7 @@ def runs(folder, a, b, **more):
 def test_each_case(tmp_path, what):
     a, b, case = SCORES[what]
     runs(tmp_path, a, b)
-    (found,) = verdicts_of(page_of(tmp_path))
+    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
     assert found.case is case
     said = paragraph(found)
     assert said.startswith("Undecided, too few" if case is Case.TOO_FEW else case.capitalize())
@@ -61,7 +61,7 @@ def test_each_case(tmp_path, what):
 def test_failed_runs_are_a_selection_and_compare_with_nothing(tmp_path):
     runs(tmp_path, *SCORES["clear"][:2])
     make_run(tmp_path, "Mine-v0", "a", 9, [0, 0, 1], status="failed")
-    (found,) = verdicts_of(page_of(tmp_path))
+    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
     assert (found.case, found.outcome) == (Case.NOT_COMPARABLE, None)
     assert "1 of 6 runs of a failed" in paragraph(found)
 
@@ -70,7 +70,7 @@ def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_ma
     for seed in range(5):
         make_run(tmp_path, "Mine-v0", "a", seed, [10 * i + seed for i in range(11)], fitness=4)
         make_run(tmp_path, "Mine-v0", "b", seed, [8 * i + seed for i in range(11)])
-    (found,) = verdicts_of(page_of(tmp_path))
+    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
     assert found.ratio == pytest.approx(5)
     assert found.equal_steps == (pytest.approx(18), pytest.approx(66))  # 1,600 of 8,000 steps, in the mean
     assert "a used 5.0 times the simulator steps of b" in paragraph(found)
