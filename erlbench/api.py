@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,7 @@ class Results:
     """The runs below some folders; each frame is read when it is asked for, and begins with `env`, `name`, `seed`."""
 
     runs: tuple[Path, ...]
+    held: Any = field(default=None, repr=False, compare=False)  # bundles, whose folders go with this object
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -125,12 +126,19 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
 
 
 def load_results(*folders: Folder) -> Results:
-    """The runs below `folders` (default: `results`); a `UsageError` when there is none."""
-    found = find_run_folders(_paths(folders or ("results",)))
+    """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
+    from erlbench.bundle.read import OpenBundle, is_bundle
+
+    paths: list[Path] = []
+    held: list[OpenBundle] = []
+    for path in _paths(folders or ("results",)):
+        held += [OpenBundle(path)] if is_bundle(path) else []
+        paths.append(held[-1].path if is_bundle(path) else path)
+    found = find_run_folders(paths)
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
-    return Results(tuple(found))
+    return Results(tuple(found), held)
 
 
 def report(

@@ -17,7 +17,7 @@ LAYERS = (
     ("settings",),
     ("algorithms",),
     ("experiment",),
-    ("pool",),
+    ("pool", "bundle"),
     ("running", "reporting"),
     ("frames",),
     ("forecasting", "launch", "playing", "tuning", "verification"),

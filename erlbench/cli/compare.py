@@ -40,13 +40,15 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     Examples:
       erlbench compare results-before results-after
       erlbench compare results/mine results/yours --metric area --out both
+      erlbench compare results/mine yours.zip
     """
+    from erlbench.bundle.read import opened
     from erlbench.experiment.own_studies import known_studies
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions
 
-    with notices() as warn:
-        page, table = build_comparison(folders, out, warn, ReportOptions(metric=metric), known_studies().values())
+    with opened(folders) as found, notices() as warn:
+        page, table = build_comparison(found, out, warn, ReportOptions(metric=metric), known_studies().values())
     places = [i for i, column in enumerate(table.shown) if column.names[0] in PRINTED]
     for environment, cells in groupby(table.cells, key=lambda cells: cells[0].text):
         print_table(environment, [table.header[i] for i in places], [[row[i].text for i in places] for row in cells])

@@ -47,10 +47,21 @@ def command(
     Examples:
       erlbench verify results/Walker2d-v5/td3/seed-000
       erlbench verify results -v
+      erlbench verify study.zip
       erlbench verify results/Walker2d-v5/td3/seed-000 \\
         --same-as again/Walker2d-v5/td3/seed-000
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
+    from erlbench.bundle.read import opened
+
+    with opened([*runs, *([same_as] if same_as else [])]) as found:
+        _verify(found[: len(runs)], found[-1] if same_as else None, again, start, processes, trusted, seconds, verbose)
+
+
+def _verify(
+    runs: Sequence[Path], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
+    seconds: float | None, verbose: bool,
+) -> None:  # fmt: skip
     from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify_all
     from erlbench.verification.again import run_again
     from erlbench.verification.same import same

@@ -29,6 +29,7 @@ CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under w
 KEPT = "kept-checkpoints"  # one for each evaluation, with `--keep-checkpoints`
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended before its first gradient step
+REDACTED = "redacted"  # in status.json of a run in a bundle: the checksums that files had before
 LOCK = "lock"
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from erlbench.bundle.read import is_bundle, opened
 from erlbench.errors import UsageError
 from erlbench.experiment.own_studies import known_studies
 from erlbench.experiment.studies import Study, find_profile, find_study
@@ -21,27 +22,30 @@ def requested_report(
 ) -> Path:  # fmt: skip
     """Check the words of a request and write the report by `build_report`; the path of its `index.html`.
 
-    `study` are the names of the studies that are wanted (none: all that were run), `studies` files with studies of the
-    user. Without `profile` the folders' own name chooses it, if they are named after one.
+    `folders` and `reference` may be bundles. `study` are the names of the studies that are wanted (none: all that were
+    run), `studies` files with studies of the user. Without `profile` the folders' own name chooses it, if they are
+    named after one.
 
     Raises `UsageError` for a folder, study, profile or option that cannot be used, and when there is no run.
     """
     for folder in (*folders, *([reference] if reference else [])):
-        if not folder.is_dir():
+        if not folder.is_dir() and not is_bundle(folder):
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     known = known_studies(studies)
     for name in known:
         if name == ALL_RUNS or f"{name}-".startswith(f"{REFERENCE}-"):
             raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
     chosen = {name: find_study(known, name) for name in study or known}
-    if profile is None:
-        profile = None if options.at else _profile_of(folders, chosen)
-    elif study:
-        for one in chosen.values():
-            find_profile(one, profile)
-    return build_report(
-        folders, out, chosen, profile, warn, options, reference, named=bool(study), counting=known.values()
-    )
+    with opened([*folders, *([reference] if reference else [])]) as found:
+        folders, reference = found[: len(folders)], found[-1] if reference else None
+        if profile is None:
+            profile = None if options.at else _profile_of(folders, chosen)
+        elif study:
+            for one in chosen.values():
+                find_profile(one, profile)
+        return build_report(
+            folders, out, chosen, profile, warn, options, reference, named=bool(study), counting=known.values()
+        )
 
 
 def _profile_of(folders: Sequence[Path], studies: Mapping[str, Study]) -> str | None:

@@ -12,6 +12,7 @@ from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, 
 from erlbench.verification.claims import check_beginning, check_claims
 from erlbench.verification.copies import check_copies, trace
 from erlbench.verification.policy import check_policies
+from erlbench.verification.redaction import check_redaction
 from erlbench.verification.rows import check_rows
 from erlbench.verification.software import check_admission, check_identity, check_software
 from erlbench.verification.starts import check_starts
@@ -57,6 +58,7 @@ def _checks(run: Files, trusted: bool, processes: int, seconds: float | None) ->
     alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
     alike = alike and not admission_marks(run.meta)
     return [
-        *check_rows(run), *check_across(run), *check_claims(run), check_starts(run), software, identity,
-        admission, check_beginning(run, alike, trusted), *check_policies(run, alike, trusted, processes, seconds),
+        *check_rows(run), *check_across(run), *check_claims(run), check_starts(run), *check_redaction(run),
+        software, identity, admission, check_beginning(run, alike, trusted),
+        *check_policies(run, alike, trusted, processes, seconds),
     ]  # fmt: skip

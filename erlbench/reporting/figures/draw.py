@@ -93,7 +93,8 @@ def _draw_columns(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], 
 
 def _draw_grid(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], plot: Plot) -> None:
     """A panel for each environment, and one legend below them. An axis is named where its panel has none below it."""
-    columns, legend = _columns(plot, panels), {}
+    columns = _columns(plot, panels)
+    legend: dict[int, tuple[Any, str]] = {}
     for number, (own, panel) in enumerate(zip(axes, panels, strict=True)):
         for series in panel.series:
             legend.setdefault(series.colour, (draw_series(own, series, plot.band, plot.sheet.palette), series.label))
