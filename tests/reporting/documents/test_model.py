@@ -75,10 +75,8 @@ def test_a_document_and_its_files(tmp_path):
     index = write_document(Document(blocks), tmp_path / "page")
     assert {path.name for path in index.parent.iterdir()} == {"index.md", "sizes.md", "sizes.tex", "sizes.csv"}
     text = index.read_text(encoding="utf-8")
-    assert text.startswith(
-        "# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n- li\\*e\n  - behind\n\n```sh\nls\n```\n\n![A figure](f.png)\n\n"
-    )
-    assert "Caption. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)\n\n- Note.\n" in text
+    assert text.startswith("# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n- li\\*e\n  - behind\n\n```sh\nls\n```\n\n")
+    assert "\n![A figure](f.png)\n\nCaption. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)\n\n- Note.\n" in text
     assert text.count("Files: [md](sizes.md)") == 1
     assert r"\label{tab:page-sizes}" in (index.parent / "sizes.tex").read_text(encoding="utf-8")
 
