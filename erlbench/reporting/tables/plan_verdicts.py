@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from erlbench.reporting.data.origin import random_score
 from erlbench.reporting.data.score import CURVE, METRICS, UNITS, CurveStretch
 from erlbench.reporting.data.study import PlannedStudy
@@ -28,7 +30,7 @@ def _verdict(study: PlannedStudy, runs: Runs, row: TestedContrast, plan: str) ->
     contrast = row.contrast
     env = study.plan.cell(contrast.b).env
     origin = random_score(env) or 0.0
-    outcome = judge(*row.scores, p=1.0, tests=len(study.plan.contrasts), origin=origin)
+    outcome = judge(*map(np.array, row.scores), p=1.0, tests=len(study.plan.contrasts), origin=origin)
     case = Case.DECIDED if row.verdict.stops else outcome.case
     missing = study.plan.seeds - row.seeds if case is Case.UNDECIDED and not row.last else outcome.seeds_missing
     stretch = CurveStretch(contrast.axis, *contrast.stretch)
