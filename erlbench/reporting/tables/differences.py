@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from erlbench.experiment.fairness import fairness_sheet
 from erlbench.reporting.data.comparison import RunSet, judged_alike
@@ -152,16 +153,22 @@ def _difference(row: FolderPair) -> tuple[float, float, float]:
 def _minutes_columns(first: str, other: str, rows: Sequence[FolderPair]) -> Iterator[Column[FolderPair]]:
     """Minutes by the clock, and those of simulated time, where there are some: never in one column."""
     for modelled, kind in ((False, "Measured"), (True, "Modelled")):
-        pair = [(_minutes(row.first, modelled), _minutes(row.other, modelled)) for row in rows]
-        name, shown = (
-            f"{kind.lower()}_minutes_per_million",
-            not all(math.isnan(value) for both in pair for value in both),
-        )
-        yield Column(f"{kind} minutes {first}", lambda row, modelled=modelled: _minutes(row.first, modelled), number,
+        sides = (partial(_minutes_first, modelled=modelled), partial(_minutes_other, modelled=modelled))
+        shown = not all(math.isnan(side(row)) for row in rows for side in sides)
+        name = f"{kind.lower()}_minutes_per_million"
+        yield Column(f"{kind} minutes {first}", sides[0], number,
                      name=f"{name}_first", shown=shown)  # fmt: skip
-        yield Column(f"{kind} minutes {other}", lambda row, modelled=modelled: _minutes(row.other, modelled), number,
+        yield Column(f"{kind} minutes {other}", sides[1], number,
                      name=name, shown=shown,
                      note="training minutes per million training steps, median over runs.")  # fmt: skip
+
+
+def _minutes_first(row: FolderPair, modelled: bool) -> float:
+    return _minutes(row.first, modelled)
+
+
+def _minutes_other(row: FolderPair, modelled: bool) -> float:
+    return _minutes(row.other, modelled)
 
 
 def _minutes(run_set: RunSet | None, modelled: bool) -> float:

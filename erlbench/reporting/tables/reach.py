@@ -117,7 +117,7 @@ def reach_table(
                name="steps_average_curve"),
         *_ratios(references),
         *(
-            Column(f"{kind} minutes", lambda row, modelled=modelled: row.minutes(modelled), number,
+            Column(f"{kind} minutes", partial(Reached.minutes, modelled=modelled), number,
                    name=f"{kind.lower()}_minutes_median", shown=any(_timed(row, modelled) for row in rows))
             for kind, modelled in (("Measured", False), ("Modelled", True))
         ),

@@ -122,16 +122,19 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
 def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column[Time]]:
     """Mean and median of the minutes by the clock, and of those of simulated time: columns of their own."""
     for modelled, kind in ((False, "Measured"), (True, "Modelled")):
-        values = partial(_of_kind, part=part, modelled=modelled)
         name, shown = f"{kind.lower()}_{CSV_NAMES[part]}", modelled in kinds
-        yield Column(f"{kind}, {title}", lambda row, values=values: estimates.mean_std(values(row)), plus_minus,
+        yield Column(f"{kind}, {title}", partial(_mean_std, part=part, modelled=modelled), plus_minus,
                      unit="min", name=(f"{name}_min_per_million", f"{name}_std"), shown=shown)  # fmt: skip
-        yield Column(f"{kind}, {title}, median", lambda row, values=values: estimates.median(values(row)), number,
+        yield Column(f"{kind}, {title}, median", partial(_median, part=part, modelled=modelled), number,
                      unit="min", name=f"{name}_median", shown=shown)  # fmt: skip
 
 
-def _of_kind(row: Time, part: str, modelled: bool) -> list[float]:
-    return row.own.of(part, modelled)
+def _mean_std(row: Time, part: str, modelled: bool) -> tuple[float, float]:
+    return estimates.mean_std(row.own.of(part, modelled))
+
+
+def _median(row: Time, part: str, modelled: bool) -> float:
+    return estimates.median(row.own.of(part, modelled))
 
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:
