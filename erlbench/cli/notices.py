@@ -46,7 +46,7 @@ def print_verdicts(report: Path) -> None:
     found = {one["sentence"]: one["details"] for one in verdicts}
     for text in dict.fromkeys(filter(None, (stored["results"][name] for name in own))):
         _print_wrapped(text)
-    click.echo()
+        click.echo()
     for sentence, details in list(found.items())[:MOST]:
         _print_wrapped(sentence)
         _print_wrapped(" ".join(details), indent="    ")
