@@ -3,11 +3,13 @@
 python -m benchmarks.reference_verdicts
 
 A page quotes a verdict between two comments: `<!-- verdict: COMPARISON | FIRST | SECOND [| ENVIRONMENT] -->`, or
-`<!-- verdict: headline -->`, and `<!-- end -->`. The program writes what stands between them.
+`<!-- verdict: headline -->`, and `<!-- end -->`. The program writes what stands between them: the sentence of the
+verdict, and its details folded.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 import tomllib
@@ -29,11 +31,12 @@ from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE, write_verdicts
 from erlbench.reporting.verdict.value import Verdict
-from erlbench.reporting.verdict.words import paragraph
+from erlbench.reporting.verdict.words import details, sentence
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results" / "reference"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "measurements").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", DOCS / "planning.md", DOCS / "studies.md", *sorted((DOCS / "measurements").glob("*.md"))]
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 PUBLISHED = re.compile(r"<!-- published -->\n.*?<!-- end -->", re.DOTALL)
 PAPER = {
@@ -112,12 +115,11 @@ def headline(found: Sequence[Verdict]) -> str:
 def filled(text: str, found: Mapping[str, Sequence[Verdict]]) -> str:
     """A page with the sentences of these verdicts."""
 
-    def sentence(match: re.Match[str]) -> str:
-        said = _said(match[1], found)
-        return f"<!-- verdict: {match[1]} -->\n{textwrap.fill(said, 120, break_on_hyphens=False)}\n<!-- end -->"
+    def block(match: re.Match[str]) -> str:
+        return f"<!-- verdict: {match[1]} -->\n{_said(match[1], found)}\n<!-- end -->"
 
     beside = f"<!-- published -->\n\n{published_table()}\n\n<!-- end -->"
-    return PUBLISHED.sub(lambda _: beside, QUOTED.sub(sentence, text))
+    return PUBLISHED.sub(lambda _: beside, QUOTED.sub(block, text))
 
 
 def published_table() -> str:
@@ -144,13 +146,18 @@ def _freedom(ours: np.ndarray, std: float) -> float:
 
 def _said(what: str, found: Mapping[str, Sequence[Verdict]]) -> str:
     if what == "headline":
-        return headline(found["halfcheetah-300k"])
+        return _wrapped(headline(found["halfcheetah-300k"]))
     name, first, second, *env = (part.strip() for part in what.split("|"))
     (one,) = (
         one for one in found[name]
         if (one.first.name, one.second.name) == (first, second) and (not env or one.env == env[0])
     )  # fmt: skip
-    return paragraph(one)
+    behind = _wrapped(html.escape(" ".join(details(one)), quote=False))
+    return f"{_wrapped(sentence(one))}\n\n<details><summary>Numbers</summary>\n{behind}\n</details>\n"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 120, break_on_hyphens=False)
 
 
 def main() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
@@ -30,16 +32,30 @@ def notices() -> Iterator[Warn]:
 
 
 def print_verdicts(report: Path) -> None:
-    """Print the verdicts of a report's own pages, where it has some."""
+    """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
     from erlbench.reporting.data.comparison import REFERENCE
+    from erlbench.reporting.verdict.rule import Case
     from erlbench.reporting.verdict.stored import FILE
 
     if not (report / FILE).is_file():
         return
-    pages = json.loads((report / FILE).read_text(encoding="utf-8"))["verdicts"]
-    own = [page for name, page in pages.items() if not f"{name}-".startswith(f"{REFERENCE}-")]
-    lines = list(dict.fromkeys(one["sentence"] for page in own for one in page))
-    for line in lines[:MOST]:
-        click.echo(f"{line}\n")
-    if len(lines) > MOST:
-        click.echo(f"{len(lines) - MOST} more in {report / FILE}\n")
+    order = {str(case): place for place, case in enumerate(Case)}
+    stored = json.loads((report / FILE).read_text(encoding="utf-8"))
+    own = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
+    verdicts = sorted((one for name in own for one in stored["verdicts"][name]), key=lambda one: order[one["case"]])
+    found = {one["sentence"]: one["details"] for one in verdicts}
+    for text in dict.fromkeys(filter(None, (stored["results"][name] for name in own))):
+        _print_wrapped(text)
+        click.echo()
+    for sentence, details in list(found.items())[:MOST]:
+        _print_wrapped(sentence)
+        _print_wrapped(" ".join(details), indent="    ")
+        click.echo()
+    if len(found) > MOST:
+        click.echo(f"{len(found) - MOST} more in {report / FILE}\n")
+
+
+def _print_wrapped(text: str, indent: str = "") -> None:
+    """Print a paragraph at the terminal's width, 80 columns elsewhere."""
+    width = get_terminal_size((80, 24)).columns
+    click.echo(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))

@@ -51,7 +51,7 @@ def command(
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
     """
     from erlbench.playing import play_run
-    from erlbench.playing.apart import apart
+    from erlbench.pool.apart import apart
 
     if no_video and video is not None:
         raise UsageError("--no-video and --video exclude one another")

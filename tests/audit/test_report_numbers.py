@@ -61,7 +61,7 @@ def report(request, tmp_path_factory):
     if not raw:
         raw = [tmp_path_factory.mktemp("raw")]
         make_synthetic(raw[0])
-    words = ["--baseline", baseline, "--metric", "final", "--out", str(out)]
+    words = ["--baseline", baseline, "--metric", "final", "--reach=55,900,2000", "--out", str(out)]
     done = CliRunner().invoke(cli, ["report", *map(str, raw), *words])
     assert done.exit_code == 0, done.output
     runs: dict = {}
@@ -194,8 +194,9 @@ def test_minutes_are_those_of_the_raw_files(report):
         last = [run.iloc[-1] for run in report.evaluations[key]]  # where status.json does not say
         seconds = [state.get("train_time_s", run["train_time_s"]) for state, run in zip(states, last, strict=True)]
         whole = [time / 60 / state["timesteps"] * 1e6 for time, state in zip(seconds, states, strict=True)]
-        assert row["whole_min_per_million"] == pytest.approx(np.mean(whole))
-        assert row["whole_std"] == pytest.approx(np.std(whole, ddof=1))
+        assert row["measured_whole_min_per_million"] == pytest.approx(np.mean(whole))
+        assert row["measured_whole_std"] == pytest.approx(np.std(whole, ddof=1))
+        assert row["measured_whole_median"] == pytest.approx(np.median(whole))
         slopes = []
         for path, evaluations in zip(report.runs[key], report.evaluations[key], strict=True):
             train = pd.read_csv(path / "train.csv") if (path / "train.csv").exists() else evaluations
@@ -204,9 +205,32 @@ def test_minutes_are_those_of_the_raw_files(report):
                 ends = learning.iloc[[0, -1]]
                 slopes.append(np.ptp(ends["train_time_s"]) / 60 / np.ptp(ends["timesteps"]) * 1e6)
         if slopes:
-            assert row["after_warmup_min_per_million"] == pytest.approx(np.mean(slopes))
+            assert row["measured_after_warmup_min_per_million"] == pytest.approx(np.mean(slopes))
         else:
-            assert pd.isna(row["after_warmup_min_per_million"])
+            assert pd.isna(row["measured_after_warmup_min_per_million"])
+
+
+def test_first_hits_and_the_step_after_which_a_run_stays(report):
+    """Line by line of episodes.csv and eval.csv."""
+    table = report.read("reach")
+    assert len(table) == 3 * len(report.runs)
+    for _, row in table.iterrows():
+        hits, stays = [], []
+        key = row["env"], row["name"]
+        for path, evaluations in zip(report.runs[key], report.evaluations[key], strict=True):
+            stay = np.inf
+            for steps, value in zip(evaluations["timesteps"], evaluations["return_mean"], strict=True):
+                stay = np.inf if value < row["score"] else min(stay, steps)
+            stays.append(stay)
+            if (path / "episodes.csv").exists():
+                lines = (path / "episodes.csv").read_text().splitlines()
+                header, *episodes = [line.split(",") for line in lines[1:]]
+                r, steps = header.index("r"), header.index("timesteps")
+                hits.append(min((int(one[steps]) for one in episodes if float(one[r]) >= row["score"]), default=np.inf))
+        for name, values in (("first_hit_median", hits), ("stays_median", stays)):
+            middle = np.median(values) if len(values) == len(stays) else np.inf
+            assert (pd.isna(row[name]) and middle == np.inf) or row[name] == pytest.approx(middle), (row["name"], name)
+    assert report.baseline != "sb3-td3" or table["first_hit_median"].notna().any()  # TD3's runs have their episodes
 
 
 def test_the_use_of_processes(report):

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from erlbench.reporting.statistics.significance import compare, holm
-from erlbench.reporting.verdict.rule import judge
+from erlbench.reporting.verdict.rule import judge, unseen_failures
 from tests.audit import coverage, verdicts
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-we-decide.md").read_text()
@@ -35,6 +35,30 @@ def test_each_wrong_verdict_is_rare_and_the_page_has_its_share(title):
     assert max(rate for *_, rate in rates) <= 0.05 + NOISE
     for line in verdicts.rows(iter(rates)):
         assert line in PAGE
+
+
+def test_the_page_has_how_often_equal_means_are_decided_where_the_shapes_differ():
+    """Five runs of which one of ten fails mostly show no failure, so no rule can see that the means agree."""
+    rates = list(verdicts.decided_though_means_are_equal())
+    for line in verdicts.rows(iter(rates)):
+        assert line in PAGE
+    found = {(name, seeds): rate for name, seeds, rate in rates}
+    assert found["Swimmer against steady runs: a mean above", 5] == pytest.approx(0.9**5, abs=0.02)
+    for seeds in verdicts.SEEDS:
+        assert f"{100 * unseen_failures(seeds):.0f} % with {seeds}" in " ".join(PAGE.split())
+
+
+def test_the_program_has_the_same_ground_of_a_decision():
+    rng = np.random.default_rng(7)
+    grounds = set()
+    for _ in range(40):
+        x, y = verdicts.swimmer(rng, 1, 10), verdicts.normal(rng, 1, 10, 0.01)
+        means, ranks = stats.ttest_ind(x[0], y[0], equal_var=False).pvalue, verdicts.rank_p(x, y)[0]
+        said = judge(x[0], y[0], p=compare(x[0], y[0]).p)
+        decided = 2 * min(means, ranks) < verdicts.LEVEL
+        assert said.by_means == bool(decided and (means <= ranks or 2 * means < verdicts.LEVEL))
+        grounds.add((bool(decided), said.by_means))
+    assert grounds >= {(True, True), (True, False)}
 
 
 def test_p_is_that_of_scipy():

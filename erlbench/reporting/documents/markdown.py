@@ -13,6 +13,7 @@ from erlbench.reporting.documents.model import (
     Code,
     Document,
     Figure,
+    Folds,
     Heading,
     Inline,
     Link,
@@ -39,6 +40,10 @@ def block(content: Block) -> str:
             return f"> **{words}**\n" if content.banner else words + "\n"
         case Bullets():
             return "\n".join(f"- {escape(item)}" for item in content.items) + "\n"
+        case Folds():
+            lines = (f"- {escape(one.line)}\n" + "".join(f"  - {escape(item)}\n" for item in one.items)
+                     for one in content.items)  # fmt: skip
+            return "".join(lines)
         case Code():
             return "\n".join(["```sh", *content.lines, "```"]) + "\n"
         case Figure():

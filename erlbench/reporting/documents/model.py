@@ -169,6 +169,21 @@ class Bullets:
 
 
 @dataclass(frozen=True)
+class Fold:
+    """A line with short paragraphs that a page shows on demand."""
+
+    line: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A list of such lines."""
+
+    items: tuple[Fold, ...]
+
+
+@dataclass(frozen=True)
 class Code:
     """Lines to be typed."""
 
@@ -200,7 +215,7 @@ class Figure:
         return next((f"{self.name}.{suffix}" for suffix in self.formats if suffix in ("png", "svg")), "")
 
 
-Block = Heading | Text | Bullets | Code | Figure | Table[Any]
+Block = Heading | Text | Bullets | Folds | Code | Figure | Table[Any]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
 from erlbench.reporting.tables.overview import overview_table
+from erlbench.reporting.verdict.words import result
 from erlbench.words import counted
 
 MOST_LINES = 200  # of one list; the rest is in cells.csv
@@ -49,7 +50,7 @@ def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequenc
     own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
-    blocks += [_summary(runs), *(overview_table(one) for one in own if one.groups and not one.study)]
+    blocks += [_summary(runs), *_result(pages), *(overview_table(one) for one in own if one.groups and not one.study)]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(folded(warnings))),
@@ -69,6 +70,12 @@ def _summary(runs: Sequence[Run]) -> Text:
     when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
     what = f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
     return Text((what, Link("cells.csv", "cells.csv"), "."))
+
+
+def _result(pages: Sequence[Page]) -> list[Block]:
+    """What the comparisons of the page of all runs say, which is the last one."""
+    said = result(pages[-1].verdicts) if pages else ""
+    return [Text((said,))] if said else []
 
 
 def _moment(time: str) -> str:

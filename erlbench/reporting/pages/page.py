@@ -12,7 +12,7 @@ from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.model import Block, Bullets, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import Block, Document, Figure, Fold, Folds, Heading, Link, Table, Text
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import columns_plot
 from erlbench.reporting.figures.curves import Curves, Means
@@ -39,7 +39,7 @@ from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdic
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE
 from erlbench.reporting.verdict.value import Verdict
-from erlbench.reporting.verdict.words import paragraph
+from erlbench.reporting.verdict.words import details, result, sentence
 
 MOST_PANELS = 8  # timelines in a figure
 MOST_VERDICTS = 20  # on a page
@@ -205,11 +205,11 @@ def _head(comparison: Comparison) -> Iterator[Block]:
 
 
 def _said(verdicts: Sequence[Verdict]) -> list[Block]:
-    """What the page's comparisons say, decided ones first."""
+    """What the page's comparisons say: one sentence over all, then each, decided ones first."""
     order = sorted(verdicts, key=lambda one: list(Case).index(one.case))
-    lines = [paragraph(one) for one in order[:MOST_VERDICTS]]
-    more = [f"{len(order) - MOST_VERDICTS} more in {FILE}."] if len(order) > MOST_VERDICTS else []
-    return [Bullets((*lines, *more))] if lines else []
+    folds = tuple(Fold(sentence(one), tuple(details(one))) for one in order[:MOST_VERDICTS])
+    more = f" {len(order) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(order) > MOST_VERDICTS else ""
+    return [Text((result(order) + more,)), Folds(folds)] if order else []
 
 
 def _noted(figures: Sequence[Figure], comparison: Comparison) -> list[Figure]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from erlbench.experiment.fairness import fairness_sheet
 from erlbench.reporting.data.comparison import RunSet, judged_alike
@@ -42,6 +43,7 @@ class FolderPair:
 
 def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
     """One row per environment, budget, algorithm and further folder."""
+    rows = _rows(sides, metric)
     first, other = sides[0].name, sides[1].name if len(sides) == 2 else "there"
     columns: list[Column[FolderPair]] = [
         Column("Environment", lambda row: (row.env, row.total_timesteps), _environment,
@@ -66,12 +68,9 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
                note=f"Welch's and Mann and Whitney's test together, after Holm's correction over the table; from "
                     f"{FEWEST_RUNS} seeds a side."),
-        Column(f"Minutes {first}", lambda row: _minutes(row.first), number, name="minutes_per_million_first"),
-        Column(f"Minutes {other}", lambda row: _minutes(row.other), number, name="minutes_per_million",
-               note="training minutes per million training steps, mean over runs."),
+        *_minutes_columns(first, other, rows),
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
-    rows = _rows(sides, metric)
     scores = dict.fromkeys(one.score_words for row in rows for one in (row.first, row.other) if one)
     remarks = [f"{'; '.join(scores)}. Runs are compared where environment, budget and name are the same."]
     cells = [(f"{row.name} on {row.env} in {side}", run_set.done) for row in rows
@@ -151,5 +150,27 @@ def _difference(row: FolderPair) -> tuple[float, float, float]:
     return (found.difference, *found.interval) if found else (math.nan, math.nan, math.nan)
 
 
-def _minutes(run_set: RunSet | None) -> float:
-    return estimates.mean([minutes_per_million(run) for run in run_set.done]) if run_set else math.nan
+def _minutes_columns(first: str, other: str, rows: Sequence[FolderPair]) -> Iterator[Column[FolderPair]]:
+    """Minutes by the clock, and those of simulated time, where there are some: never in one column."""
+    for modelled, kind in ((False, "Measured"), (True, "Modelled")):
+        sides = (partial(_minutes_first, modelled=modelled), partial(_minutes_other, modelled=modelled))
+        shown = not all(math.isnan(side(row)) for row in rows for side in sides)
+        name = f"{kind.lower()}_minutes_per_million"
+        yield Column(f"{kind} minutes {first}", sides[0], number,
+                     name=f"{name}_first", shown=shown)  # fmt: skip
+        yield Column(f"{kind} minutes {other}", sides[1], number,
+                     name=name, shown=shown,
+                     note="training minutes per million training steps, median over runs.")  # fmt: skip
+
+
+def _minutes_first(row: FolderPair, modelled: bool) -> float:
+    return _minutes(row.first, modelled)
+
+
+def _minutes_other(row: FolderPair, modelled: bool) -> float:
+    return _minutes(row.other, modelled)
+
+
+def _minutes(run_set: RunSet | None, modelled: bool) -> float:
+    runs = run_set.done if run_set else ()
+    return estimates.median([minutes_per_million(run) for run in runs if run.simulated_time is modelled])

@@ -17,7 +17,7 @@ from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Table
 from erlbench.reporting.paper_style import ALGORITHMS, AUTO, PaperStyle, chosen
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, bootstrap_interval, mean_interval
-from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.value import Verdict
 
@@ -88,7 +88,7 @@ def paper_table(
     """
     how = STATISTICS[statistic]
     absent = PaperCell(spread=(math.nan,) * (1 + how.interval))
-    verdicts = verdicts_of(comparison, all_pairs(comparison)) if planned is None else planned
+    verdicts = verdicts_of(compared_pairs(comparison, all_pairs(comparison))) if planned is None else planned
     best = best_of(comparison, verdicts)
     cells = {
         (number, run_set.name): _cell(how, run_set, (number, run_set.name) in best)
@@ -143,7 +143,7 @@ def best_of(comparison: Comparison, verdicts: Iterable[Verdict]) -> set[Place]:
     for one in verdicts:
         if one.case is not Case.DECIDED or one.outcome is None:
             continue
-        better, worse = (one.first, one.second) if one.outcome.first_above else (one.second, one.first)
+        better, worse = one.ordered
         ours, theirs = (set().union(*(places.get(run, ()) for run in side.runs)) for side in (better, worse))
         if len(ours) == len(theirs) == 1:
             above.setdefault(ours.pop(), set()).update(theirs)

@@ -9,6 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from erlbench.records.read import read_rows
+from erlbench.records.schema import EpisodeRow
 from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Number, Published, Threshold
@@ -17,7 +19,7 @@ from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.documents.formats import NONE, count, exact, number
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.metrics import average_reached, reached
+from erlbench.reporting.statistics.metrics import average_reached, first_hit, reached, stays
 from erlbench.reporting.tables.columns import identity, status, updates
 from erlbench.reporting.tables.published_notes import environment_note
 
@@ -57,6 +59,7 @@ class Reached:
     group: Group
     run_set: RunSet
     target: Target
+    hits: Array  # training steps of each finished run to its first hit; NaN where its episodes are not known
 
     @property
     def steps(self) -> Array:
@@ -69,9 +72,17 @@ class Reached:
         return self.steps[np.isfinite(self.steps)]
 
     @property
-    def minutes(self) -> float:
-        """Median training time; NaN where the middle is a run that never reached the score."""
-        return _finite(estimates.median(_each_run(self.run_set.done, self.target.score)[1]))
+    def stays(self) -> Array:
+        """Training steps of each finished run after which it stays at the score."""
+        return np.array([stays(run.evaluations, self.target.score) for run in self.run_set.done], dtype=np.float64)
+
+    def minutes(self, modelled: bool) -> float:
+        """Median training time by the clock, or modelled; NaN where the middle is a run that never reached the score.
+
+        NaN, too, where runs have the other kind of time.
+        """
+        kinds = {run.simulated_time for run in self.run_set.done}
+        return _median(_each_run(self.run_set.done, self.target.score)[1]) if kinds == {modelled} else math.nan
 
 
 def reach_table(
@@ -85,8 +96,9 @@ def reach_table(
     used = [target.threshold for found in targets.values() for target in found if target.threshold]
     numbers = [found for threshold in used for found in threshold.steps]
     rows = [
-        Reached(group, run_set, target)
-        for group in comparison.groups for run_set in group.run_sets if run_set.exists for target in targets[group.env]
+        Reached(group, run_set, target, hits)
+        for group in comparison.groups for run_set in group.run_sets if run_set.exists
+        for target, hits in _first_hits(run_set, targets[group.env])
     ]  # fmt: skip
     references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
     columns: list[Column[Reached]] = [
@@ -95,14 +107,23 @@ def reach_table(
         Column("Share", lambda row: row.target.share, shown=bool(used)),
         Column("Reached", lambda row: (len(row.finite), len(row.run_set.done), row.run_set.planned), _of_done,
                name=("reached", "n", "planned")),
-        Column("Median", lambda row: _finite(estimates.median(row.steps)), count, name="steps_median"),
+        Column("First hit", lambda row: _median(row.hits), count, name="first_hit_median",
+               shown=any(np.isfinite(row.hits).any() for row in rows)),
+        Column("Median", lambda row: _median(row.steps), count, name="steps_median"),
+        Column("Stays", lambda row: _median(row.stays), count, name="stays_median"),
         Column("Lowest", lambda row: float(min(row.finite, default=math.nan)), count, name="steps_min"),
         Column("Highest", lambda row: float(max(row.finite, default=math.nan)), count, name="steps_max"),
         Column("Mean curve", lambda row: _finite(average_reached(row.run_set.done, row.target.score)), count,
                name="steps_average_curve"),
         *_ratios(references),
-        Column("Minutes", lambda row: row.minutes, number, name="minutes_median"),
-        Column("Steps", lambda row: " ".join(f"{step:.0f}" for step in row.steps), shown=False),
+        *(
+            Column(f"{kind} minutes", partial(Reached.minutes, modelled=modelled), number,
+                   name=f"{kind.lower()}_minutes_median", shown=any(_timed(row, modelled) for row in rows))
+            for kind, modelled in (("Measured", False), ("Modelled", True))
+        ),
+        Column("Steps", lambda row: _listed(row.steps), shown=False),
+        Column("First hits", lambda row: _listed(row.hits), shown=False),
+        Column("Stays from", lambda row: _listed(row.stays), shown=False),
         *_published_columns(list(dict.fromkeys(found.algorithm for found in numbers)), " or ".join(references)),
         updates(rows),
         status(),
@@ -171,6 +192,33 @@ def _each_run(runs: Sequence[Run], score: float) -> tuple[Array, Array]:
     return pairs[:, 0], pairs[:, 1]
 
 
+def _first_hits(run_set: RunSet, targets: Sequence[Target]) -> Iterator[tuple[Target, Array]]:
+    played = [_episodes(run) for run in run_set.done] if targets else []
+    for target in targets:
+        yield target, np.array([first_hit(*one, target.score) if one else math.nan for one in played], dtype=np.float64)
+
+
+def _episodes(run: Run) -> tuple[Array, Array] | None:
+    """Training steps and returns (episodes,) of all episodes and function evaluations; None where they are not kept."""
+    rows = read_rows(run.path, EpisodeRow)
+    if rows is None or rows.empty:
+        return None
+    return rows["timesteps"].to_numpy(np.float64), rows["r"].to_numpy(np.float64)
+
+
+def _timed(row: Reached, modelled: bool) -> bool:
+    return any(run.simulated_time is modelled for run in row.run_set.done)
+
+
+def _median(values: Array) -> float:
+    """The median; NaN where it is infinite or a value is not known."""
+    return _finite(estimates.median(values))
+
+
+def _listed(steps: Array) -> str:
+    return " ".join(f"{step:.0f}" for step in steps)
+
+
 def _finite(value: float) -> float:
     return value if math.isfinite(value) else math.nan
 
@@ -185,8 +233,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         low, high = min(gap.min() for gap in gaps), max(gap.max() for gap in gaps)
         apart = f"; evaluations are {low:,.0f} to {high:,.0f} training steps apart, and nothing is known between them"
     yield (
-        "Training steps, and minutes of training time (median), at a run's first evaluation whose mean return"
-        f"{of} of the deterministic reported policy is at or above the score{apart}."
+        "Training steps (Median), and minutes of training time (median), at a run's first evaluation whose mean return"
+        f"{of} of the deterministic reported policy is at or above the score{apart}. Stays: of the first evaluation "
+        "after which none is below the score again, the final one included. First hit: of the first single episode or "
+        "function evaluation of the training with a return at or above the score (– where the episodes of a run are "
+        "not kept); one lucky episode is enough. Both are medians."
     )
     yield (
         "Reached: of the finished runs, the only ones that count. Median: over them, a run that never reached the "

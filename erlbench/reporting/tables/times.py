@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,6 +29,7 @@ from erlbench.reporting.tables.published_notes import environment_notes
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates", "paused_s")
 Tasks = Callable[[RunSet], Timeline | None]
+CSV_NAMES = {"whole": "whole", "after": "after_warmup"}  # parts of the names of columns
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
@@ -43,6 +44,11 @@ class Times:
     whole: tuple[float, ...]
     after: tuple[float, ...]  # after the warm-up; NaN without gradient steps
     after_steps: tuple[int, ...]  # over which `after` was measured
+    modelled: tuple[bool, ...]  # whether a run's minutes are those of simulated time, else the clock's
+
+    def of(self, part: str, modelled: bool) -> list[float]:
+        """The minutes `whole` or `after` of one kind."""
+        return [value for value, kind in zip(getattr(self, part), self.modelled, strict=True) if kind is modelled]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,19 +73,14 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     base, shown = label(comparison), comparison.published
     compared = any(not math.isnan(_against(row, part)) for row in rows for part in ("whole", "after"))
     versus = [f"vs {base}, whole", f"vs {base}, after"]
+    kinds = {kind for row in rows for kind in row.own.modelled} or {False}
     columns: list[Column[Time]] = [
         *identity(comparison),
         runs_used(),
         *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
-        Column("Time", lambda row: _kind_of_time(row), name="time",
-               note="modelled: simulated time; measured: the clock's."),
-        Column("Whole run", lambda row: estimates.mean_std(row.own.whole), plus_minus, unit="min",
-               name=("whole_min_per_million", "whole_std")),
-        Column("Median", lambda row: estimates.median(row.own.whole), number, unit="min", name="whole_median",
-               note="of the same minutes: one run that stood still does not move it."),
+        *_minutes("whole", "whole run", kinds),
         Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=compared),
-        Column("After warm-up", lambda row: estimates.mean_std(row.own.after), plus_minus, unit="min",
-               name=("after_warmup_min_per_million", "after_warmup_std")),
+        *_minutes("after", "after warm-up", kinds),
         Column(versus[1], lambda row: _against(row, "after"), percent, name="after_warmup_vs_baseline_pct",
                shown=compared),
         Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
@@ -107,7 +108,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
 def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Time]:
     times = {run_set.name: run_set_times(run_set, warn) for run_set in group.run_sets if run_set.exists}
     for run_set in group.run_sets:
-        own = times[run_set.name] if run_set.exists else Times((), (), ())
+        own = times[run_set.name] if run_set.exists else Times((), (), (), ())
         base = times.get(comparison.baseline) if run_set.name != comparison.baseline else None
         paper, saved = (
             published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
@@ -118,9 +119,22 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
         )
 
 
-def _kind_of_time(row: Time) -> str:
-    kinds = {"modelled" if run.simulated_time else "measured" for run in row.run_set.done}
-    return " and ".join(sorted(kinds))
+def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column[Time]]:
+    """Mean and median of the minutes by the clock, and of those of simulated time: columns of their own."""
+    for modelled, kind in ((False, "Measured"), (True, "Modelled")):
+        name, shown = f"{kind.lower()}_{CSV_NAMES[part]}", modelled in kinds
+        yield Column(f"{kind}, {title}", partial(_mean_std, part=part, modelled=modelled), plus_minus,
+                     unit="min", name=(f"{name}_min_per_million", f"{name}_std"), shown=shown)  # fmt: skip
+        yield Column(f"{kind}, {title}, median", partial(_median, part=part, modelled=modelled), number,
+                     unit="min", name=f"{name}_median", shown=shown)  # fmt: skip
+
+
+def _mean_std(row: Time, part: str, modelled: bool) -> tuple[float, float]:
+    return estimates.mean_std(row.own.of(part, modelled))
+
+
+def _median(row: Time, part: str, modelled: bool) -> float:
+    return estimates.median(row.own.of(part, modelled))
 
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:
@@ -137,14 +151,19 @@ def _paused(run_set: RunSet) -> tuple[float, ...]:
 def _against(row: Time, part: str) -> float:
     if row.base is None:
         return math.nan
-    return estimates.improvement(*(estimates.mean(getattr(times, part)) for times in (row.own, row.base)))
+    found = (
+        estimates.improvement(*(estimates.mean(times.of(part, modelled)) for times in (row.own, row.base)))
+        for modelled in (False, True)
+    )
+    return next((change for change in found if not math.isnan(change)), math.nan)  # of one kind of time
 
 
 def run_set_times(run_set: RunSet, warn: Warn) -> Times:
     """Both figures of each finished run of a run set."""
     after = [_after(run, warn) for run in run_set.done]
     whole = tuple(map(minutes_per_million, run_set.done))
-    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after))
+    modelled = tuple(run.simulated_time for run in run_set.done)
+    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after), modelled)
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from erlbench.experiment.fairness import overridden
 from erlbench.experiment.plan import TIMESTEPS
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.statistics.baseline import adjusted
-from erlbench.reporting.statistics.estimates import mean, median
+from erlbench.reporting.statistics.estimates import Array, mean, median
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
 from erlbench.reporting.verdict.rule import MARGIN, Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
@@ -108,29 +109,48 @@ def _verdict(pair: TestedPair) -> Verdict:
         score=one.score_words,
         first=_sample(one, two, origin),
         second=_sample(two, one, origin),
+        defaults=defaults(one.done[0], two.done[0]),
         outcome=pair.outcome,
         margin=MARGIN,
         origin=origin,
         equal_steps=None if pair.reason else _at_equal_steps(pair.group, one, two),
-        unequal=_unequal(one.done[0], two.done[0]),
+        unequal=unequal(one.done[0], two.done[0]),
     )
 
 
 def _sample(one: RunSet, other: RunSet, origin: float) -> Sample:
-    scores, runs = one.scores, one.done
-    best = max(mean(scores), mean(other.scores))
+    best = max(mean(one.scores), mean(other.scores))
+    return sample(one.label, one.scores, one.done, seeds=one.seeds, failed=len(one.failed), best=best, origin=origin)
+
+
+def sample(
+    name: str, scores: Sequence[float] | Array, runs: Sequence[Run], *, seeds: tuple[int, ...], failed: int,
+    best: float, origin: float,
+) -> Sample:  # fmt: skip
+    """One side of a verdict: its scores, one a seed, and the runs that count; `best` is the better mean of both."""
     return Sample(
-        name=one.label,
+        name=name,
         scores=tuple(float(score) for score in scores),
-        seeds=one.seeds,
+        seeds=seeds,
         runs=tuple("/".join(run.path.parts[-4:]) for run in runs),
-        failed=len(one.failed),
+        failed=failed,
         training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
         simulator_steps=mean([run.evaluations.learning_steps[-1] for run in runs]),
-        near_best=int((scores >= best - MARGIN * abs(best - origin)).sum()),
-        minutes=median([run.seconds / 60 for run in runs]),
-        modelled=any(run.simulated_time for run in runs),
+        near_best=sum(bool(score >= best - MARGIN * abs(best - origin)) for score in scores),
+        measured_minutes=median([run.seconds / 60 for run in runs if not run.simulated_time]),
+        modelled_minutes=median([run.seconds / 60 for run in runs if run.simulated_time]),
     )
+
+
+def defaults(one: Run, two: Run) -> bool:
+    """Whether both are the suite's algorithms with all of their defaults."""
+    from erlbench.algorithms.registry import ALGORITHMS, DEFAULT_PRESET  # not at the top: a report alone needs none
+
+    return all(
+        run.algo in ALGORITHMS and run.asked.get("preset") in (None, "", DEFAULT_PRESET)
+        and run.settings and not overridden(run.config)
+        for run in (one, two)
+    )  # fmt: skip
 
 
 def _at_equal_steps(group: Group, one: RunSet, two: RunSet) -> tuple[float, float] | None:
@@ -143,7 +163,7 @@ def _at_equal_steps(group: Group, one: RunSet, two: RunSet) -> tuple[float, floa
     return mean(found[0].scores), mean(found[1].scores)
 
 
-def _unequal(one: Run, two: Run) -> dict[str, tuple[str, str]]:
+def unequal(one: Run, two: Run) -> dict[str, tuple[str, str]]:
     """The settings that both have with different values."""
     names = [name for name in one.settings if name in two.settings]
     return {

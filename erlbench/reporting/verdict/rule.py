@@ -40,18 +40,18 @@ class Ruling:
     tests: int  # that share the level
     margin: float  # of equivalence, in units of the score
     seeds_missing: int | None  # a side, to find a difference of one margin with 80 % power; None: beyond counting
+    by_means: bool  # decided, and by the test of the means; else by the ranks alone
     boundary: float = math.nan  # the largest p at which the look of a plan stops; then `p` is not corrected
 
     @property
-    def first_above(self) -> bool:
-        """Where it is decided, whether the first sample is the better one: by the test that decides."""
-        found = self.difference
-        by_mean = not math.isnan(self.boundary) or found.welch <= found.rank
-        return (found.difference if by_mean else found.probability - 0.5) > 0
+    def of_a_plan(self) -> bool:
+        """Whether a plan's own test decides."""
+        return not math.isnan(self.boundary)
 
     def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Ruling:
         """The same as a plan decides it."""
-        return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing)
+        by_means = case is Case.DECIDED
+        return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing, by_means=by_means)
 
 
 def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, margin: float = MARGIN) -> Ruling:
@@ -71,8 +71,14 @@ def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, 
         case = Case.EQUIVALENT
     else:
         case = Case.UNDECIDED
+    by_means = case is Case.DECIDED and (found.welch <= found.rank or HALF * tests * found.welch < LEVEL)
     missing = 0 if case in (Case.DECIDED, Case.EQUIVALENT) else _missing(found, width, LEVEL / tests)
-    return Ruling(case=case, difference=found, p=p, tests=tests, margin=width, seeds_missing=missing)
+    return Ruling(case=case, difference=found, p=p, tests=tests, margin=width, seeds_missing=missing, by_means=by_means)
+
+
+def unseen_failures(seeds: int) -> float:
+    """The largest share of failing runs of which so many seeds show none in 5 of 100 studies."""
+    return float(1 - LEVEL ** (1 / seeds))
 
 
 def equivalent(x: Array, y: Array, *, level: float, origin: float, margin: float) -> bool:

@@ -1,16 +1,16 @@
-"""`verdict.json`: the verdicts of a report as values, with their sentences."""
+"""`verdict.json`: the verdicts of a report as values, with their words."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from erlbench.reporting.verdict.value import Verdict
-from erlbench.reporting.verdict.words import paragraph
+from erlbench.reporting.verdict.words import details, result, sentence
 
 FILE, FORMAT = "verdict.json", 1
 DIGITS = 10  # significant ones: the last differ between processors
@@ -18,7 +18,7 @@ DIGITS = 10  # significant ones: the last differ between processors
 
 def as_values(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON holds it: NaN is null."""
-    found = {**asdict(verdict), "sentence": paragraph(verdict)}
+    found = {**asdict(verdict), "sentence": sentence(verdict), "details": details(verdict)}
     if verdict.outcome is not None:
         difference = found["outcome"]["difference"]
         del difference["level"]
@@ -27,10 +27,11 @@ def as_values(verdict: Verdict) -> dict[str, Any]:
     return values
 
 
-def write_verdicts(path: Path, pages: Mapping[str, Iterable[Verdict]]) -> None:
+def write_verdicts(path: Path, pages: Mapping[str, Sequence[Verdict]]) -> None:
     """Write the verdicts of each page to a file."""
     found = {page: [as_values(one) for one in verdicts] for page, verdicts in pages.items()}
-    text = json.dumps({"format": FORMAT, "verdicts": found}, indent=1, ensure_ascii=False)
+    results = {page: result(verdicts) for page, verdicts in pages.items()}
+    text = json.dumps({"format": FORMAT, "results": results, "verdicts": found}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 

@@ -23,8 +23,8 @@ class Sample:
     training_steps: float  # mean over runs, at the moment of the score
     simulator_steps: float  # the same with the steps that measure the mean for learning
     near_best: int  # seeds within the margin of the best mean
-    minutes: float  # of training, median over runs
-    modelled: bool  # minutes of simulated time
+    measured_minutes: float  # of training, median over the runs by the clock; NaN without one
+    modelled_minutes: float  # the same of those in simulated time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +44,25 @@ class Verdict:
     origin: float  # from which shares are reckoned: a random policy's score
     equal_steps: tuple[float, float] | None  # mean scores where both have used as many simulator steps
     unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # settings that both have
+    defaults: bool = False  # no setting of either was overridden
     plan: str = NO_PLAN  # or FOLLOWED, DEPARTED
+
+    @property
+    def ordered(self) -> tuple[Sample, Sample]:
+        """The better one, the worse one: by the means, or by the ranks where these alone decide."""
+        assert self.outcome is not None
+        found = self.outcome.difference
+        above = (found.difference if self.outcome.by_means else found.probability - 0.5) > 0
+        return (self.first, self.second) if above else (self.second, self.first)
+
+    @property
+    def by_steps(self) -> tuple[Sample, Sample]:
+        """The one that used more steps of the simulator, the other one."""
+        more = self.first.simulator_steps >= self.second.simulator_steps
+        return (self.first, self.second) if more else (self.second, self.first)
 
     @property
     def ratio(self) -> float:
         """Simulator steps of the side that used more, as a multiple of the other's."""
-        few, many = sorted((self.first.simulator_steps, self.second.simulator_steps))
+        many, few = (one.simulator_steps for one in self.by_steps)
         return many / few if few > 0 else float("nan")

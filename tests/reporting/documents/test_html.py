@@ -18,6 +18,8 @@ from erlbench.reporting.documents.model import (
     Column,
     Document,
     Figure,
+    Fold,
+    Folds,
     Heading,
     Link,
     Table,
@@ -90,12 +92,15 @@ def test_a_long_list_is_folded_and_tables_without_a_name_have_ids_of_their_own()
     assert len(tags.of("li")) == 8
     assert len(tags.of("details")) == 1
     assert [section["id"] for section in tags.of("section")] == ["page-table-1", "page-table-2"]
+    tags = Tags(document([Folds(tuple(Fold(line, ("behind it",)) for line in "abcde"))]))
+    assert (len(tags.of("summary")), len(tags.of("li"))) == (5 + 1, 5)  # the last one is folded again
 
 
 def test_no_text_becomes_markup():
     columns = [Column[str](EVIL, lambda row: row, note=EVIL, style=lambda row: EVIL, link=lambda row: EVIL)]
     blocks = [
         Heading(EVIL), Text((EVIL, Link(EVIL, EVIL)), banner=True), Bullets((EVIL,)), Code((EVIL,)),
+        Folds((Fold(EVIL, (EVIL,)),)),
         Figure(name=EVIL, title=EVIL, caption=EVIL, notes=(EVIL,)),
         Figure(name="f", title=EVIL, caption=EVIL, chart=Chart("curves", {})),
         Table(EVIL, EVIL, columns, [EVIL], [EVIL]),

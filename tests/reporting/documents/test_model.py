@@ -19,7 +19,20 @@ from erlbench.reporting.documents.formats import (
     significant,
     steps,
 )
-from erlbench.reporting.documents.model import BOLD, Bullets, Code, Column, Document, Figure, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import (
+    BOLD,
+    Bullets,
+    Code,
+    Column,
+    Document,
+    Figure,
+    Fold,
+    Folds,
+    Heading,
+    Link,
+    Table,
+    Text,
+)
 
 
 def small_table(name="sizes"):
@@ -56,13 +69,14 @@ def test_two_columns_never_share_a_header_or_a_name():
 def test_a_document_and_its_files(tmp_path):
     (tmp_path / "page").mkdir()
     figure = Figure(name="f", title="A figure", caption="Caption.", notes=("Note.",), formats=("png", "svg", "pdf"))
-    blocks = [Heading("Top", 1), Text(("See ", Link("this", "a.md"), ".")), Bullets(("one", "t*o")), Code(("ls",)),
+    blocks = [Heading("Top", 1), Text(("See ", Link("this", "a.md"), ".")), Bullets(("one", "t*o")),
+              Folds((Fold("li*e", ("behind",)),)), Code(("ls",)),
               figure, small_table(), small_table("")]  # fmt: skip
     index = write_document(Document(blocks), tmp_path / "page")
     assert {path.name for path in index.parent.iterdir()} == {"index.md", "sizes.md", "sizes.tex", "sizes.csv"}
     text = index.read_text(encoding="utf-8")
-    assert text.startswith("# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n```sh\nls\n```\n\n![A figure](f.png)\n\n")
-    assert "Caption. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)\n\n- Note.\n" in text
+    assert text.startswith("# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n- li\\*e\n  - behind\n\n```sh\nls\n```\n\n")
+    assert "\n![A figure](f.png)\n\nCaption. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)\n\n- Note.\n" in text
     assert text.count("Files: [md](sizes.md)") == 1
     assert r"\label{tab:page-sizes}" in (index.parent / "sizes.tex").read_text(encoding="utf-8")
 

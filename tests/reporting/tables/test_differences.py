@@ -38,7 +38,7 @@ def test_a_cell_by_hand(folders):
     sac, td3 = table.records
     assert (td3["env"], td3["total_timesteps"], td3["name"], td3["folder"]) == ("Ant-v5", 1000, "td3", "after")
     assert (td3["n_first"], td3["n"], td3["mean_first"], td3["mean"]) == (5, 5, 100.0, 133.0)
-    assert (td3["difference"], td3["change_pct"], td3["minutes_per_million"]) == (33.0, 33.0, 1000.0)
+    assert (td3["difference"], td3["change_pct"], td3["measured_minutes_per_million"]) == (33.0, 33.0, 1000.0)
     theirs = stats.ttest_ind(AFTER, BEFORE, equal_var=False)
     interval = theirs.confidence_interval()
     assert td3["p_holm"] == pytest.approx(of_both(AFTER, BEFORE))

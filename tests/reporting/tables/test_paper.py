@@ -20,7 +20,7 @@ from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import mean_interval
 from erlbench.reporting.tables.paper import STATISTICS, all_pairs, best_of, paper_table
-from erlbench.reporting.verdict.judged import verdicts_of
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
@@ -48,7 +48,7 @@ def test_a_cell_is_bold_where_the_verdicts_put_it_above_all_others(tmp_path):
     write(tmp_path, "Foo-v5", "td3", NEAR)
     write(tmp_path, "Foo-v5", "sac", 2 * FAR)
     page = page_of(tmp_path)
-    assert {one.case for one in verdicts_of(page)} == {Case.DECIDED}
+    assert {one.case for one in verdicts_of(compared_pairs(page))} == {Case.DECIDED}
     assert bold(paper_table(page, "std", PaperStyle(rows="algorithms"))) == {("sac", "Foo-v5")}
 
 
@@ -80,7 +80,7 @@ def test_a_baseline_does_not_hide_the_other_pairs(tmp_path):
     write(tmp_path, "Foo-v5", "td3", FAR)
     write(tmp_path, "Foo-v5", "sac", FAR + 0.5)
     page = page_of(tmp_path, baseline="cem")
-    assert len(verdicts_of(page)) == 2
+    assert len(verdicts_of(compared_pairs(page))) == 2
     assert bold(paper_table(page, "std", PaperStyle())) == set()  # td3 and sac are not told apart
 
 
@@ -88,7 +88,7 @@ def test_the_verdicts_of_a_plan_decide_where_there_is_one(tmp_path):
     write(tmp_path, "Foo-v5", "cem", FAR)
     write(tmp_path, "Foo-v5", "td3", NEAR)
     page = page_of(tmp_path)
-    (decided,) = verdicts_of(page)
+    (decided,) = verdicts_of(compared_pairs(page))
     assert bold(paper_table(page, "std", PaperStyle(), [decided])) == {("cem", "Foo-v5")}
     assert bold(paper_table(page, "std", PaperStyle(), [replace(decided, case=Case.UNDECIDED)])) == set()
     assert bold(paper_table(page, "std", PaperStyle(), [])) == set()
@@ -99,8 +99,8 @@ def test_runs_whose_folders_have_one_name_decide_nothing(tmp_path):
     write(tmp_path, "Foo-v5", "td3", NEAR)
     page = page_of(tmp_path)
     doubled = replace(page, groups=(page.groups[0], replace(page.groups[0], total_timesteps=1)))
-    assert best_of(page, verdicts_of(page)) == {(0, "cem")}
-    assert best_of(doubled, verdicts_of(page)) == set()
+    assert best_of(page, verdicts_of(compared_pairs(page))) == {(0, "cem")}
+    assert best_of(doubled, verdicts_of(compared_pairs(page))) == set()
 
 
 def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):

@@ -15,8 +15,8 @@ from erlbench.reporting.data.runs import load_run
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import FEWEST_ALIKE, Case
-from erlbench.reporting.verdict.words import CASES, paragraph
+from erlbench.reporting.verdict.rule import FEWEST_ALIKE, Case, unseen_failures
+from erlbench.reporting.verdict.words import CASES, details, result, sentence
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 from tests.test_docs import REFERENCE
@@ -47,13 +47,16 @@ def test_each_case(tmp_path, what):
     runs(tmp_path, a, b)
     (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
     assert found.case is case
-    said = paragraph(found)
+    said = sentence(found)
     assert said.startswith("Undecided, too few" if case is Case.TOO_FEW else case.capitalize())
     if case is Case.DECIDED:
-        assert "a scores above b" in said
+        assert [side.name for side in found.ordered] == ["a", "b"]
+        assert found.outcome.by_means == (what != "separate, skewed")  # where the ranks decide, the means do not
     if case is Case.TOO_FEW:
-        assert " p " not in said
-        assert "interval" not in said
+        behind = " ".join([said, *details(found)])
+        assert " p " not in behind
+        assert "interval" not in behind
+        assert result([found]) == "Nothing is decided: 1 comparison has too few seeds."
         assert found.outcome.seeds_missing is None or found.outcome.seeds_missing > 0
     assert set(CASES) == set(Case)
 
@@ -63,7 +66,8 @@ def test_failed_runs_are_a_selection_and_compare_with_nothing(tmp_path):
     make_run(tmp_path, "Mine-v0", "a", 9, [0, 0, 1], status="failed")
     (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
     assert (found.case, found.outcome) == (Case.NOT_COMPARABLE, None)
-    assert "1 of 6 runs of a failed" in paragraph(found)
+    assert found.reason.startswith("1 of 6 runs of a failed")
+    assert found.reason in sentence(found)
 
 
 def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_many(tmp_path):
@@ -73,7 +77,46 @@ def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_ma
     (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
     assert found.ratio == pytest.approx(5)
     assert found.equal_steps == (pytest.approx(18), pytest.approx(66))  # 1,600 of 8,000 steps, in the mean
-    assert "a used 5.0 times the simulator steps of b" in paragraph(found)
+    assert [one.name for one in found.by_steps] == ["a", "b"]
+    assert "a used 5.0 times the simulator steps" in sentence(found)
+
+
+def test_ranks_that_decide_alone_claim_no_difference_of_the_means(tmp_path):
+    """Nine of ten runs of a are above all of b, and one failed: the mean of b is the higher one."""
+    a = [12.0 + 0.01 * seed for seed in range(9)] + [-90.0]
+    runs(tmp_path, a, [10.0 + 0.01 * seed for seed in range(10)])
+    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
+    assert (found.case, found.outcome.by_means) == (Case.DECIDED, False)
+    assert found.outcome.difference.difference < 0 < found.outcome.difference.probability - 0.5
+    assert [side.name for side in found.ordered] == ["a", "b"]
+    assert "no difference of the means is shown" in sentence(found)
+    assert result([found]) == "a mostly scores above b on Mine-v0."
+
+
+def test_failures_that_so_many_seeds_can_miss():
+    for seeds in (5, 10, 20):
+        assert (1 - unseen_failures(seeds)) ** seeds == pytest.approx(0.05)
+
+
+def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_rest(tmp_path):
+    for env, a, b in (("One-v0", *SCORES["clear"][:2]), ("Two-v0", *SCORES["clear"][:2]),
+                      ("Three-v0", *SCORES["one each"][:2]), ("Four-v0", *SCORES["overlapping"][:2])):  # fmt: skip
+        for name, scores in (("a", a), ("b", b)):
+            for seed, score in enumerate(scores):
+                make_run(tmp_path, env, name, seed, [0, 0, score])
+    found = verdicts_of(compared_pairs(page_of(tmp_path)))
+    assert result(found) == "a scores above b on One-v0 and Two-v0; 1 comparison is undecided and 1 has too few seeds."
+    assert result([]) == ""
+
+
+def test_the_terminal_wraps_what_stands_behind_a_verdict(tmp_path):
+    """In a pipe the verdicts have 80 columns; the first line of each is not indented."""
+    runs(tmp_path / "runs", *SCORES["clear"][:2])
+    done = CliRunner().invoke(cli, ["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out")])
+    lines = done.stdout.splitlines()[:-1]  # the last one is the report's path
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "a scores above b on Mine-v0."
+    assert [line.startswith("    ") for line in lines[2:5]] == [False, False, True]
 
 
 def test_the_terminal_the_page_and_the_file_say_the_same(tmp_path):
@@ -85,8 +128,11 @@ def test_the_terminal_the_page_and_the_file_say_the_same(tmp_path):
     assert one["case"] == "decided"
     assert one["first"]["scores"] == SCORES["clear"][0]
     assert one["outcome"]["p"] == pytest.approx(2 * 0.0079365, rel=1e-3) or one["outcome"]["p"] < 0.05
-    assert one["sentence"] in done.stdout
-    assert one["sentence"].split(" (")[0] in (out / "all-runs" / "index.md").read_text().replace("\\", "")
+    printed = " ".join(done.stdout.split())
+    page = (out / "all-runs" / "index.md").read_text().replace("\\", "")
+    for said in (one["sentence"], *one["details"]):
+        assert said in printed
+        assert said in page
     (row,) = pd.read_csv(out / "all-runs" / "tests.csv").to_dict("records")
     assert (row["case"], row["p_holm"]) == ("decided", pytest.approx(one["outcome"]["p"]))
 

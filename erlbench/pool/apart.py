@@ -1,6 +1,6 @@
-"""Playing in a process of its own that can be ended, whatever C code it is in.
+"""A function in a process of its own that can be ended, whatever C code it is in: a film, a second run.
 
-A process of the pool's fork server (`pool/clean.py`) would not do: it has loaded MuJoCo before the renderer is chosen.
+A process of the fork server (`clean.py`) would not do: it has loaded MuJoCo before the renderer is chosen.
 """
 
 from __future__ import annotations
