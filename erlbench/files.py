@@ -13,7 +13,7 @@ import re
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,12 @@ def read_object(path: Path, inside: int = 0) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def table_in(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of what a file holds; empty where there is none."""
+    found = values.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 @contextmanager
