@@ -34,14 +34,14 @@ class Unusable(ValueError):
     """A file that no run writes, not even a damaged one: no regular file, or beyond all bounds."""
 
 
-def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int:
+def open_file(path: Path, flags: int, inside: int = 0) -> int:
     """A descriptor of `path`, whose last `inside` parts are followed where they are no links; else `Unusable`.
 
     So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
     files are its own.
     """
     if not inside or os.open not in os.supports_dir_fd:  # on Windows a link needs rights of its own
-        return os.open(path, flags, mode)
+        return os.open(path, flags, 0o644)
     *folders, name = path.parts[-inside:]
     place = os.open(path.parents[inside - 1], os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -50,7 +50,7 @@ def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int
             deeper = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
             os.close(place)
             place = deeper
-        return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=place)
+        return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=place)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unusable(LINK) from None

@@ -135,8 +135,6 @@ def test_crowding_counts_how_many_tasks_ran_beside_each(tmp_path):
     assert found.crowding(Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0), 4) == pytest.approx(
         1.6
     )
-    without = from_tasks(tmp_path / "run", 1.6, 4)
-    assert without.seconds(1000, 0, 0) == pytest.approx(1.0)
     assert from_tasks(tmp_path / "run").seconds(1000, 0, 0) == pytest.approx((4 * 1.6 + 1) / 5)
     tasks_file(tmp_path / "serial", [(0.0, 2.0, 0, 1000), (2.0, 5.0, 1, 1000)])
     alone = Measured()
