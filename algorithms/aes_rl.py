@@ -21,7 +21,6 @@ from erlbench.algorithms.parts.aes_rl_settings import PRESETS, RANDOM, AESRLSett
 from erlbench.algorithms.policy_settings import initial_mean
 from erlbench.algorithms.search.fitness_scale import FitnessScale
 from erlbench.algorithms.search.mean_updates import OLDEST, move, oldest, update_ratio
-from erlbench.algorithms.search.population_control import probability_of_rl
 from erlbench.algorithms.search.search_distribution import (
     PARAMETERS_AT_ONCE,
     SearchDistribution,
@@ -91,6 +90,11 @@ class AESRLState:
     n_es: int = 1
     last: dict[str, float] = field(default_factory=dict)  # about the latest update, for metrics
     scale: FitnessScale | None = None  # of returns, where the settings have none
+
+
+def probability_of_rl(n_rl: int, n_es: int, desired: float, gain: float) -> float:
+    """Eq. 3: clip(-K_rl (n_rl / (n_rl + n_es) - p_desired) + 0.5, 0, 1), for the numbers launched so far."""
+    return min(1.0, max(0.0, -gain * (n_rl / (n_rl + n_es) - desired) + 0.5))
 
 
 class AESRL(Algorithm[AESRLSettings, AESRLState]):

@@ -73,10 +73,10 @@ def short_problem() -> Problem:
     return replace(task, env=replace(task.env, max_episode_steps=LIMIT))
 
 
-def train(algo: str, steps: int, processes: int = PROCESSES, one_core: bool = False, **overrides: Any) -> Tasks:
-    """Train a cell with the paper's settings and `overrides`; `one_core`: no update uses a core that is idle."""
+def train(algo: str, steps: int, processes: int = PROCESSES, **overrides: Any) -> Tasks:
+    """Train a cell with the paper's settings and `overrides`."""
     seen = Seen()
-    with local_pool(processes, one_core=one_core) as pool:
+    with local_pool(processes) as pool:
         drive(pool, registry.find(algo), settings_of(algo, overrides), short_problem(), steps, None, seen)
     process, start, end = (seen.of_tasks(name) for name in ("process", "start_s", "end_s"))
     gradient = np.array([row.kind in ("critic", "actor") for row in seen.tasks])

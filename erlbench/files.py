@@ -13,7 +13,7 @@ import re
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,14 @@ class Unusable(ValueError):
     """A file that no run writes, not even a damaged one: no regular file, or beyond all bounds."""
 
 
-def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int:
+def open_file(path: Path, flags: int, inside: int = 0) -> int:
     """A descriptor of `path`, whose last `inside` parts are followed where they are no links; else `Unusable`.
 
     So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
     files are its own.
     """
     if not inside or os.open not in os.supports_dir_fd:  # on Windows a link needs rights of its own
-        return os.open(path, flags, mode)
+        return os.open(path, flags, 0o644)
     *folders, name = path.parts[-inside:]
     place = os.open(path.parents[inside - 1], os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -50,7 +50,7 @@ def open_file(path: Path, flags: int, inside: int = 0, mode: int = 0o644) -> int
             deeper = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
             os.close(place)
             place = deeper
-        return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=place)
+        return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=place)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unusable(LINK) from None
@@ -131,6 +131,12 @@ def read_object(path: Path, inside: int = 0) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def table_in(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of what a file holds; empty where there is none."""
+    found = values.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 @contextmanager

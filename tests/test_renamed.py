@@ -70,7 +70,7 @@ def test_an_old_run_is_the_run_of_todays_cell(tmp_path):
     assert run(cell) == 0  # done already; other settings would be an error
     assert (cell.directory / "eval.csv").stat().st_mtime_ns == changed
     other = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, initial_variance=0.5))
-    with pytest.raises(UsageError, match=r"settings.initial_variance: 0.001 there, 0.5 now"):
+    with pytest.raises(UsageError, match=r"settings.initial_variance: 0.001 .*0.5"):
         run(other)
 
 
@@ -86,7 +86,7 @@ def test_an_old_name_on_the_command_line_is_told_the_new_one(algo):
     for old, new in SETTINGS[algo].items():
         assert new in kind.__dataclass_fields__
         assert old not in kind.__dataclass_fields__
-        with pytest.raises(UsageError, match=f"unknown setting '{old}' of {algo}; it is called '{new}' now"):
+        with pytest.raises(UsageError, match=f"'{old}' of {algo}; .*'{new}'"):
             resolve(kind, "HalfCheetah-v5", {}, {old: 1}, owner=algo)
 
 

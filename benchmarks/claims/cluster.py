@@ -127,12 +127,10 @@ class Slept:
     stolen: float  # share of the machine's processor time that its host took meanwhile
 
 
-def sleep(
-    raylets: Raylets, workers: int, lengths: np.ndarray, agent: type[Agent] = Agent, attempts: int = ATTEMPTS
-) -> list[Slept]:
+def sleep(raylets: Raylets, workers: int, lengths: np.ndarray, agent: type[Agent] = Agent) -> list[Slept]:
     """Have `TASKS_EACH` tasks for each worker, of `MEAN` seconds, submitted at once."""
     durations = np.random.default_rng(0).choice(MEAN * lengths / lengths.mean(), workers * TASKS_EACH)
-    return _slept(raylets, durations, workers, agent, attempts)
+    return _slept(raylets, durations, workers, agent)
 
 
 def undisturbed(runs: list[Slept]) -> Slept:
@@ -140,14 +138,12 @@ def undisturbed(runs: list[Slept]) -> Slept:
     return min(runs, key=lambda run: run.stolen)
 
 
-def _slept(
-    raylets: Raylets, durations: np.ndarray, workers: int, agent: type[Agent], attempts: int = ATTEMPTS
-) -> list[Slept]:
+def _slept(raylets: Raylets, durations: np.ndarray, workers: int, agent: type[Agent]) -> list[Slept]:
     """Until a run is undisturbed."""
     with raylets.pool(workers // raylets.nodes, agent) as pool:
         _warm(pool, pool.processes)
         runs = [_sleep_once(pool, durations)]
-        while undisturbed(runs).stolen > UNDISTURBED and len(runs) < attempts:
+        while undisturbed(runs).stolen > UNDISTURBED and len(runs) < ATTEMPTS:
             runs.append(_sleep_once(pool, durations))
     return runs
 

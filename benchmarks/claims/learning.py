@@ -142,7 +142,6 @@ def stable_baselines3(algo: str) -> Callable[[int], float] | None:
 
 def eager_torch(algo: str) -> Candidate:
     """The eager loop, after as many random actions; processor time per step."""
-    agent = eager.AGENTS[algo](problem(ENVIRONMENT), HIDDEN)
-    loop = eager.Loop(ENVIRONMENT, agent, BATCH)
+    loop = eager.Loop(ENVIRONMENT, eager.AGENTS[algo](problem(ENVIRONMENT), HIDDEN, BATCH))
     loop.explore(WARM_UP)
     return lambda: cpu_seconds(lambda: loop.learn(STEPS)) / STEPS

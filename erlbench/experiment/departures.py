@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from erlbench.experiment.plan import Plan, PlannedCell
+from erlbench.files import table_in
 
 
 class Kind(StrEnum):
@@ -45,7 +46,7 @@ EVALUATION = ("eval_freq", "eval_episodes", "final_episodes", "evaluate")
 
 def planned_cell(plan: Plan, config: Mapping[str, Any]) -> PlannedCell | None:
     """The cell of the plan whose run has this configuration; None for a run that the plan does not know."""
-    run = _table(config, "run")
+    run = table_in(config, "run")
     found = (cell for cell in plan.cells if (cell.env, cell.name) == (run.get("env"), run.get("name")))
     return next(found, None)
 
@@ -55,7 +56,7 @@ def of_run(plan: Plan, config: Mapping[str, Any], label: str) -> list[Departure]
 
     What a run of an older version does not record is unknown and no departure, unless it is its budget.
     """
-    cell, run = planned_cell(plan, config), _table(config, "run")
+    cell, run = planned_cell(plan, config), table_in(config, "run")
     if cell is None:
         return [Departure(Kind.CELL, label)]
     found = []
@@ -63,7 +64,7 @@ def of_run(plan: Plan, config: Mapping[str, Any], label: str) -> list[Departure]
         found.append(Departure(Kind.SEED, label))
     differing: dict[Kind, list[str]] = {}
     for table, wanted in plan.config(cell).items():
-        there = _table(config, table)
+        there = table_in(config, table)
         keys = [key for key in wanted if key in there]
         if table == "run":
             keys = [key for key in dict.fromkeys((*keys, *BUDGET)) if _is_decided(key, wanted, there)]
@@ -82,8 +83,3 @@ def _is_decided(key: str, wanted: Mapping[str, Any], there: Mapping[str, Any]) -
     if key == "total_timesteps":
         return wanted[key] is not None
     return key not in BUDGET or there.get(key) is not None or wanted.get(key) is not None
-
-
-def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = config.get(name)
-    return found if isinstance(found, Mapping) else {}

@@ -14,6 +14,7 @@ from erlbench.experiment.arguments import checked_option
 from erlbench.experiment.cells import Cell, differences
 from erlbench.experiment.costs import load_costs
 from erlbench.experiment.options import option_fields
+from erlbench.files import table_in
 from erlbench.records.older import read_config
 from erlbench.records.run import CONFIG
 from erlbench.settings import resolve, toml_values
@@ -33,7 +34,7 @@ def as_stored(cell: Cell) -> Cell:
     path = cell.directory / CONFIG
     if cell.origin is None or not (saved := _read(path)):
         return cell
-    origin, run, settings = cell.origin, _table(saved, "run"), _table(saved, "settings")
+    origin, run, settings = cell.origin, table_in(saved, "run"), table_in(saved, "settings")
     ends = {} if ENDS.keys().isdisjoint(run) else {k: v for k, v in ENDS.items() if not origin.has_typed("run", k)}
     try:
         values = ends | {
@@ -45,7 +46,7 @@ def as_stored(cell: Cell) -> Cell:
         own = {k: v for k, v in settings.items() if not origin.has_typed("settings", k)}
         resolved = resolve(type(cell.settings), cell.env, {}, known | {k: v for k, v in own.items() if k in known})
         env_settings = {
-            k: v for k, v in _table(saved, "env_settings").items() if not origin.has_typed("env_settings", k)
+            k: v for k, v in table_in(saved, "env_settings").items() if not origin.has_typed("env_settings", k)
         }
         if "costs" in saved and not origin.has_typed("costs", ""):
             values["costs"] = load_costs(path)
@@ -54,7 +55,7 @@ def as_stored(cell: Cell) -> Cell:
     retired = {name: value for name, value in own.items() if name not in known}
     found = replace(cell, **values, settings=resolved, env_settings={**env_settings, **cell.env_settings})
     kept = tuple(
-        differences(saved, cell.config(), lambda t, key: key in _table(saved, t) and not origin.has_typed(t, key))
+        differences(saved, cell.config(), lambda t, key: key in table_in(saved, t) and not origin.has_typed(t, key))
     )
     return replace(found, origin=replace(origin, retired=retired, kept=kept))
 
@@ -64,8 +65,3 @@ def _read(path: Path) -> dict[str, Any]:
         return read_config(path)
     except (OSError, ValueError):  # refused with the reason before the run starts
         return {}
-
-
-def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = config.get(name)
-    return found if isinstance(found, Mapping) else {}

@@ -37,42 +37,23 @@ LONGER = 4  # times as many steps in cells without gradient steps
 
 
 def calibrate(cell: Cell, seconds: float) -> Costs:
-    """Costs of the tasks of `cell`, from six runs of about so many seconds each; every update uses one core."""
-    calibration = Calibration(cell, seconds)
-    for part in calibration.parts:
-        calibration.measure(*part)
-    return calibration.costs()
-
-
-class Calibration:
-    """The runs of a calibration, one by one, so that a benchmark can measure other things between them.
+    """Costs of the tasks of `cell`, from six runs of about so many seconds each; every update uses one core.
 
     One process, alone, has short tasks and then long ones. Still longer ones on as many processes as there are cores
     tell by how much these slow each other down; short ones would tell how busy the driver is, which has fewer messages
     in real runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not
     count.
     """
-
-    def __init__(self, cell: Cell, seconds: float) -> None:
-        self.cell, self.seconds, self.count = cell, seconds, cores()
-        there = [(1, SHORT), (1, LONG), (self.count, CROWDED)][: 3 if self.count > 1 else 2]
-        self.parts = there + there[::-1]  # processes, and size of tasks
-        self._alone, self._crowded = Measured(), Measured()
-
-    def measure(self, processes: int, size: int) -> None:
-        """One of the parts."""
-        found = self._alone if processes == 1 else self._crowded
-        _run_for(_short(self.cell, size, processes), processes, self.seconds, found)
-        if processes == self.count:
-            _check_gradient_steps(self.cell, self.seconds, self._alone)
-
-    def costs(self) -> Costs:
-        """After all parts."""
-        costs = self._alone.costs(f"erlbench calibrate, {self.cell.name} on {self.cell.env}")
-        crowding = 1.0
-        if self._crowded.tasks:
-            crowding = self._crowded.crowding(fit(self._alone.tasks, costs.source), self.count)
-        return dataclasses.replace(costs, crowding=crowding, cores=self.count)
+    count, alone, crowded = cores(), Measured(), Measured()
+    parts = [(1, SHORT), (1, LONG), (count, CROWDED)][: 3 if count > 1 else 2]  # processes, and size of tasks
+    for processes, size in parts + parts[::-1]:
+        found = alone if processes == 1 else crowded
+        _run_for(_short(cell, size, processes), processes, seconds, found)
+        if processes == count:
+            _check_gradient_steps(cell, seconds, alone)
+    costs = alone.costs(f"erlbench calibrate, {cell.name} on {cell.env}")
+    crowding = crowded.crowding(fit(alone.tasks, costs.source), count) if crowded.tasks else 1.0
+    return dataclasses.replace(costs, crowding=crowding, cores=count)
 
 
 def _short(cell: Cell, size: int, processes: int) -> Cell:

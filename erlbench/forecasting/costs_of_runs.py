@@ -68,13 +68,10 @@ class Measured:
                 self.gaps.append(row.start - ended[row.process])
             ended[row.process] = row.end
 
-    def costs(self, source: str, crowding: float = 1.0, cores: int = 1) -> Costs:
-        """Costs of tasks, each with the gap before it, and of the driver, with the effect of `crowding` removed."""
-        slowed = 1 + (crowding - 1) * self._share(cores)
-        tasks = [(task[0] / factor, *task[1:]) for task, factor in zip(self.tasks, slowed, strict=True)]
-        found, gap = fit(tasks, source), _mean(self.gaps)
-        update = max(0.0, _mean(self.pauses) - gap)
-        return dataclasses.replace(found, overhead=found.overhead + gap, update=update, crowding=crowding, cores=cores)
+    def costs(self, source: str) -> Costs:
+        """Costs of tasks, each with the gap before it, and of the driver."""
+        found, gap = fit(self.tasks, source), _mean(self.gaps)
+        return dataclasses.replace(found, overhead=found.overhead + gap, update=max(0.0, _mean(self.pauses) - gap))
 
     def crowding(self, alone: Costs, cores: int) -> float:
         """By which factor these tasks would have taken longer than `alone` while all cores were busy; 1 if few were.
@@ -82,14 +79,10 @@ class Measured:
         Tasks that were disturbed count: where no core is idle, the driver and other programs take them from tasks.
         """
         expected = np.array([alone.seconds(*map(int, counts)) for _, *counts in self.tasks])
-        took, share = np.array([task[0] for task in self.tasks]), self._share(cores)
+        took, share = np.array([task[0] for task in self.tasks]), np.clip(self.beside, 0, cores - 1) / max(cores - 1, 1)
         if np.average(share, weights=expected) < TOLD:
             return 1.0
         return 1 + float((took - expected).sum() / (expected * share).sum())
-
-    def _share(self, cores: int) -> np.ndarray:
-        """Share of the other cores that were busy beside each task, `(tasks,)`."""
-        return np.clip(self.beside, 0, cores - 1) / max(cores - 1, 1)
 
 
 def _beside(intervals: np.ndarray) -> list[float]:
@@ -104,11 +97,11 @@ def _beside(intervals: np.ndarray) -> list[float]:
     return list((np.interp(end, moments, busy) - np.interp(start, moments, busy)) / np.maximum(end - start, 1e-9) - 1)
 
 
-def from_tasks(folder: Path, crowding: float = 1.0, cores: int = 1) -> Costs:
-    """Costs from the `tasks.csv` of any run: as its processes were beside each other, or with `crowding` taken out."""
+def from_tasks(folder: Path) -> Costs:
+    """Costs from the `tasks.csv` of any run, as its processes were beside each other."""
     found = Measured()
     found.add(folder)
-    return found.costs(str(folder), crowding, cores)
+    return found.costs(str(folder))
 
 
 def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:

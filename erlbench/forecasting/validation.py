@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 import pandas as pd
 
@@ -37,9 +36,9 @@ class Validated:
         return 100 * (self.forecast / self.measured - 1)
 
 
-def validated(path: Path | None = None) -> list[Validated]:
-    """All rows of the package, or those of another such file."""
-    with (path or files("erlbench.forecasting") / FILE).open(encoding="utf-8") as file:
+def validated() -> list[Validated]:
+    """All rows of the package."""
+    with (files("erlbench.forecasting") / FILE).open(encoding="utf-8") as file:
         return [
             Validated(**{str(name): value for name, value in row.items()})
             for row in pd.read_csv(file).to_dict("records")

@@ -11,6 +11,7 @@ from typing import Any
 
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.files import table_in
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.serial import Abandoned
 from erlbench.running import extension
@@ -148,8 +149,7 @@ class Runner:
 
     def _damaged(self, cell: Cell, directory: RunDirectory, status: dict[str, Any]) -> bool:
         """Whether the files of a finished run are no longer those that it wrote, which is then told."""
-        sums = status.get("files")
-        damaged = directory.damaged(sums if isinstance(sums, dict) else {})
+        damaged = directory.damaged(table_in(status, "files"))
         if damaged:
             self.command.display.failed(
                 cell.label,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,17 +17,14 @@ from erlbench.experiment.planned import scored
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.records.run import NEVER_TRAINED, REPLAY, config_hash
-from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
-from erlbench.records.training import TrainingReturns
 from erlbench.running import extension, identity
 from erlbench.running.admission import admitted, rules_of
 from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
+from erlbench.running.listeners.display import ShownRun
 from erlbench.running.listeners.files import RowFiles
-from erlbench.running.loop import WHOLE, Record
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
-from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
 from erlbench.running.start import start_of
 from erlbench.running.training import Training, TrainingOptions
@@ -37,9 +33,6 @@ from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
 from erlbench.work.store import Store
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
-REFRESH = 0.25  # seconds between two readings of a cell
-STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
-SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that the user sees at once
 
 
 def gradient_workers(cell: Cell, processes: int) -> int:
@@ -88,7 +81,6 @@ class RunningCell:
     def _open(self, opened: contextlib.ExitStack) -> None:
         """Make the algorithm and the training, and open the files; `opened` closes them."""
         cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
-        self.returns = TrainingReturns()
         rules = rules_of(command.options)
         identity.begin(cell, rules)
         admission = admitted(cell.env, cell.env_settings, rules)
@@ -106,17 +98,16 @@ class RunningCell:
         self.aside = _aside(cell, pool, command.options)
         if self.aside is not None:
             opened.callback(self.aside.close)
+        self.shown = ShownRun(cell, directory, command.display, self.pool)
         self.training = Training(
             algorithm, self.pool, directory, files, self._options(pool), command.stop,
-            (self._show, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
+            (self.shown, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
         )  # fmt: skip
-        self._shown = self._written = 0.0
-        self._measured: dict[str, float] = {}
+        self.shown.training = self.training
         start = start_of(cell, command.options, command.machine, pool, known, admission)
         written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
         directory.add_start(command.machine, start | written)
-        self._write_status("running", "")
-        self._written = 0.0  # again as soon as the run has gone on from its checkpoint
+        self.shown.begin()
 
     def _curves(self, opened: contextlib.ExitStack) -> Iterator[Listener]:
         """The listener that draws live curves, if they are wanted."""
@@ -130,7 +121,7 @@ class RunningCell:
         def steps() -> int:
             return self.training.loop.algorithm.counters.timesteps
 
-        events = EventFile(self.directory.path, self.returns, steps, warn)
+        events = EventFile(self.directory.path, self.shown.returns, steps, warn)
         opened.callback(events.close)
         yield events
 
@@ -149,58 +140,12 @@ class RunningCell:
             scored=tuple(Stretch(*stretch) for stretch in scored(cell)),
         )
 
-    def _show(self, record: Record) -> None:
-        """Keep the display and status.json up to date."""
-        if isinstance(record, EpisodeRow):
-            self.returns.add(record)
-        elif isinstance(record, EventRow):
-            if record.event == RESUMED:
-                self.returns.restore(self.directory.path)
-            if record.event in SHOWN:
-                self.command.display.message(f"{self.cell.label}: {record.event}: {record.message}")
-        if record is not WHOLE or time.monotonic() - self._shown < REFRESH:
-            return
-        self._shown = time.monotonic()
-        self._record_measured()
-        self.command.display.update(self.cell.label, self._reading())
-        if self._shown - self._written >= STATUS_EVERY:
-            self._write_status("running", "")
-
-    def _record_measured(self) -> None:
-        """Print, and write to meta.json, which values of settings the run has found out by itself."""
-        found = self.training.loop.algorithm.measured()
-        if not found or found == self._measured:
-            return
-        self._measured = found
-        self.directory.amend_meta(measured=found)
-        values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
-        self.command.display.message(f"{self.cell.label}: {values}, by a rule from the first returns")
-
-    def _reading(self) -> Reading:
-        loop, evaluations = self.training.loop, self.training.evaluations
-        counters = loop.algorithm.counters
-        planned, played = evaluations.evaluator.progress() if loop.clock.ended else (0, 0)
-        return Reading(
-            timesteps=counters.timesteps,
-            total_timesteps=self.cell.total_timesteps,
-            last_return=evaluations.last_return,
-            busy=len(self.pool.running()),
-            processes=max(1, self.pool.processes),
-            generation=counters.generation,
-            total_generations=self.cell.total_generations,
-            evaluations=planned,
-            evaluated=played,
-            minutes=loop.clock.train / 60,
-            total_minutes=self.cell.total_minutes,
-            training_return=self.returns.mean,
-        )
-
     def finish(self) -> None:
         """Say that the run is done, for good once this returns."""
         self.directory.amend_meta(device=self.pool.device)
-        self._record_measured()
+        self.shown.record_measured()
         untrained = {"never_trained": True} if self._never_trained() else {}
-        self._write_status(DONE, "", **untrained, files=self.training.sums | self.directory.sums())
+        self.shown.write(DONE, "", **untrained, files=self.training.sums | self.directory.sums())
 
     def outcome(self) -> str:
         """How a run that is done ended, in words."""
@@ -217,7 +162,7 @@ class RunningCell:
         """Write how the run ended; that even this cannot be written must not hide the reason."""
         with contextlib.suppress(OSError, CellError):
             self.directory.amend_meta(device=self.pool.device)
-            self._write_status(status, message)
+            self.shown.write(status, message)
         return status
 
     def save_for(self) -> None:
@@ -228,23 +173,6 @@ class RunningCell:
     def close(self) -> None:
         """Close the files."""
         self._opened.close()
-
-    def _write_status(self, status: str, message: str, **more: Any) -> None:
-        loop = self.training.loop
-        self._written = time.monotonic()
-        self.directory.write_status(
-            status=status,
-            message=message,
-            timesteps=loop.algorithm.counters.timesteps,
-            total_timesteps=self.cell.total_timesteps or None,
-            **({"total_minutes": minutes} if (minutes := self.cell.total_minutes) is not None else {}),
-            train_time_s=loop.clock.train,
-            total_time_s=loop.clock.total,
-            paused_s=loop.clock.paused,
-            return_mean=self.training.evaluations.last_return,
-            training_return=self.returns.mean,
-            **more,
-        )
 
 
 def _replay(home: Path, problem: Problem, store: Store) -> Replay:

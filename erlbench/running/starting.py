@@ -1,8 +1,9 @@
-"""What is checked before any cell of a command starts, and how many processes each gets."""
+"""What is checked before any cell of a command starts: its folder, and whether the run in it may go on here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
@@ -10,11 +11,14 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
-from erlbench.running import continuing, extension, identity
-from erlbench.running.admission import rules_of
+from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
+from erlbench.running import extension, identity
+from erlbench.running.admission import Rules, rules_of
+from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.listeners.tensorboard import check_installed
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
+from erlbench.work import identity as recorded_identity
 
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
@@ -32,7 +36,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
         try:
             saved = None if options.force else directory.known_config()
             if not options.force:
-                continuing.check(directory, cell, options)
+                check_continuing(directory, cell, options)
         finally:
             directory.release()
         if saved and extension.asked(saved, cell):
@@ -49,6 +53,60 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             RunDirectory(cell.directory).move_aside()
     if options.study_plan:
         lay(options.study_plan, cells[0].out)
+
+
+def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:
+    """Raise `UsageError` when the run in `directory` would go on as something else than it was begun as."""
+    meta, status = directory.meta(), directory.status()
+    written = meta.get("format")
+    if isinstance(written, int) and written > FORMAT:
+        raise UsageError(
+            f"{directory.path} was written by a later version of erlbench (format {written}, here {FORMAT}); install "
+            "that version, choose another --out, or start anew by --force (the old run is moved aside)"
+        )
+    if status.get("status") == DONE and not extension.pending(status, cell):
+        return
+    _check_format(directory, cell, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
+    if not options.force_kernel:
+        _check_kernel(directory, meta, cell)
+    if not options.force_identity:
+        _check_identity(directory, meta, cell, rules_of(options))
+
+
+def _check_format(directory: RunDirectory, cell: Cell, folder: str) -> None:
+    """Refuse checkpoints that this version cannot read as they were meant."""
+    found = format_of(directory.path / folder)
+    if found is not None and (reason := unreadable(found, cell.simulated_time)):
+        raise UsageError(
+            f"{directory.path / folder} cannot be gone on from: {reason}; finish the run with the version that began "
+            "it, or start anew by --force (the old run is moved aside)"
+        )
+
+
+def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) -> None:
+    """Refuse another kernel than that of the last start, as the run's numbers would be of both."""
+    if not meta and (path := directory.path / META).exists():
+        raise UsageError(
+            f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
+            "--force-kernel, or start anew by --force"
+        )
+    before = str(meta.get("arithmetic") or "")
+    if before and before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
+        raise UsageError(
+            f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
+            f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
+            "were, go on by --force-kernel (the report says so), or start anew by --force"
+        )
+
+
+def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
+    """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
+    before = recorded_identity.last_recorded(meta)
+    if before and (different := recorded_identity.changes(before, identity.identity_of(cell, rules))):
+        raise UsageError(
+            f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
+            "was begun with, go on by --force-identity (the report says so), or start anew by --force"
+        )
 
 
 def _check_blocks(cells: Sequence[Cell]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from erlbench.files import table_in
 from erlbench.records.read import parse_rows
 from erlbench.records.run import HASHED, RunFiles, checked, starts
 from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
@@ -60,8 +61,7 @@ class Files:
 
     def table(self, name: str) -> dict[str, Any]:
         """A table of config.toml; empty without one."""
-        found = self.config.get(name)
-        return found if isinstance(found, dict) else {}
+        return dict(table_in(self.config, name))
 
     def known_settings(self, settings_type: type) -> dict[str, Any]:
         """Those of its settings that today's class of the algorithm has, lists as tuples."""
@@ -92,8 +92,7 @@ def load_files(path: Path) -> Files:
     """The files of a run, each read once; raises `UsageError` when there is no run."""
     folder = RunFiles(path)
     config, status = folder.readable_config("; give a run's folder"), folder.status()
-    sums = status.get("files")
-    sums = sums if isinstance(sums, dict) else {}
+    sums = table_in(status, "files")
     altered: list[str] = []
     damage: list[str] = []
     rows: dict[type[Row], pd.DataFrame | None] = {}

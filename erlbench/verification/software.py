@@ -8,6 +8,7 @@ from typing import Any
 from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.envs.catalogue import module_of
 from erlbench.errors import ErlbenchError
+from erlbench.files import table_in
 from erlbench.machine import description
 from erlbench.records.admission import admission_marks
 from erlbench.running.identity import identity_of_run
@@ -70,8 +71,7 @@ def check_admission(run: Files) -> Check:
 
 
 def _differences(meta: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
-    there = meta.get("versions")
-    for name, version in (there if isinstance(there, Mapping) else {}).items():
+    for name, version in table_in(meta, "versions").items():
         now = here["versions"].get(name) or description.version(name)
         if now != version:
             yield f"{name} {version}, here {now}"

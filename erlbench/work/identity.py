@@ -22,6 +22,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from erlbench.files import table_in
 from erlbench.records.run import starts
 
 Identity = Mapping[str, Any]
@@ -159,7 +160,7 @@ def changes(before: Identity, now: Identity) -> list[str]:
         return []
     lines = []
     for part, words in WORDS.items():
-        there, here = _table(before, part), _table(now, part)
+        there, here = table_in(before, part), table_in(now, part)
         for name in sorted((there.keys() | here.keys()) - set(RENDERERS.values())):
             old, new = there.get(name), here.get(name)
             if old != new:
@@ -178,11 +179,6 @@ def recorded(meta: Mapping[str, Any]) -> list[Identity]:
     """The identities of the starts in a run's meta.json, in their order, where they were recorded."""
     found = [start.get("identity") for start in starts(meta)]
     return [identity for identity in found if isinstance(identity, dict) and identity]
-
-
-def _table(identity: Identity, part: str) -> Mapping[str, Any]:
-    found = identity.get(part)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _change(old: Any, new: Any, shown: bool) -> str:

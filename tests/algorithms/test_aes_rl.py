@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from erlbench.algorithms.aes_rl import AESRL, PRESETS
+from erlbench.algorithms.aes_rl import AESRL, PRESETS, probability_of_rl
 from erlbench.algorithms.parts.aes_rl_settings import TABLE_2, AESRLSettings
 from erlbench.errors import UsageError
 from erlbench.running.encoding import dataclass_named, decode, encode
@@ -349,3 +349,11 @@ def test_the_rank_based_rule_of_the_code_measures_the_mean(make):
 def test_oldest_has_no_ratio_for_the_online_rules():
     with pytest.raises(UsageError, match="use 'rank-based'"):
         resolve(AESRLSettings, "Hopper-v5", {"mean_update": "oldest"})
+
+
+@pytest.mark.parametrize(
+    ("n_rl", "n_es", "desired", "p"),
+    [(1, 1, 0.5, 0.5), (2, 1, 0.5, 0.0), (1, 2, 0.5, 1.0), (101, 100, 0.5, 0.5 - 50 * 0.5 / 201), (1, 1, 0.1, 0.0)],
+)
+def test_probability_of_rl(n_rl, n_es, desired, p):
+    assert probability_of_rl(n_rl, n_es, desired, 50.0) == pytest.approx(p)

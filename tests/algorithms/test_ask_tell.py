@@ -179,7 +179,7 @@ def test_an_object_that_differs_after_the_replay_is_refused_in_one_line(fake):
     first, second = fake(made), fake(made)
     for _ in range(3):
         generation(first)
-    with pytest.raises(CellError, match=r"Wild cannot be computed again .* its seed does not decide") as raised:
+    with pytest.raises(CellError, match=r"Wild .*seed") as raised:
         second.algorithm.restore(first.algorithm.snapshot())
     assert "\n" not in str(raised.value)
 
@@ -198,11 +198,11 @@ def test_candidates_that_fit_no_policy_are_refused(fake, asked, message):
 
 
 def test_what_declares_too_little_or_the_wrong_thing_is_refused(fake):
-    with pytest.raises(UsageError, match=r"Noisy does not say .* @erlbench\.maximise"):
+    with pytest.raises(UsageError, match=r"Noisy .*@erlbench\.maximise"):
         algorithm_of(Noisy)
     with pytest.raises(UsageError, match="parameter 'start'"):
         algorithm_of(erlbench.maximise(lambda start: start))
-    with pytest.raises(UsageError, match="parameter 'hidden', a setting of every search"):
+    with pytest.raises(UsageError, match="parameter 'hidden'"):
         algorithm_of(erlbench.maximise(lambda mean, hidden=3: mean))
     with pytest.raises(UsageError, match="cma minimises"):
         fake(erlbench.maximise(types.FunctionType(my_cma.__code__, globals(), "up", (0.2,))))

@@ -124,7 +124,7 @@ def test_p_cem_rl_of_the_code_trains_after_at_least_the_warm_up(new_fake):
     for task in list(fake.open.values()):
         fake.finish(task, length=1000)
     assert [(task.kind, task.settings.updates) for task in fake.ask()[:5]] == [("critic", 2000)] * 5
-    with pytest.raises(ValueError, match="warmup_gate 'individual' is cem-rl's"):
+    with pytest.raises(ValueError, match="'individual' is cem-rl's"):
         PCEMRLSettings(warmup_gate="individual")
 
 

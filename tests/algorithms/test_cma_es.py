@@ -170,7 +170,7 @@ def test_a_network_too_large_for_its_covariance_is_refused_before_anything_is_al
 
 @pytest.mark.parametrize("covariance", ["vd", "vkd"])
 def test_restricted_covariances_want_ten_parameters(fake, covariance):
-    with pytest.raises(UsageError, match="10 parameters or more, the policy has 3; use --set covariance=full"):
+    with pytest.raises(UsageError, match=r"10 parameters.* 3; .*covariance=full"):
         fake(hidden=(), covariance=covariance)
 
 

@@ -152,9 +152,9 @@ def test_a_block_is_so_many_updates_from_the_replay(context):
     nothing = update_ddpg(replace(settings, updates=0), given, (1, 2), workspace)
     assert nothing.arrays["learner"].tobytes() == given["learner"].tobytes()
     given["learner"][-3 * critic.size - 1] = np.nan  # the last parameter of the online critic
-    with pytest.raises(NumericalError, match="loss of update 401 is nan"):
+    with pytest.raises(NumericalError, match=r"update 401\b.*nan"):
         update_ddpg(settings, given, (1, 2), workspace)
-    with pytest.raises(ValueError, match="the replay holds no transitions"):
+    with pytest.raises(ValueError, match="no transitions"):
         update_ddpg(settings, {**given, "replay": replace(view, start=0, stop=0)}, (1, 2), workspace)
 
 

@@ -256,7 +256,7 @@ def test_presets_and_values_by_environment():
 
 
 def test_a_population_needs_members_around_the_mean():
-    with pytest.raises(UsageError, match="6 winners and 4 copies of SAC leave no member of a population of 10"):
+    with pytest.raises(UsageError, match=r"6 winners and 4 copies.* 10\b"):
         resolve(ESACSettings, "Hopper-v5", {}, {"population": 10, "sac_members": 4, "winner_fraction": 0.6})
 
 

@@ -54,11 +54,11 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
 
 @pytest.mark.parametrize("name", POPULATION)
 def test_settings_that_do_not_fit(name, algorithm):
-    with pytest.raises(UsageError, match="stochastic individuals need learner=sac, not td3"):
+    with pytest.raises(UsageError, match="learner=sac, not td3"):
         algorithm(name, stochastic=True)
-    with pytest.raises(UsageError, match="learner=sac needs at least one hidden layer"):
+    with pytest.raises(UsageError, match=r"learner=sac .*hidden layer"):
         algorithm(name, learner="sac", hidden="")
-    with pytest.raises(UsageError, match="must be one of td3, ddpg, sac"):
+    with pytest.raises(UsageError, match="td3, ddpg, sac"):
         algorithm(name, learner="ppo")
 
 
@@ -98,7 +98,7 @@ def test_individuals_of_sac_need_continuous_actions():
 
     settings = resolve(registry.find("cem-rl").settings_type, "Pendulum-v1", {}, {"learner": "sac"})
     discrete = replace(problem("Pendulum-v1"), discrete=True, action_size=3, action_low=(), action_high=())
-    with pytest.raises(UsageError, match="learner=sac is for continuous actions; Pendulum-v1 has discrete ones"):
+    with pytest.raises(UsageError, match=r"learner=sac .*Pendulum-v1 .*discrete"):
         policy_of(discrete, settings)
     assert policy_of(discrete, replace(settings, learner="ddpg")).actions == "discrete"
 

@@ -124,7 +124,7 @@ def test_blocks_are_td3s_updates_on_a_shared_critic(context):
     assert (odd.values["critic_updates"], odd.values["actor_updates"]) == (5, 3)
     wrong = shared.copy()
     wrong[0, 0] = np.nan
-    with pytest.raises(NumericalError, match="loss of update 61 is nan"):
+    with pytest.raises(NumericalError, match=r"update 61\b.*nan"):
         update_td3(task.settings, {**given, "critic": wrong}, task.key, workspace)
 
 
@@ -132,5 +132,5 @@ def test_presets_of_multi_actor_td3_are_those_of_its_paper():
     settings = resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["paper"])
     assert (settings.actors, settings.update_ratio, settings.batch_size) == (5, 1.0, 100)
     assert resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["one-update"]).update_ratio == 0.2
-    with pytest.raises(UsageError, match="setting 'actors' must be at least 1"):
+    with pytest.raises(UsageError, match=r"'actors'.*at least 1"):
         resolve(MultiActorTD3Settings, "Hopper-v5", {}, {"actors": "0"})

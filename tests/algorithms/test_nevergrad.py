@@ -146,7 +146,7 @@ def test_a_sequential_optimizer_is_asked_for_one_candidate_at_a_time(fake):
     ours = fake(optimizer=name, population=3, budget=100)
     assert [len(batch(ours)) for _ in range(3)] == [1, 1, 1]
     assert ours.algorithm.counters.generation == 1
-    with pytest.raises(UsageError, match="one candidate after the other"):
+    with pytest.raises(UsageError, match="batch and num_workers"):
         fake(optimizer=name, batch=2)
 
 
@@ -156,8 +156,8 @@ def test_a_covariance_matrix_that_does_not_fit_is_refused(optimizer):
     words = f"run --algo nevergrad --env HalfCheetah-v5 --set hidden=4000-4000 --set optimizer={optimizer} --dry-run"
     result = CliRunner().invoke(cli, words.split())
     assert result.exit_code == 2
-    assert "a full covariance matrix of 16100006 parameters needs" in result.output
-    assert "use --set optimizer=DiagonalCMA, or a smaller network" in result.output
+    assert "16100006 parameters" in result.output
+    assert "--set optimizer=DiagonalCMA" in result.output
 
 
 def test_unknown_names_are_refused_with_the_nearest():

@@ -37,7 +37,7 @@ def test_discrete_actions_are_the_argmax_of_outputs_squashed_for_gradients_only(
         (4, 64, 64, 2), "tanh", (), (), squashing="linear", actions="discrete", stochastic=True
     )
     assert policy_of(DISCRETE, TD3Settings()).squashing == "tanh"
-    with pytest.raises(UsageError, match="bins=5 is for continuous actions; CartPole-v1 has discrete ones"):
+    with pytest.raises(UsageError, match=r"bins=5 .*CartPole-v1 .*discrete"):
         policy_of(DISCRETE, CMAESSettings(bins=5))
 
 

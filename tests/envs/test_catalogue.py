@@ -62,13 +62,13 @@ def test_a_missing_extra_gives_the_command_to_type(name, extra, monkeypatch):
     monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
     with pytest.raises(UsageError) as caught:
         problem(name)
-    assert str(caught.value) == f"environment '{name}' needs an extra; install it by: pip install 'erlbench[{extra}]'"
+    assert str(caught.value).endswith(f"pip install 'erlbench[{extra}]'")
     assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize("setting", ["max_episode_steps", "frame_skip"])
 def test_counts_have_bounds(setting):
-    with pytest.raises(UsageError, match=f"{setting} of environment 'Hopper-v5' must be at most 1,000,000,000"):
+    with pytest.raises(UsageError, match=f"{setting} .*1,000,000,000"):
         problem("Hopper-v5", {setting: 1e12})
 
 
@@ -78,7 +78,7 @@ def test_an_id_without_its_version_is_refused(name):
         warnings.simplefilter("always")
         with pytest.raises(UsageError) as caught:
             problem(name)
-    assert str(caught.value) == f"environment '{name}' has no version; did you mean '{name}-v5'?"
+    assert str(caught.value).endswith(f"did you mean '{name}-v5'?")
     assert not [warning for warning in told if "latest versioned" in str(warning.message)]
 
 

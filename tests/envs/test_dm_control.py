@@ -56,9 +56,9 @@ def test_an_episode_is_cut_after_1000_steps_and_never_terminates():
 
 def test_a_time_limit_is_the_tasks_own_or_must_be_given():
     assert problem("dm_control/walker-run-v0", {"max_episode_steps": 100}).env.max_episode_steps == 100
-    with pytest.raises(UsageError, match="ends by itself after 1000 frames; max_episode_steps cannot be 1001"):
+    with pytest.raises(UsageError, match=r"1000 frames; max_episode_steps .*1001"):
         problem("dm_control/walker-run-v0", {"max_episode_steps": 1001})
-    with pytest.raises(UsageError, match=r"has no time limit; .* --env-set max_episode_steps=N"):
+    with pytest.raises(UsageError, match="--env-set max_episode_steps=N"):
         problem("dm_control/hopper-hop-v0")
     assert problem("dm_control/hopper-hop-v0", {"max_episode_steps": 1000}).env.max_episode_steps == 1000
 

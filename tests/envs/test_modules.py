@@ -47,7 +47,7 @@ def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeyp
     monkeypatch.syspath_prepend(tmp_path)
     found = problem("skipping:Skipping-v0", {"frame_skip": 2, "goal": 0.1})
     assert (found.env.kwargs, found.env.action_repeat) == ({"frame_skip": 2, "goal": 0.1}, 1)
-    with pytest.raises(UsageError, match="has no setting 'gaol'; did you mean 'goal'"):
+    with pytest.raises(UsageError, match="'gaol'; did you mean 'goal'"):
         problem("skipping:Skipping-v0", {"gaol": 0.1})
 
 
@@ -68,7 +68,7 @@ def test_a_module_that_cannot_be_imported_is_a_mistake_with_one_message(tmp_path
     (tmp_path / "mine.py").write_text("1 / 0\n")
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert done.returncode == 2
-    assert "'mine:Mine-v0' cannot be made: ZeroDivisionError: division by zero" in done.stderr
+    assert "'mine:Mine-v0' cannot be made: ZeroDivisionError" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Traceback" in run(tmp_path, "--env", "mine:Mine-v0", "-v").stderr
     assert run(tmp_path, "--env", "mine:Mine-v0", "--env-set", "g=1").stderr == done.stderr

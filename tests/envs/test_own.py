@@ -121,7 +121,7 @@ def test_an_episode_lasts_its_length():
 def test_sizes_are_settings_and_bad_ones_are_named():
     found = problem("erlbench/Latency-v0", {"observation_size": "348", "action_size": "17", "lengths": "uniform"})
     assert (found.observation_size, found.action_size) == (348, 17)
-    with pytest.raises(UsageError, match="lengths must be one of constant, uniform, geometric, not 'odd'"):
+    with pytest.raises(UsageError, match=r"lengths .*constant, uniform, geometric, not 'odd'"):
         problem("erlbench/Latency-v0", {"lengths": "odd"})
     with pytest.raises(UsageError, match="must be at least 1"):
         problem("erlbench/Latency-v0", {"mean_length": 0})

@@ -69,7 +69,7 @@ def test_shards_of_different_plans_do_not_mix():
     plan = cells(1)
     found = {plan[1].directory: {"shard": "2/2", "plan": "abc"}}
     check_version(plan, Shard(1, 2), "abc", lambda path: found.get(path, {}))
-    with pytest.raises(UsageError, match=r"shard 2/2 of another plan \(abc; this one is def\)"):
+    with pytest.raises(UsageError, match=r"shard 2/2 .*abc; .*def"):
         check_version(plan, Shard(1, 2), "def", lambda path: found.get(path, {}))
 
 

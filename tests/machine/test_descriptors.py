@@ -61,7 +61,7 @@ def test_a_current_folder_that_was_removed_is_one_line(tmp_path, words):
     done = shell('cd gone && rmdir ../gone && "$@"', ERLBENCH, *words, folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
-    assert "the current folder was removed" in done.stderr
+    assert "current folder" in done.stderr
 
 
 def test_the_limit_of_open_files_grows_as_workers_need_it():
@@ -88,5 +88,5 @@ def test_more_workers_than_the_shell_allows_are_named_before_a_start(tmp_path):
     line = 'ulimit -n 256; "$@"'
     done = shell(line, ERLBENCH, *RUN, "--processes", "300", folder=tmp_path)
     assert done.returncode == 2
-    assert "too many open files: 300 processes need" in done.stderr.splitlines()[-1]
+    assert "300 processes" in done.stderr.splitlines()[-1]
     assert not list(tmp_path.glob("results/*/*/*"))

@@ -50,13 +50,13 @@ def test_another_librarys_blas_changes_nothing(first, monkeypatch):
 )
 def test_whose_products_is_a_rule_that_a_variable_overrides(vendor, flags, expected, monkeypatch):
     monkeypatch.delenv(kernel.CHOICE, raising=False)
-    monkeypatch.setattr(kernel, "_processor", lambda: {"vendor_id": vendor, "flags": flags})
+    monkeypatch.setattr(kernel, "first_core", lambda: {"vendor_id": vendor, "flags": flags})
     assert kernel.products() == expected
     for library in (kernel.NUMPY, kernel.TORCH):
         monkeypatch.setenv(kernel.CHOICE, library)
         assert kernel.products() == library
     monkeypatch.setenv(kernel.CHOICE, "mkl")
-    with pytest.raises(UsageError, match="set it to numpy or torch"):
+    with pytest.raises(UsageError, match="numpy or torch"):
         kernel.products()
 
 
@@ -83,7 +83,7 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
 def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path):
     cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
     (cell.directory / "meta.json").write_bytes(b"\xff{")
-    with pytest.raises(UsageError, match=r"meta\.json cannot be read, so nobody knows with which arithmetic"):
+    with pytest.raises(UsageError, match=r"meta\.json .*--force-kernel"):
         run(cell)
     assert run(cell, force_kernel=True) == 0
 

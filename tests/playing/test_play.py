@@ -146,7 +146,7 @@ def test_a_robot_needs_a_renderer(robot, tmp_path, monkeypatch):
     monkeypatch.setattr(renderer, "works", lambda backend: False)
     result = invoke(robot, "--video", tmp_path / "a.gif")
     assert result.exit_code == 2
-    assert "neither EGL nor OSMesa works" in result.stderr
+    assert "EGL" in result.stderr
     assert "sudo apt install libegl1" in result.stderr
 
 

@@ -104,7 +104,7 @@ def test_several_episodes_at_once_equal_one_after_another_to_the_last_bit(networ
 @pytest.mark.parametrize("more", [{"stochastic": True}, {"actions": "discrete"}])
 def test_several_episodes_at_once_need_deterministic_continuous_actions(more):
     spec = make(**more)
-    with pytest.raises(ValueError, match="deterministic policy of continuous actions"):
+    with pytest.raises(ValueError, match="deterministic"):
         NumpyPolicy(spec, initial_policy(spec, (0,)), 3)
 
 

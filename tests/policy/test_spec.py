@@ -105,7 +105,7 @@ def test_a_policy_is_read_as_it_was_written(spec, tmp_path):
 @pytest.mark.parametrize("data", [b"", b"nothing", b"\x02\0\0\0\0\0\0\0{}"])
 def test_a_file_that_is_no_policy(data, tmp_path):
     (tmp_path / "policy.safetensors").write_bytes(data)
-    with pytest.raises(UsageError, match="is no policy that erlbench wrote"):
+    with pytest.raises(UsageError, match="is no policy"):
         load_policy(tmp_path)
-    with pytest.raises(UsageError, match="a run writes its policy when it is done"):
+    with pytest.raises(UsageError, match="when it is done"):
         load_policy(tmp_path / "none")

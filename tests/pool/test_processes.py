@@ -205,7 +205,7 @@ def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how
 def test_a_task_that_kills_three_workers_fails(tmp_path):
     with local_pool(2) as pool:
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 99, "how": "signal"}), task(2), task(3)])
-        with pytest.raises(TaskError, match=r"task 1 \(test\) has ended 3 workers.*SIGKILL") as caught:
+        with pytest.raises(TaskError, match=r"task 1 \(test\) .*3 workers.*SIGKILL") as caught:
             results(pool, 3)
         assert (caught.value.task, caught.value.details.count("SIGKILL")) == (1, 3)
         pool.reset()
@@ -260,5 +260,5 @@ def test_a_worker_over_its_memory_is_replaced():
         messages = [event.message for event in pool.events()]
         assert sum("using more memory than --worker-memory allows" in message for message in messages) >= 1
         pool.submit([task(20, "hoard", {"mib": 600})])
-        with pytest.raises(TaskError, match=r"task 20 .* has ended 3 workers, the last by using more memory than"):
+        with pytest.raises(TaskError, match=r"task 20 .*3 workers, .*more memory"):
             results(pool, 1)

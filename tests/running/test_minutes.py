@@ -138,7 +138,7 @@ def test_a_study_decides_its_budget():
     result = CliRunner().invoke(
         cli, ["run", "--study", "openai-es-quadratic", "--simulated-time", "--total-minutes", "3"]
     )
-    assert (result.exit_code, "--total-minutes cannot be given with --study" in result.stderr) == (2, True)
+    assert (result.exit_code, "--total-minutes" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("steps", [None, "110000"])

@@ -56,7 +56,7 @@ def test_the_check_finds_what_is_wrong(package, tmp_path, monkeypatch):
             self.state.best = 1e9
 
     monkeypatch.setattr(module.MySearch, "_tell", tell)
-    with pytest.raises(AssertionError, match="results must depend on nothing but seed and settings"):
+    with pytest.raises(AssertionError, match="seed and settings"):
         check_algorithm("erlbench_my_search:MySearch", tmp_path / "runs", settings={"hidden": (8,)})
 
 
@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     out = tmp_path / "file" / "package"
     result = invoke("new", "algorithm", "my-search", "--out", out)
     assert result.exit_code == 2
-    assert result.stderr == f"erlbench: {out} cannot be written: Not a directory; choose another folder by --out\n"
+    assert result.stderr.startswith(f"erlbench: {out} cannot be written: Not a directory")
 
 
 def test_studies_of_ones_own(tmp_path, monkeypatch):
@@ -140,7 +140,7 @@ def test_a_mistake_in_one_file_breaks_no_other(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="unknown key 'kid'"):
         known_studies(["studies.toml"], said.append)
     (tmp_path / "mine.toml").write_text(STUDY.replace("studies.mine", "studies.aes-rl-table-1"))
-    with pytest.raises(UsageError, match="the suite has a study 'aes-rl-table-1' already"):
+    with pytest.raises(UsageError, match="'aes-rl-table-1' already"):
         known_studies(["mine.toml"], said.append)
 
 

@@ -121,7 +121,7 @@ def test_a_table_that_has_no_room_is_a_clear_error_and_leaves_nothing(store, mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(CellError, match=r"no room for a noise table of 954 MiB in .*noise_table=0"):
+    with pytest.raises(CellError, match=r"954 MiB .*noise_table=0"):
         store.hold(NoiseTable(250_000_000, TABLE.seed))
     assert not NoiseTable(250_000_000, TABLE.seed).folder(store.folder.parent).exists()
 

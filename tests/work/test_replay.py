@@ -76,5 +76,5 @@ def test_what_is_beyond_the_saved_length_is_cut_off(filled):
 
 def test_a_replay_shorter_than_the_checkpoint_is_refused(filled):
     replay, _ = filled
-    with pytest.raises(CellError, match=r"was truncated since the checkpoint"):
+    with pytest.raises(CellError, match=r"was truncated"):
         replay.restore({"length": 12, "rows": 14})

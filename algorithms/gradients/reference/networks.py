@@ -64,4 +64,4 @@ def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
 def follow(target: nn.Module, online: nn.Module, tau: float) -> None:
     """Targets: theta' <- tau theta + (1 - tau) theta'."""
     for slow, fast in zip(target.parameters(), online.parameters()):
-        slow.copy_(tau * fast + (1 - tau) * slow)
+        slow.lerp_(fast, tau)

@@ -223,7 +223,7 @@ def check_not_a_number(policy, critic, inputs, workspace):
     """Tasks with NaN in a critic or infinity in an actor fail, and say where."""
     given = inputs()
     given["critic"][0, 3] = np.nan
-    with pytest.raises(NumericalError, match="loss of update 1 is nan"):
+    with pytest.raises(NumericalError, match=r"update 1\b.*nan"):
         update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     with pytest.raises(NumericalError, match="critic has a NaN"):
         train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)

@@ -17,7 +17,6 @@ from erlbench.algorithms.search.mean_updates import (
     oldest,
     update_ratio,
 )
-from erlbench.algorithms.search.population_control import probability_of_rl
 
 
 @pytest.mark.parametrize(("f_z", "f_mean", "p"), [(11, 10, 1), (10, 10, 0), (9, 10, 0)])
@@ -102,14 +101,6 @@ def test_a_move_goes_its_share_of_the_way():
 
 def test_oldest_goes_one_tenth_of_the_way():
     np.testing.assert_allclose(oldest(np.array([1.0, 2.0]), np.array([11.0, 0.0]), 10), [2.0, 1.8])
-
-
-@pytest.mark.parametrize(
-    ("n_rl", "n_es", "desired", "p"),
-    [(1, 1, 0.5, 0.5), (2, 1, 0.5, 0.0), (1, 2, 0.5, 1.0), (101, 100, 0.5, 0.5 - 50 * 0.5 / 201), (1, 1, 0.1, 0.0)],
-)
-def test_probability_of_rl(n_rl, n_es, desired, p):
-    assert probability_of_rl(n_rl, n_es, desired, 50.0) == pytest.approx(p)
 
 
 def test_the_relative_baseline_gives_what_the_authors_program_logged():

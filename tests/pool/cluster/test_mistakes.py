@@ -77,7 +77,7 @@ OTHERS = [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b""
 @pytest.mark.parametrize("listener", OTHERS, ids=["ssh", "http", "nothing"], indirect=True)
 def test_something_else_listens_at_the_address(listener, monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(UsageError, match=rf"there is no Ray cluster at {listener} \(what listens there is not Ray\)"):
+    with pytest.raises(UsageError, match=rf"{listener} \(.*not Ray\)"):
         connection.connect(listener)
 
 
@@ -99,7 +99,7 @@ def test_ray_itself_is_taken_for_ray(nodes):
 def test_a_cluster_without_free_cores(nodes, monkeypatch):
     monkeypatch.setattr(ray_pool, "START", 3.0)
     monkeypatch.setattr(ray_pool.connection, "members", list)
-    with pytest.raises(UsageError, match="no node of the Ray cluster can be used: it has no free cores"):
+    with pytest.raises(UsageError, match="no free cores"):
         RayPool(PoolOptions())
 
 
