@@ -29,6 +29,7 @@ from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remar
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
+from erlbench.reporting.data.suspicious import suspicions_of
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter
@@ -70,6 +71,7 @@ def build_report(
         )
     check_profile(studies, profile)
     runs = report.counted(find_runs(results, report.collect))
+    report.suspect(runs)
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     known = report.reference_pages(reference, studies)
@@ -101,6 +103,7 @@ def build_comparison(
     sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
     check_open(folders, [run for side in sides for run in side.runs])
     runs = [run for side in sides for run in side.renamed]
+    report.suspect(runs)
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
 
@@ -127,6 +130,11 @@ class _Report:
     def counted(self, runs: Iterable[Run]) -> list[Run]:
         """The runs with their nominal steps."""
         return [with_nominal_steps(run, self._counting, self.collect) for run in runs]
+
+    def suspect(self, runs: Iterable[Run]) -> None:
+        """Name runs that are too alike to be independent."""
+        for found in suspicions_of(runs):
+            self.collect(found)
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""

@@ -10,6 +10,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
+from erlbench.records.imported import imported_of
 from erlbench.running import continuing, extension, identity
 from erlbench.running.admission import rules_of
 from erlbench.running.listeners.tensorboard import check_installed
@@ -35,6 +36,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 continuing.check(directory, cell, options)
         finally:
             directory.release()
+        if saved and imported_of(saved):
+            raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
         if saved and extension.asked(saved, cell):
             extension.check(cell, directory)
         elif saved and (different := cell.departures(saved)):

@@ -25,6 +25,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.fairness import fairness_table
+from erlbench.reporting.tables.imported import imported_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.reach import reach_table
@@ -171,7 +172,7 @@ class Maker:
         tables: list[Table[Any] | None] = []
         if not comparison.groups:
             return []  # a plan withholds all of its runs
-        tables.append(fairness_table(comparison))
+        tables += [imported_table(comparison), fairness_table(comparison)]
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))

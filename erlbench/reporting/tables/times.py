@@ -119,7 +119,8 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
 
 
 def _kind_of_time(row: Time) -> str:
-    kinds = {"modelled" if run.simulated_time else "measured" for run in row.run_set.done}
+    known = (run for run in row.run_set.done if not (run.imported and math.isnan(run.seconds)))
+    kinds = {"modelled" if run.simulated_time else "measured" for run in known}
     return " and ".join(sorted(kinds))
 
 
@@ -148,7 +149,7 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
-    rows = read_rows(run.path, GenerationRow, warn)
+    rows = None if run.imported else read_rows(run.path, GenerationRow, warn)
     if rows is None or rows["critic_updates"].isna().all():  # the evaluations are coarser, but hold the same
         e = run.evaluations
         return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)
