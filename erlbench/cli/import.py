@@ -12,8 +12,8 @@ from erlbench.errors import warn
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
-@click.option("--origin", required=True, metavar="TEXT", help="whose data they are; reports show it")
-@click.option("--licence", default="", metavar="TEXT", help="their licence, where it is known")
+@click.option("--origin", required=True, metavar="WORDS", help="whose data they are; reports show it")
+@click.option("--licence", default="", metavar="WORDS", help="their licence, where it is known")
 @click.option("--env", default="", metavar="ENV", help="environment, where the files do not say it")
 @click.option("--algo", default="", metavar="ALGO", help="algorithm, likewise")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="seed, likewise")
@@ -41,7 +41,7 @@ def command(
       erlbench import logs --origin "Jane Doe, 2024" \\
         --layout '{algo}/{env}_{seed}' --total-timesteps 1000000
       erlbench import runs --origin "CleanRL's authors" --licence MIT
-      erlbench import scores.csv --origin "table 3 of the paper" --returns evaluations
+      erlbench import scores.csv --origin "table 3" --returns evaluations
     """
     from erlbench.importing import Said, read_runs, suspicious, write_runs
     from erlbench.records.imported import EVALUATIONS, TRAINING

@@ -11,7 +11,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.importing import cleanrl, sb3
 from erlbench.importing.run import ImportedRun, Said, run_of
-from erlbench.importing.source import Source
+from erlbench.importing.source import ForeignRun
 from erlbench.importing.table import read_table
 from erlbench.importing.write import check_free, write_run
 from erlbench.records.likeness import Suspicion, suspicions
@@ -68,7 +68,7 @@ def suspicious(runs: Sequence[ImportedRun], written: Sequence[Path]) -> list[Sus
     return suspicions(run.likeness(path) for run, path in zip(runs, written, strict=True))
 
 
-def _units(path: Path) -> Iterator[list[Source]]:
+def _units(path: Path) -> Iterator[list[ForeignRun]]:
     """The sources of each run in a file, or below a folder."""
     if path.is_dir():
         units = [unit for folder in folders(path) if (unit := _in_folder(folder))]
@@ -89,7 +89,7 @@ def _units(path: Path) -> Iterator[list[Source]]:
         raise UsageError(f"{path} is nothing that can be imported; give {WHAT}")
 
 
-def _in_folder(folder: Path) -> list[Source]:
+def _in_folder(folder: Path) -> list[ForeignRun]:
     """The sources of the one run that a folder holds."""
     names = sorted(path for path in folder.iterdir() if path.is_file() or path.is_symlink())
     found = [sb3.read_evaluations(path) for path in names if path.name == sb3.EVALUATIONS]
@@ -99,7 +99,7 @@ def _in_folder(folder: Path) -> list[Source]:
     return [*found, cleanrl.read_events(events)] if events and not found else found
 
 
-def _named(source: Source, layout: str) -> Source:
+def _named(source: ForeignRun, layout: str) -> ForeignRun:
     """The source with what its path says by `layout`, where the file itself does not say it."""
     if not layout or (source.env and source.algo and source.seed is not None):
         return source

@@ -17,7 +17,15 @@ import numpy as np
 
 from erlbench.errors import UsageError
 from erlbench.files import printable
-from erlbench.importing.source import MOST_ROWS, Played, Source, checked_returns, checked_steps, content, refuse
+from erlbench.importing.source import (
+    MOST_ROWS,
+    ForeignRun,
+    TrainingEpisodes,
+    checked_returns,
+    checked_steps,
+    content,
+    refuse,
+)
 
 PROGRAM = "cleanrl"
 RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
@@ -25,7 +33,7 @@ FOLDER = re.compile(r"(?P<env>.+)__(?P<algo>.+)__(?P<seed>\d{1,9})__\d+")
 HEADER, FOOTER = 12, 4  # bytes around a record: its length with a checksum, a checksum
 
 
-def read_events(paths: Sequence[Path]) -> Source:
+def read_events(paths: Sequence[Path]) -> ForeignRun:
     """The event files of one run, in the order of their names, which begin with a time."""
     if importlib.util.find_spec("tensorboard") is None:
         raise UsageError(f"{paths[0]} needs a package: pip install 'erlbench[exports]'")
@@ -56,7 +64,7 @@ def read_events(paths: Sequence[Path]) -> Source:
     if lengths is not None and (lengths < 1).any():
         refuse(path, f"a {LENGTH} is below 1")
     called = FOLDER.fullmatch(path.resolve().parent.name)
-    return Source(
+    return ForeignRun(
         path,
         "CleanRL's event files",
         program=PROGRAM,
@@ -64,7 +72,7 @@ def read_events(paths: Sequence[Path]) -> Source:
         env=called["env"] if called else "",
         algo=called["algo"] if called else "",
         seed=int(called["seed"]) if called else None,
-        played=Played(
+        played=TrainingEpisodes(
             returns=checked_returns(path, table[:, 1]),
             lengths=np.full(len(table), np.nan) if lengths is None else lengths,
             seconds=table[:, 2] - table[0, 2],

@@ -14,9 +14,9 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import folder_name
 from erlbench.files import printable
 from erlbench.importing import sb3
-from erlbench.importing.source import Played, Source
+from erlbench.importing.source import ForeignRun, TrainingEpisodes
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
-from erlbench.records.likeness import Series
+from erlbench.records.likeness import ReturnSeries
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.schema import EpisodeRow, EvaluationRow, row_of
 from erlbench.records.training import WINDOW, thinned
@@ -71,9 +71,9 @@ class ImportedRun:
         steps = [0, *(row.timesteps for row in self.evaluations)]
         return self.total_timesteps is None or steps[-1] + int(np.diff(steps).max()) > self.total_timesteps
 
-    def likeness(self, path: Path) -> Series:
+    def likeness(self, path: Path) -> ReturnSeries:
         """As `records.likeness` compares it, in the folder `path`."""
-        return Series(path, self.env, self.name, self.seed, self.series, bool(self.episodes))
+        return ReturnSeries(path, self.env, self.name, self.seed, self.series, bool(self.episodes))
 
     def config(self) -> dict[str, Any]:
         """The tables of its config.toml."""
@@ -82,7 +82,7 @@ class ImportedRun:
         return {"run": run | {key: value for key, value in known.items() if value}, KIND: self.about.table()}
 
 
-def run_of(sources: Sequence[Source], said: Said) -> ImportedRun:
+def run_of(sources: Sequence[ForeignRun], said: Said) -> ImportedRun:
     """The run of one or two sources: evaluations, training episodes, or both.
 
     `UsageError` where nobody says environment, algorithm or seed, and where the user contradicts a file.
@@ -122,14 +122,14 @@ def run_of(sources: Sequence[Source], said: Said) -> ImportedRun:
     )
 
 
-def _kind(source: Source, said: Said) -> str:
+def _kind(source: ForeignRun, said: Said) -> str:
     """What the returns of eval.csv are of; of a CSV, what the user says."""
     if source.evaluated is None:
         return TRAINING
     return EVALUATIONS if source.program == sb3.PROGRAM else said.returns or UNSAID
 
 
-def _agreed(option: str, typed: str, sources: Sequence[Source]) -> str:
+def _agreed(option: str, typed: str, sources: Sequence[ForeignRun]) -> str:
     """What the user and the files say of the environment, the algorithm or the seed."""
     found = {str(value) for one in sources if (value := getattr(one, option)) not in (None, "")}
     if typed:
@@ -145,7 +145,7 @@ def _agreed(option: str, typed: str, sources: Sequence[Source]) -> str:
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed"}
 
 
-def _evaluation_rows(sources: Sequence[Source], fitness: float) -> Iterator[EvaluationRow]:
+def _evaluation_rows(sources: Sequence[ForeignRun], fitness: float) -> Iterator[EvaluationRow]:
     """Rows of eval.csv: evaluations, else running means of training returns."""
     evaluated = next((one.evaluated for one in sources if one.evaluated), None)
     fitness_steps: Any = "" if math.isnan(fitness) else int(fitness)
@@ -166,7 +166,7 @@ def _evaluation_rows(sources: Sequence[Source], fitness: float) -> Iterator[Eval
         })  # fmt: skip
 
 
-def _training_rows(played: Played, fitness_steps: Any) -> Iterator[EvaluationRow]:
+def _training_rows(played: TrainingEpisodes, fitness_steps: Any) -> Iterator[EvaluationRow]:
     """At most `MOST_POINTS` running means over `WINDOW` episodes; the last one is that of the last episodes."""
     sums = np.concatenate([[0.0], played.returns.cumsum()])
     count = len(played.returns)
@@ -182,7 +182,7 @@ def _training_rows(played: Played, fitness_steps: Any) -> Iterator[EvaluationRow
         })  # fmt: skip
 
 
-def _episode_rows(played: Played) -> Iterator[EpisodeRow]:
+def _episode_rows(played: TrainingEpisodes) -> Iterator[EpisodeRow]:
     cells = (played.returns, played.lengths, played.seconds, played.timesteps)
     for r, length, seconds, steps in zip(*(values.tolist() for values in cells), strict=True):
         yield row_of(EpisodeRow, {"r": r, "l": int(length), "t": seconds, "timesteps": int(steps)})

@@ -14,14 +14,22 @@ import numpy as np
 
 from erlbench.importing.columns import numbers, read_columns
 from erlbench.importing.npz import arrays
-from erlbench.importing.source import Evaluated, Played, Source, checked_returns, checked_steps, content, refuse
+from erlbench.importing.source import (
+    Evaluated,
+    ForeignRun,
+    TrainingEpisodes,
+    checked_returns,
+    checked_steps,
+    content,
+    refuse,
+)
 
 PROGRAM = "sb3"
 EVALUATIONS, MONITOR = "evaluations.npz", "monitor.csv"
 COLUMNS = ("r", "l", "t")
 
 
-def read_evaluations(path: Path) -> Source:
+def read_evaluations(path: Path) -> ForeignRun:
     """`timesteps` (e,), `results` (e, episodes) and `ep_lengths`, which older versions lack."""
     data, digest = content(path)
     found = arrays(path, data, ("timesteps", "results"), ("ep_lengths",))
@@ -31,7 +39,7 @@ def read_evaluations(path: Path) -> Source:
     if lengths is not None and (lengths.shape != results.shape or lengths.dtype.kind not in "iu" or lengths.min() < 0):
         refuse(path, "ep_lengths are no lengths of the episodes of results")
     results = checked_returns(path, results)
-    return Source(
+    return ForeignRun(
         path, "Stable-Baselines3's evaluations.npz", program=PROGRAM, digests={path.name: digest},
         fitness_timesteps=0.0,
         evaluated=Evaluated(
@@ -41,7 +49,7 @@ def read_evaluations(path: Path) -> Source:
     )  # fmt: skip
 
 
-def read_monitors(paths: Sequence[Path]) -> Source:
+def read_monitors(paths: Sequence[Path]) -> ForeignRun:
     """The monitor files of one run, merged by the clock as Stable-Baselines3's `load_results` does it.
 
     Training steps are the lengths added up.
@@ -64,8 +72,8 @@ def read_monitors(paths: Sequence[Path]) -> Source:
     checked_returns(path, rows[:, 0])
     if (rows[:, 1] < 1).any() or (np.diff(rows[:, 2]) < 0).any():
         refuse(path, "an episode has no steps, or times fall; a file of several runs is given as one file each")
-    played = Played(rows[:, 0], rows[:, 1], rows[:, 2], checked_steps(path, rows[:, 1].cumsum()))
-    return Source(
+    played = TrainingEpisodes(rows[:, 0], rows[:, 1], rows[:, 2], checked_steps(path, rows[:, 1].cumsum()))
+    return ForeignRun(
         path, "Stable-Baselines3's monitor.csv", program=PROGRAM, digests=digests, env=envs.pop(), played=played,
         fitness_timesteps=0.0,
     )  # fmt: skip

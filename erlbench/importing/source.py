@@ -28,7 +28,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
-class Played:
+class TrainingEpisodes:
     """Training episodes in their order: returns, lengths, seconds and training steps by then, all (episodes,).
 
     NaN where the file does not say.
@@ -41,7 +41,7 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Source:
+class ForeignRun:
     """One file, or the files of one kind in a folder, read."""
 
     path: Path
@@ -53,7 +53,7 @@ class Source:
     algo: str = ""
     seed: int | None = None
     evaluated: Evaluated | None = None
-    played: Played | None = None
+    played: TrainingEpisodes | None = None
     fitness_timesteps: float = float("nan")  # 0 where the format counts all steps of training
     note: str = ""  # what was left out
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.importing.columns import numbers, read_columns
-from erlbench.importing.source import Evaluated, Source, checked_returns, checked_steps, refuse
+from erlbench.importing.source import Evaluated, ForeignRun, checked_returns, checked_steps, refuse
 
 PROGRAM = "imported"
 COLUMNS = ("env", "algo", "seed", "step", "return")
 
 
-def read_table(path: Path) -> Iterator[Source]:
+def read_table(path: Path) -> Iterator[ForeignRun]:
     """The runs of the file, in the order of their first rows."""
     _, cells, digest = read_columns(path, COLUMNS)
     seeds = numbers(path, "seed", cells["seed"])
@@ -31,7 +31,7 @@ def read_table(path: Path) -> Iterator[Source]:
         runs[key].append(index)
     for (env, algo, seed), rows in runs.items():
         evaluated = _evaluated(checked_steps(path, np.sort(steps[rows])), steps[rows], returns[rows])
-        yield Source(
+        yield ForeignRun(
             path,
             "CSV",
             program=PROGRAM,

@@ -35,7 +35,7 @@ class Likeness(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class ReturnSeries:
     """The returns of a run, (rows,), in their order."""
 
     path: Path
@@ -65,7 +65,7 @@ class Suspicion:
         return f"suspicious: {self.kind.value}, {self.rows}: {where}"
 
 
-def suspicions(series: Iterable[Series]) -> list[Suspicion]:
+def suspicions(series: Iterable[ReturnSeries]) -> list[Suspicion]:
     """What is suspicious among runs; of each pair the first kind in the order of `Likeness`."""
     known = [one for one in series if len(one.values)]
     found: dict[tuple[Path, Path], Suspicion] = {}
@@ -74,7 +74,7 @@ def suspicions(series: Iterable[Series]) -> list[Suspicion]:
     return list(found.values())
 
 
-def _blocks(series: Sequence[Series]) -> Iterator[Suspicion]:
+def _blocks(series: Sequence[ReturnSeries]) -> Iterator[Suspicion]:
     """Blocks of rows that stand in two series, or twice in one: the longest of each pair."""
     best: dict[tuple[int, int], Suspicion] = {}
     for first, second, shift in _candidates(series):
@@ -84,7 +84,7 @@ def _blocks(series: Sequence[Series]) -> Iterator[Suspicion]:
     yield from best.values()
 
 
-def _candidates(series: Sequence[Series]) -> list[tuple[int, int, int]]:
+def _candidates(series: Sequence[ReturnSeries]) -> list[tuple[int, int, int]]:
     """Pairs of series with the shift at which `WINDOW` rows of the second are those of the first."""
     owners: dict[bytes, tuple[int, int]] = {}
     found: dict[tuple[int, int, int], None] = {}
@@ -106,7 +106,7 @@ def _windows(values: np.ndarray) -> Iterator[tuple[int, bytes]]:
         yield int(start), rows[start].tobytes()
 
 
-def _common(one: Series, two: Series, shift: int) -> Suspicion | None:
+def _common(one: ReturnSeries, two: ReturnSeries, shift: int) -> Suspicion | None:
     """The longest stretch of equal rows at a shift; None where chance or an equal beginning explains it."""
     begin, end = max(0, -shift), min(len(one.values), len(two.values) - shift)
     a, b = one.values[begin:end], two.values[begin + shift : end + shift]
@@ -124,7 +124,7 @@ def _common(one: Series, two: Series, shift: int) -> Suspicion | None:
     return Suspicion(kind, one.path, two.path, int(stop - start), first, first + shift, same_seed)
 
 
-def _needed(one: Series, two: Series) -> int:
+def _needed(one: ReturnSeries, two: ReturnSeries) -> int:
     """How many different values in a row chance does not repeat, by the number of values that there could be."""
     places = len(one.values) * len(two.values)
     levels = _levels(np.concatenate([one.values, two.values])) / 2  # neighbours are close: returns rise
@@ -141,9 +141,9 @@ def _levels(values: np.ndarray) -> float:
     return float(np.ptp(values)) * 10.0**FINEST + 1
 
 
-def _shifted(series: Sequence[Series]) -> Iterator[Suspicion]:
+def _shifted(series: Sequence[ReturnSeries]) -> Iterator[Suspicion]:
     """Curves of one environment that a constant and a positive factor make equal."""
-    alike: defaultdict[tuple[str, int], list[tuple[Series, np.ndarray]]] = defaultdict(list)
+    alike: defaultdict[tuple[str, int], list[tuple[ReturnSeries, np.ndarray]]] = defaultdict(list)
     for one in series:
         spread = float(np.std(one.values)) if len(np.unique(one.values)) >= FEWEST else 0.0
         if math.isfinite(spread) and spread > CLOSE * (1 + float(np.abs(one.values).max())):
@@ -155,9 +155,9 @@ def _shifted(series: Sequence[Series]) -> Iterator[Suspicion]:
                 yield Suspicion(Likeness.SHIFTED, one.path, two.path, len(a), same_seed=one.seed == two.seed)
 
 
-def _even(series: Sequence[Series]) -> Iterator[Suspicion]:
+def _even(series: Sequence[ReturnSeries]) -> Iterator[Suspicion]:
     """Last values of an algorithm's seeds that are equally far from each other."""
-    cells: defaultdict[tuple[str, str], list[Series]] = defaultdict(list)
+    cells: defaultdict[tuple[str, str], list[ReturnSeries]] = defaultdict(list)
     for one in series:
         if math.isfinite(one.values[-1]):
             cells[one.env, one.name].append(one)

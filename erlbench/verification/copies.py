@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.records.likeness import Likeness, Series, Suspicion, suspicions
+from erlbench.records.likeness import Likeness, ReturnSeries, Suspicion, suspicions
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, TaskRow
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 
@@ -27,8 +27,8 @@ class Trace:
     claims: tuple[str, ...]  # algorithm, environment, settings, seed
     seed: Any
     marks: frozenset[bytes]
-    evaluated: Series
-    trained: Series
+    evaluated: ReturnSeries
+    trained: ReturnSeries
 
 
 def trace(run: Files) -> Trace:
@@ -44,10 +44,10 @@ def trace(run: Files) -> Trace:
     )  # fmt: skip
 
 
-def _series(run: Files, values: np.ndarray, training: bool = False) -> Series:
+def _series(run: Files, values: np.ndarray, training: bool = False) -> ReturnSeries:
     seed = run.run.get("seed")
     known = seed if isinstance(seed, int) else -1
-    return Series(run.path, str(run.run.get("env")), str(run.run.get("name")), known, values, training)
+    return ReturnSeries(run.path, str(run.run.get("env")), str(run.run.get("name")), known, values, training)
 
 
 def _marks(run: Files) -> Iterable[str]:

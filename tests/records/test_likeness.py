@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erlbench.records.likeness import Likeness, Series, suspicions
+from erlbench.records.likeness import Likeness, ReturnSeries, suspicions
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow
 from erlbench.reporting.data.runs import find_runs
@@ -22,11 +22,11 @@ def curve(seed: int, rows: int = ROWS) -> np.ndarray:
     return np.linspace(0, 1000, rows) + np.random.default_rng(seed).normal(0, 50, rows)
 
 
-def series(values, seed=0, name="td3", env="Hopper-v5", training=False) -> Series:
-    return Series(Path(f"{env}/{name}/{seed}"), env, name, seed, np.asarray(values, float), training)
+def series(values, seed=0, name="td3", env="Hopper-v5", training=False) -> ReturnSeries:
+    return ReturnSeries(Path(f"{env}/{name}/{seed}"), env, name, seed, np.asarray(values, float), training)
 
 
-def kinds(*runs: Series) -> list[Likeness]:
+def kinds(*runs: ReturnSeries) -> list[Likeness]:
     return [found.kind for found in suspicions(runs)]
 
 
@@ -117,6 +117,6 @@ def test_the_shipped_runs_pass_by_their_episodes():
     episodes = []
     for run in find_runs([ROOT / "results/reference"], lambda said: None):
         if (rows := read_rows(run.path, EpisodeRow)) is not None:
-            episodes.append(Series(run.path, run.env, run.name, run.seed, rows["r"].to_numpy(float), True))
+            episodes.append(ReturnSeries(run.path, run.env, run.name, run.seed, rows["r"].to_numpy(float), True))
     assert len(episodes) > 30
     assert suspicions(episodes) == []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from erlbench.records.likeness import Series, suspicions
+from erlbench.records.likeness import ReturnSeries, suspicions
 from erlbench.reporting.data.remarks import Remark, RemarkKind, remark
 from erlbench.reporting.data.runs import Run
 
 
 def suspicions_of(runs: Iterable[Run]) -> Iterator[Remark]:
     """What their evaluations have in common; of running means of training returns, which overlap, nothing is said."""
-    series = [Series(run.path, run.env, run.name, run.seed, run.evaluations.return_mean) for run in runs]
+    series = [ReturnSeries(run.path, run.env, run.name, run.seed, run.evaluations.return_mean) for run in runs]
     for found in suspicions(series):
         yield remark(
             RemarkKind.SUSPICIOUS, found.path, what=found.kind.value, other=found.other, rows=found.rows,

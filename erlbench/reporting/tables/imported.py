@@ -12,7 +12,7 @@ from erlbench.reporting.documents.model import Column, Table
 
 
 @dataclass(frozen=True)
-class Taken:
+class ImportedRuns:
     """One row: the runs of one origin, in one environment, under one name."""
 
     env: str
@@ -35,20 +35,20 @@ class Taken:
         return ", ".join(name for name, there in known.items() if not there) or NONE
 
 
-def imported_table(comparison: Comparison) -> Table[Taken] | None:
+def imported_table(comparison: Comparison) -> Table[ImportedRuns] | None:
     """The imported runs of a page; None without any."""
     found: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in comparison.runs:
         if run.imported:
             found.setdefault((run.env, run.name, run.imported.origin, run.imported.format), []).append(run)
     rows = [
-        Taken(env, name, runs[0].imported, tuple(runs))
+        ImportedRuns(env, name, runs[0].imported, tuple(runs))
         for (env, name, _, _), runs in found.items()
         if runs[0].imported is not None
     ]
     if not rows:
         return None
-    columns: list[Column[Taken]] = [
+    columns: list[Column[ImportedRuns]] = [
         Column("Environment", lambda row: row.env),
         Column("Algorithm", lambda row: row.name),
         Column("Seeds", lambda row: ", ".join(str(run.seed) for run in row.runs)),
