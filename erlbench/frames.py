@@ -11,6 +11,7 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError, warn
+from erlbench.records.imported import KIND, imported_of
 from erlbench.records.read import read_rows
 from erlbench.records.run import CONFIG, RunFiles, run_folders
 from erlbench.records.schema import Row, header
@@ -69,7 +70,7 @@ def _config(path: Path) -> dict[str, Any]:
         type(run.get(column)) is kind for column, kind in IDENTITY.items()
     ):  # fmt: skip
         raise UsageError(f"{path / CONFIG} is not of a run: its table [run] lacks env, name or seed")
-    return {**run, "settings": settings}
+    return {**run, "settings": settings, KIND: config.get(KIND)}
 
 
 def _cell(path: Path) -> dict[str, Any]:
@@ -80,6 +81,8 @@ def _cell(path: Path) -> dict[str, Any]:
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
     row |= {"score": score, "path": str(path)}
+    if about := imported_of({"run": config, KIND: config[KIND]}):
+        row |= {f"imported.{key}": value for key, value in about.table().items() if key != "sources"}
     return row | {f"settings.{key}": _plain(value) for key, value in config["settings"].items()}
 
 

@@ -20,7 +20,7 @@ LAYERS = (
     ("pool", "bundle"),
     ("running", "reporting"),
     ("frames",),
-    ("forecasting", "launch", "playing", "tuning", "verification"),
+    ("forecasting", "importing", "launch", "playing", "tuning", "verification"),
     ("api", "doctor", "testing"),
     ("exporting",),
     ("cli",),

@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Extend": {
         "cite": "Print BibTeX of what the runs used.",
         "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",
+        "import": "Take in runs of SB3, CleanRL or a CSV, as runs of a results folder.",
         "new": "Write a package of your own that brings an algorithm.",
     },
 }  # fmt: skip

@@ -79,7 +79,7 @@ def fairness_sheet(configs: Iterable[Config]) -> FairnessSheet:
         "steps that only measure, a step": _measuring,
         "evaluation": _evaluation,
         "defaults tuned by": _tuned,
-        OVERRIDDEN: lambda config: ", ".join(overridden(config)) or DEFAULTS,
+        OVERRIDDEN: lambda config: (", ".join(overridden(config)) or DEFAULTS) if config.get("settings") else NONE,
     }
     lines = [FairnessLine(aspect, tuple(_joined(own, text) for own in sides.values()))
              for aspect, text in aspects.items()]  # fmt: skip

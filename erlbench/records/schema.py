@@ -90,7 +90,7 @@ class EvaluationRow(Row):
     )
     critic_updates: int = column("by then", "gradient steps")
     actor_updates: int = column("by then", "gradient steps")
-    train_time_s: float = column("training time when the policy was taken", "s", default=REQUIRED)
+    train_time_s: float = column("training time when the policy was taken", "s")
     total_time_s: float = column("total time when the policy was taken", "s")
     return_mean: float = column("the score: mean over the episodes", "reward", default=REQUIRED)
     return_std: float = column("their sample standard deviation (n - 1); 0 for one episode", "reward")

@@ -25,8 +25,10 @@ from erlbench.reporting.data.nominal import nominal_budgets, nominal_note, with_
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
 from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.sections import pages_of_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
+from erlbench.reporting.data.suspicious import suspicions_of
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter
@@ -67,6 +69,7 @@ def build_report(
         )
     check_profile(studies, profile)
     runs = report.counted(find_runs(results, report.collect))
+    report.suspect(runs)
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     report.options.style.check((run.name for run in runs), (run.env for run in runs))
@@ -80,10 +83,10 @@ def build_report(
     for name in (name for name, own in pages.items() if named and not own):
         report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
     comparisons = [page for own in pages.values() for page in own]
-    whole = everything(runs)
+    whole = pages_of_runs(results, runs, report.collect)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
-        whole = without_judgement(whole)
-    return report.write([*comparisons, whole], runs, *tables, known=known, planned=planned)
+        whole = [without_judgement(page) for page in whole]
+    return report.write([*comparisons, *whole], runs, *tables, known=known, planned=planned)
 
 
 def build_comparison(
@@ -99,6 +102,7 @@ def build_comparison(
     sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
     check_open(folders, [run for side in sides for run in side.runs])
     runs = [run for side in sides for run in side.renamed]
+    report.suspect(run for side in sides for run in side.runs)  # the same runs may be on several sides
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
 
@@ -126,6 +130,11 @@ class _Report:
         """The runs with their nominal steps."""
         return [with_nominal_steps(run, self._budgets, self.collect) for run in runs]
 
+    def suspect(self, runs: Iterable[Run]) -> None:
+        """Name runs that are too alike to be independent."""
+        for found in suspicions_of(runs):
+            self.collect(found)
+
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
         warnings: list[Remark | str] = []
@@ -151,7 +160,10 @@ class _Report:
                 most = max(found, key=lambda page: len(page.runs))
                 name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
                 pages.append(replace(_prepared(most, study), name=name, title=title))
-        return [replace(everything(runs, "Reference results"), name=REFERENCE), *pages]
+        whole = pages_of_runs([reference], runs, _ignore)
+        if len(whole) == 1:
+            return [replace(whole[0], name=REFERENCE, title="Reference results"), *pages]
+        return [*(replace(page, name=f"{REFERENCE}-{page.name}") for page in whole), *pages]
 
     def write(
         self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any],

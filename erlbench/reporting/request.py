@@ -12,6 +12,7 @@ from erlbench.experiment.studies import Study, find_profile, find_study
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark
+from erlbench.reporting.data.sections import QUESTION
 from erlbench.reporting.options import ReportOptions
 
 
@@ -33,7 +34,7 @@ def requested_report(
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     known = known_studies(studies)
     for name in known:
-        if name == ALL_RUNS or f"{name}-".startswith(f"{REFERENCE}-"):
+        if name == ALL_RUNS or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
             raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
     chosen = {name: find_study(known, name) for name in study or known}
     with opened([*folders, *([reference] if reference else [])]) as found:

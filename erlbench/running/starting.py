@@ -11,6 +11,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.machine import kernel
+from erlbench.records.imported import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
 from erlbench.running import extension, identity
 from erlbench.running.admission import Rules, rules_of
@@ -39,6 +40,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 check_continuing(directory, cell, options)
         finally:
             directory.release()
+        if saved and imported_of(saved):
+            raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
         if saved and extension.asked(saved, cell):
             extension.check(cell, directory)
         elif saved and (different := cell.departures(saved)):

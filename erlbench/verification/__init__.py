@@ -7,10 +7,12 @@ from pathlib import Path
 
 from erlbench.errors import UsageError
 from erlbench.records.admission import admission_marks
+from erlbench.records.imported import imported_of
 from erlbench.verification.across import check_across
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.claims import check_beginning, check_claims
 from erlbench.verification.copies import check_copies, trace
+from erlbench.verification.imported import check_imported
 from erlbench.verification.policy import check_policies
 from erlbench.verification.redaction import check_redaction
 from erlbench.verification.rows import check_rows
@@ -54,6 +56,8 @@ def verify_all(
 
 
 def _checks(run: Files, trusted: bool, processes: int, seconds: float | None) -> list[Check]:
+    if about := imported_of(run.config):
+        return [*check_imported(run, about)]
     software, identity, admission = check_software(run), check_identity(run, trusted), check_admission(run)
     alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
     alike = alike and not admission_marks(run.meta)

@@ -63,12 +63,12 @@ def test_an_older_name_is_read_by_the_timeline_as_by_the_api(tmp_path):
 
 def test_a_file_without_a_required_column_is_left_out_by_everybody(tmp_path, capsys):
     run = make_run(tmp_path, "Foo-v5", "cem", 0, [1.0, 2.0])
-    (run / "eval.csv").write_text("evaluation,timesteps,return_mean\n0,0,1.0\n")
+    (run / "eval.csv").write_text("evaluation,timesteps,train_time_s\n0,0,1.0\n")
     warnings: list[str] = []
     assert read_rows(run, EvaluationRow, warnings.append) is None
     assert not len(load_run(run, lambda warning: None).evaluations)
     assert erlbench.load_results(run).evaluations.empty
-    assert "no column train_time_s" in capsys.readouterr().err
+    assert "no column return_mean" in capsys.readouterr().err
     assert load_files(run).evaluations.empty
     assert json.loads((run / "status.json").read_text())["status"] == "done"
     assert [check.outcome for check in verify(run) if check.name == "damage"] == [DIFFERS]

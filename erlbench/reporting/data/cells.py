@@ -53,6 +53,9 @@ def conditions_of(run: Run) -> dict[str, Any]:
     if run.workers:
         found["workers"] = run.workers
     found["simulated_time"] = run.simulated_time
+    found["origin"] = run.imported.origin if run.imported else ""
+    if run.imported:
+        found["returns"] = run.imported.returns
     if _knows_budget(run.algo or run.name.partition("@")[0]):
         found[BUDGET] = run.budget
     for identity in run.machine.identities[-1:]:

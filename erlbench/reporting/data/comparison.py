@@ -12,6 +12,7 @@ import numpy as np
 
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.plan import MINUTES, TIMESTEPS
+from erlbench.records.imported import TRAINING
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
@@ -98,7 +99,10 @@ class RunSet:
     @property
     def score_words(self) -> str:
         """What its scores are."""
-        return METRICS[self.metric].words + (f" {self.stretch}" if self.stretch and self.metric == CURVE else "")
+        words = METRICS[self.metric].words
+        if any(run.imported and run.imported.returns == TRAINING for run in self.done):
+            words = f"{words} (running means of training returns in place of evaluations)"
+        return words + (f" {self.stretch}" if self.stretch and self.metric == CURVE else "")
 
     @property
     def has_fitness_steps(self) -> bool:
@@ -183,8 +187,9 @@ class Group:
         """What ends its runs: `60,000 steps`, `300 generations or 60,000 steps`."""
         if self.at:
             return str(self.at)
-        limit = _and_minutes(f"{self.total_timesteps:,} steps", self) or "budget not recorded"
-        return f"{self.total_generations:,} generations or {limit}" if self.total_generations else limit
+        generations = f"{self.total_generations:,} generations" if self.total_generations else ""
+        limits = generations, _and_minutes(f"{self.total_timesteps:,} steps", self)
+        return " or ".join(filter(None, limits)) or "not recorded"
 
     def run_set(self, name: str) -> RunSet | None:
         """The run set of an entry."""

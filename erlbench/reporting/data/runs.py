@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from erlbench import files
 from erlbench.envs.options import FRESH
 from erlbench.errors import UsageError
+from erlbench.records.imported import Imported, imported_of
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.older import read_config
 from erlbench.records.read import parse_columns, read_columns
@@ -53,6 +54,7 @@ class Evaluations:
     last_success: tuple[float, ...] = ()  # the same, 1 or 0, at the last step
     last_success_ever: tuple[float, ...] = ()  # the same, at any step
     generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
+    imported: bool = False  # another program wrote them: what they do not say is not known, and not 0
 
     @property
     def has_nominal(self) -> bool:
@@ -67,7 +69,7 @@ class Evaluations:
     @cached_property
     def learning_steps(self) -> Array:
         """Training steps and fitness steps: all that the algorithm learns from."""
-        return self.timesteps + np.nan_to_num(self.fitness_timesteps)
+        return self.timesteps + self._counted(self.fitness_timesteps)
 
     @cached_property
     def seconds(self) -> Array:
@@ -77,8 +79,12 @@ class Evaluations:
     @cached_property
     def all_steps(self) -> Array:
         """All steps of the simulator."""
-        more = np.nan_to_num(self.evaluation_timesteps) + np.nan_to_num(self.replayed_timesteps)
+        more = self._counted(self.evaluation_timesteps) + np.nan_to_num(self.replayed_timesteps)
         return np.asarray(self.learning_steps + more, dtype=np.float64)
+
+    def _counted(self, steps: Array) -> Array:
+        """Steps that older versions of this suite did not count, as they did not play any."""
+        return steps if self.imported else np.nan_to_num(steps)
 
     def __len__(self) -> int:
         return len(self.timesteps)
@@ -122,6 +128,7 @@ class Run:
     budget: int  # training steps for which it was started; `total_timesteps` also where the run is cut
     training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
     asked: Mapping[str, Any] = field(default_factory=dict)  # its table [run]
+    imported: Imported | None = None  # whose it is, where another program made it
 
     @property
     def key(self) -> Key:
@@ -191,6 +198,8 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     status = str(state.get("status", "unknown"))
     total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations, as_written = _evaluations(path, _mapping(state.get("files")).get(EvaluationRow.file), warn)
+    imported = imported_of(config)
+    evaluations = replace(evaluations, imported=imported is not None)
     if not len(evaluations) and status not in UNFINISHED and (path / EvaluationRow.file).is_file():
         warn(f"{path / EvaluationRow.file}: no evaluation yet")
     timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
@@ -238,6 +247,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         budget=total,
         training_return=float(value) if isinstance(value := state.get("training_return"), int | float) else math.nan,
         asked=run_config,
+        imported=imported,
     )
 
 

@@ -136,6 +136,8 @@ def busy(start: Array, end: Array) -> float:
 def load_timeline(run: Run, warn: Warn) -> Timeline | None:
     """The tasks of a run, or None (with a warning) when tasks.csv has none or is not there."""
     path = run.path / TaskRow.file
+    if run.imported:
+        return None
     if not path.exists():  # large, so that runs that are passed on are often without it
         warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run")
         return None

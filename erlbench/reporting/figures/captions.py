@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from erlbench.records.imported import TRAINING
 from erlbench.reporting.data.comparability import comparable
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
@@ -49,7 +50,18 @@ def curve_caption(
     left_out = AXES[options.x or comparison.x].drawable(group.run_sets)[1]
     caption += [left_out] if left_out else []
     caption += _published_notes(comparison, group, run_sets, dotted, published)
+    caption += _imported_notes(run_sets)
     return [*caption, *reference_notes(series), *points_notes(series)]
+
+
+def _imported_notes(run_sets: Sequence[RunSet]) -> list[str]:
+    """Whose runs other programs made, and which of them evaluated no policy."""
+    found: dict[str, None] = {}
+    for run_set in run_sets:
+        for about in (run.imported for run in run_set.runs if run.imported):
+            means = "; running means of training returns" if about.returns == TRAINING else ""
+            found[f"{run_set.label} ({about.origin}{means})"] = None
+    return [f"Imported: {', '.join(found)}."] if found else []
 
 
 def _time_notes(run_sets: Sequence[RunSet]) -> list[str]:

@@ -19,7 +19,7 @@ from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Doc
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
-from erlbench.reporting.tables.overview import overview_table
+from erlbench.reporting.tables.overview import overview
 from erlbench.reporting.verdict.words import result
 from erlbench.words import counted
 
@@ -45,12 +45,12 @@ def write_index(
 def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark]) -> Document:
     """The page that leads to all others."""
     blocks: list[Block] = [Heading("Report", 1)]
-    for comparison in (page.comparison for page in pages if page.known and not page.comparison.study):
-        blocks += [Heading("Reference results"), overview_table(comparison), Heading("New runs")]
+    if before := [page.comparison for page in pages if page.known and not page.comparison.study]:
+        blocks += [Heading("Reference results"), *map(overview, before), Heading("New runs")]
     own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
-    blocks += [_summary(runs), *_result(pages), *(overview_table(one) for one in own if one.groups and not one.study)]
+    blocks += [_summary(runs), *_result(pages), *(overview(one) for one in own if one.groups and not one.study)]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(folded(warnings))),
@@ -73,8 +73,9 @@ def _summary(runs: Sequence[Run]) -> Text:
 
 
 def _result(pages: Sequence[Page]) -> list[Block]:
-    """What the comparisons of the page of all runs say, which is the last one."""
-    said = result(pages[-1].verdicts) if pages else ""
+    """What the comparisons of the page of all runs say; with sections, each of their pages says its own."""
+    own = [page for page in pages if not page.known and not page.comparison.study]
+    said = result(own[0].verdicts) if len(own) == 1 else ""
     return [Text((said,))] if said else []
 
 

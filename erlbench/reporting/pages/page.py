@@ -26,6 +26,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.fairness import fairness_table
+from erlbench.reporting.tables.imported import imported_table
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.paper import paper_table
@@ -180,7 +181,7 @@ class Maker:
             return []  # a plan withholds all of its runs
         if options.table and PagePart.CURVES in parts:
             tables.append(paper_table(comparison, options.statistic, options.style, planned))
-        tables.append(fairness_table(comparison))
+        tables += [imported_table(comparison), fairness_table(comparison)]
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))
             tables.append(None if comparison.by_time else references_table(comparison, published.references))

@@ -5,12 +5,40 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from erlbench.reporting.data.comparison import Comparison, Group
+from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE, Comparison, Group
+from erlbench.reporting.data.sections import OTHERS
 from erlbench.reporting.documents.formats import NONE, number, slug
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 
+TITLE = "Algorithms and environments"
+FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
 COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
+
+
+def overview(comparison: Comparison) -> Table[str] | Table[Group]:
+    """The matrix; where most of its cells would be empty, a list of environments."""
+    names = {one.name for one in comparison.run_sets if one.exists}
+    cells, filled = len(names) * len(comparison.groups), sum(one.exists for one in comparison.run_sets)
+    sparse = len(comparison.groups) > FEWEST and filled < SPARSE * cells
+    return environments_table(comparison) if sparse else overview_table(comparison)
+
+
+def environments_table(comparison: Comparison) -> Table[Group]:
+    """One row per environment and budget, with all of its algorithms."""
+    columns: list[Column[Group]] = [
+        Column("Environment", comparison.group_name, link=lambda group: f"{comparison.name}/index.md"),
+        Column("Algorithms", lambda group: "; ".join(
+            f"{one.name} {_cell_text(*_mean(one.name, group))}" for one in group.run_sets if one.exists
+        )),
+    ]  # fmt: skip
+    remarks = ("Mean score of the finished runs, and finished runs of all.",)
+    return Table("", _title(comparison), columns, sorted(comparison.groups, key=_finished, reverse=True), remarks)
+
+
+def _title(comparison: Comparison) -> str:
+    """Of a page of one question, the question."""
+    return TITLE if comparison.name in (ALL_RUNS, REFERENCE) and comparison.title != OTHERS else comparison.title
 
 
 def overview_table(comparison: Comparison) -> Table[str]:
@@ -29,7 +57,7 @@ def overview_table(comparison: Comparison) -> Table[str]:
         "Mean score of the finished runs, and finished runs of all. Green: all runs are finished; amber: some are not; "
         "red: one failed. A score leads to its learning curves.",
     )
-    return Table("", "Algorithms and environments", columns, sorted(names), remarks)
+    return Table("", _title(comparison), columns, sorted(names), remarks)
 
 
 def _finished(group: Group) -> int:

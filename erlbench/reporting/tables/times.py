@@ -167,9 +167,9 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
-    if run.evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file():
+    if not run.imported and run.evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file():
         return math.nan, 0  # without gradient steps the file is long and says nothing
-    rows = read_columns(run.path, GenerationRow, warn)
+    rows = None if run.imported else read_columns(run.path, GenerationRow, warn)
     if rows is None or np.isnan(rows["critic_updates"]).all():  # the evaluations are coarser, but hold the same
         e = run.evaluations
         return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)

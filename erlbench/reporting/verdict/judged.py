@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from erlbench.experiment.fairness import overridden
 from erlbench.experiment.plan import TIMESTEPS
+from erlbench.records.imported import EVALUATIONS, TRAINING
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
@@ -39,10 +42,14 @@ class TestedPair:
     @property
     def reason(self) -> str:
         """Why the scores are no samples of the algorithms; empty where they are."""
-        for side in (self.run_set, self.other):
+        sides = self.run_set, self.other
+        for side in sides:
             if side.failed:
                 runs = f"{len(side.failed)} of {len(side.runs)} runs of {side.label} failed"
                 return f"{runs}, so those that are left are a selection"
+        kinds = {run.imported.returns if run.imported else EVALUATIONS for side in sides for run in side.done}
+        if TRAINING in kinds and len(kinds) > 1:
+            return f"scores of one are returns of {TRAINING}, those of the other are not"
         alike = (self.run_set.metric, self.run_set.stretch) == (self.other.metric, self.other.stretch)
         return "" if alike else "their scores are of different evaluations"
 
@@ -157,7 +164,12 @@ def _at_equal_steps(group: Group, one: RunSet, two: RunSet) -> tuple[float, floa
     """The mean scores after as many simulator steps, those of the budget; None where both used about as many."""
     steps = [mean([run.evaluations.learning_steps[-1] for run in side.done]) for side in (one, two)]
     budget = group.total_timesteps
-    if not budget or max(steps) <= SIMILAR * min(steps) or not (one.has_fitness_steps or two.has_fitness_steps):
+    if (
+        not budget
+        or not np.isfinite(steps).all()
+        or max(steps) <= SIMILAR * min(steps)
+        or not (one.has_fitness_steps or two.has_fitness_steps)
+    ):
         return None
     found = [side.within(budget) if side.has_fitness_steps else side for side in (one, two)]
     return mean(found[0].scores), mean(found[1].scores)
