@@ -169,13 +169,17 @@ def _power(verdict: Verdict) -> Iterator[str]:
     found, wanted = outcome.difference.detectable, _margin(verdict)
     if found == found:
         yield f"Such runs show differences from {number(found)} on."
+    if verdict.case is Case.TOO_FEW:
+        fewest = min(len(verdict.first.scores), len(verdict.second.scores))
+        yield f"A test begins with {counted(FEWEST_RUNS - fewest, 'more seed')} a side."
+        if found != found:
+            return
     if outcome.seeds_missing is None:
         yield f"No number of seeds within reach shows a difference of {wanted}."
         return
     many = outcome.seeds_missing > MOST_SEEDS
     more = f"{'More than' if many else 'About'} {count(min(MOST_SEEDS, outcome.seeds_missing))}"
-    what = f"show a difference of {wanted} ({number(outcome.margin)})" if found == found else "begin to say something"
-    yield f"{more} more seeds a side would {what}."
+    yield f"{more} more seeds a side would show a difference of {wanted} ({number(outcome.margin)})."
 
 
 def _hidden(verdict: Verdict) -> Iterator[str]:

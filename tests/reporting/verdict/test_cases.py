@@ -158,3 +158,13 @@ def test_staleness_and_critic_lag_are_those_of_individuals():
     own = tasks[tasks.kind.isin(["es", "rl"]) & (tasks.timesteps > 0)]
     for name in ("staleness", "critic_lag"):
         assert np.median(timeline.individuals(getattr(timeline, name))) == own[name].median() > 0
+
+
+@pytest.mark.parametrize(("seeds", "more"), [(1, "4 more seeds"), (4, "1 more seed ")])
+def test_too_few_seeds_say_first_with_how_many_a_test_begins(tmp_path, seeds, more):
+    """Three seeds of scores near the random one would need a thousand for 10 %, and two for a test."""
+    runs(tmp_path, [10.0 + seed for seed in range(seeds)], [20.0 + seed for seed in range(seeds)])
+    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
+    said = [line for line in details(found) if "more seed" in line]
+    assert more in said[0]
+    assert len(said) == (1 if seeds == 1 else 2)
