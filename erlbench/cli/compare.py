@@ -49,10 +49,10 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
 
     with opened(folders) as found, notices() as warn:
         page, table = build_comparison(found, out, warn, ReportOptions(metric=metric), known_studies().values())
+    print_verdicts(page.parent)
     places = [i for i, column in enumerate(table.shown) if column.names[0] in PRINTED]
     for environment, cells in groupby(table.cells, key=lambda cells: cells[0].text):
         print_table(environment, [table.header[i] for i in places], [[row[i].text for i in places] for row in cells])
     for remark in table.remarks[1:]:  # the first stands in the help: what a run set is
         click.echo(remark)
-    print_verdicts(page.parent)
     click.echo(page)
