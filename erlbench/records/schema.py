@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 Kind = Literal["number", "integer", "text", "numbers", "integers"]
 R = TypeVar("R", bound="Row")
+NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # kinds of tasks that play, too
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
 
@@ -189,7 +190,9 @@ class GenerationRow(Row):
     critic_updates: int = column("so far", "gradient steps")
     actor_updates: int = column("so far", "gradient steps")
     own: Mapping[str, float] = column("the algorithm's own: see its page in `docs/algorithms/`", own=True)
-    staleness_median: float | None = column("median of the tasks' `staleness` since the last row", "generations")
+    staleness_median: float | None = column(
+        "median of the `staleness` of individuals' tasks since the last row", "generations"
+    )
     staleness_90: float | None = column("their 0.9 quantile", "generations")
     critic_lag_median: float | None = column("median of their `critic_lag`", "gradient steps")
     critic_lag_90: float | None = column("their 0.9 quantile", "gradient steps")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Counters
-from erlbench.records.schema import TaskRow
+from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
 from erlbench.work.tasks import Result
 
 
@@ -16,9 +16,11 @@ from erlbench.work.tasks import Result
 class Asynchrony:
     """Tasks since the last row of train.csv, and seconds since the run began; plain values, for checkpoints."""
 
-    staleness: list[int] = field(default_factory=list)  # of tasks that played episodes: updates of the distribution
+    staleness: list[int] = field(default_factory=list)  # of individuals that played: updates of the distribution
     critic_lag: list[int] = field(default_factory=list)  # critic updates in the same span
-    queueing: list[float] = field(default_factory=list)  # seconds from when they could have begun to their begin
+    queueing: list[float] = field(
+        default_factory=list
+    )  # of all that played: seconds from when they could have begun to their begin
     busy: float = 0.0  # seconds of all processes
     second_core: float = 0.0  # seconds of second cores
 
@@ -26,10 +28,12 @@ class Asynchrony:
         """Add a task of the training, which could have begun at `ready`."""
         self.busy += result.end - result.start
         self.second_core += result.second_core
-        if row.timesteps and row.staleness is not None and row.critic_lag is not None:
+        if not row.timesteps or row.staleness is None or row.critic_lag is None:
+            return
+        self.queueing.append(result.start - ready)
+        if row.kind not in NO_INDIVIDUALS:
             self.staleness.append(row.staleness)
             self.critic_lag.append(row.critic_lag)
-            self.queueing.append(result.start - ready)
 
     def row(self, counters: Counters, seconds: float) -> dict[str, Any]:
         """The columns of train.csv after `seconds` of training; the next row begins."""

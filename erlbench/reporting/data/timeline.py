@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from erlbench.records.read import read_columns
-from erlbench.records.schema import TaskRow
+from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Array, Run
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
-NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # kinds of tasks that play, too
 COLUMNS = {  # of tasks.csv, by the field of `Timeline`
     "process": "process", "start": "start_s", "end": "end_s", "critic_updates": "critic_updates",
     "timesteps": "timesteps", "ready": "ready_s", "staleness": "staleness", "critic_lag": "critic_lag",
