@@ -13,6 +13,8 @@ from typing import Any
 
 from erlbench.errors import UsageError, nearest
 
+FRESH = ("reset", "object")  # values of the setting `fresh`: before each episode a reset more, or another object
+
 OWN = "erlbench/"
 PYBULLET = "pybullet_envs_gymnasium:"
 FUNCTION = "function:"

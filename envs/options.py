@@ -22,12 +22,11 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from erlbench.envs import kinds
-from erlbench.envs.catalogue import module_of
+from erlbench.envs.catalogue import FRESH, module_of
 from erlbench.envs.functions import registered
 from erlbench.errors import UsageError, nearest, said_by
 
 OWN = ("max_episode_steps", "frame_skip", "fresh")
-FRESH = ("reset", "object")  # before each episode: a reset more, or another object
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
 MOST_STEPS = 10**9  # of an episode, or of a frame
 

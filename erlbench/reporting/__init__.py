@@ -33,6 +33,7 @@ from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.pages.alone import embed_files
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
@@ -188,6 +189,7 @@ class _Report:
                 pages.append(maker.write(self.options.judged(comparisons[-1]), *tables, planned=planned))
                 write_verdicts(self.out / VERDICTS, {page.comparison.name: page.verdicts for page in pages})
                 index = write_index(self.out, pages, runs, list(self._warnings), charts)
+            embed_files(index)  # all of them are drawn
             folder.sign(self.out, others)
         except OSError as error:
             reason = error.strerror or error

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.envs.options import FRESH
+from erlbench.envs.catalogue import FRESH
 from erlbench.envs.registry import Described, Problem, build, describe_problem
 from erlbench.envs.wrappers import Env
 from erlbench.errors import ErlbenchError, UsageError, said_by

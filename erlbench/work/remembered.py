@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench import __version__
-from erlbench.envs.options import FRESH
+from erlbench.envs.catalogue import FRESH
 from erlbench.work.identity import file_digest, named_files
 
 MOST_BYTES, MOST_FILES = 4096, 500

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erlbench import files
-from erlbench.envs.options import FRESH
+from erlbench.envs.catalogue import FRESH
 from erlbench.errors import UsageError
 from erlbench.records.imported import Imported, imported_of
 from erlbench.records.names import is_environment, is_name

@@ -86,6 +86,7 @@ function lines(chart) {
         layout({
             height: 400 + 9 * panel.series.length,
             hovermode: "x unified",
+            hoverdistance: -1, // markers would have to be near
             shapes: panel.series
                 .filter((series) => series.level !== undefined)
                 .map(({ level, colour: number }) => ({
