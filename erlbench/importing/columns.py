@@ -14,7 +14,7 @@ from erlbench.files import printable
 from erlbench.importing.source import MOST_ROWS, content, refuse
 
 
-def read_columns(path: Path, needed: tuple[str, ...]) -> tuple[str, dict[str, list[str]], str]:
+def foreign_columns(path: Path, needed: tuple[str, ...]) -> tuple[str, dict[str, list[str]], str]:
     """The first line where it is a comment, the cells of the `needed` columns, and the file's SHA-256.
 
     `UsageError` for a file without one of them, or with a row that has more or fewer cells than the header.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from erlbench.importing.columns import numbers, read_columns
+from erlbench.importing.columns import foreign_columns, numbers
 from erlbench.importing.npz import arrays
 from erlbench.importing.source import (
     Evaluated,
@@ -56,7 +56,7 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
     """
     parts, starts, envs, digests = [], [], set(), {}
     for path in paths:
-        comment, cells, digest = read_columns(path, COLUMNS)
+        comment, cells, digest = foreign_columns(path, COLUMNS)
         header = _header(path, comment)
         starts.append(header[0])
         envs.add(header[1])

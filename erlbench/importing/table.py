@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from erlbench.importing.columns import numbers, read_columns
+from erlbench.importing.columns import foreign_columns, numbers
 from erlbench.importing.source import Evaluated, ForeignRun, checked_returns, checked_steps, refuse
 
 PROGRAM = "imported"
@@ -20,7 +20,7 @@ COLUMNS = ("env", "algo", "seed", "step", "return")
 
 def read_table(path: Path) -> Iterator[ForeignRun]:
     """The runs of the file, in the order of their first rows."""
-    _, cells, digest = read_columns(path, COLUMNS)
+    _, cells, digest = foreign_columns(path, COLUMNS)
     seeds = numbers(path, "seed", cells["seed"])
     steps = numbers(path, "step", cells["step"])
     returns = checked_returns(path, numbers(path, "return", cells["return"]))

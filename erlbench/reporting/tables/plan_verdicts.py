@@ -12,7 +12,7 @@ from erlbench.reporting.data.study import PlannedStudy
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.tables.study_plan import Runs, TestedContrast, tested_contrasts
-from erlbench.reporting.verdict.judged import defaults, sample, unequal
+from erlbench.reporting.verdict.judged import defaults, sample_of, unequal
 from erlbench.reporting.verdict.rule import MARGIN, Case, judge
 from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, Verdict
 
@@ -39,7 +39,7 @@ def _verdict(study: PlannedStudy, runs: Runs, row: TestedContrast, plan: str) ->
     own = [study.runs_of(study.plan.cell(label), seeds, runs) or [] for label in (contrast.a, contrast.b)]
     best = max(map(mean, row.scores))
     first, second = (
-        sample(label, scores, found, seeds=seeds, failed=0, best=best, origin=origin)
+        sample_of(label, scores, found, seeds=seeds, failed=0, best=best, origin=origin)
         for label, scores, found in zip((contrast.a, contrast.b), row.scores, own, strict=True)
     )
     compared = (own[0][0], own[1][0]) if all(own) else None

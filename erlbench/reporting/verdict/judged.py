@@ -127,10 +127,10 @@ def _verdict(pair: TestedPair) -> Verdict:
 
 def _sample(one: RunSet, other: RunSet, origin: float) -> Sample:
     best = max(mean(one.scores), mean(other.scores))
-    return sample(one.label, one.scores, one.done, seeds=one.seeds, failed=len(one.failed), best=best, origin=origin)
+    return sample_of(one.label, one.scores, one.done, seeds=one.seeds, failed=len(one.failed), best=best, origin=origin)
 
 
-def sample(
+def sample_of(
     name: str, scores: Sequence[float] | Array, runs: Sequence[Run], *, seeds: tuple[int, ...], failed: int,
     best: float, origin: float,
 ) -> Sample:  # fmt: skip
