@@ -34,6 +34,7 @@ def notices() -> Iterator[Warn]:
 def print_verdicts(report: Path) -> None:
     """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
     from erlbench.reporting.data.comparison import REFERENCE
+    from erlbench.reporting.data.sections import QUESTION
     from erlbench.reporting.verdict.rule import Case
     from erlbench.reporting.verdict.stored import FILE
 
@@ -44,9 +45,10 @@ def print_verdicts(report: Path) -> None:
     own = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
     verdicts = sorted((one for name in own for one in stored["verdicts"][name]), key=lambda one: order[one["case"]])
     found = {one["sentence"]: one["details"] for one in verdicts}
-    for text in dict.fromkeys(filter(None, (stored["results"][name] for name in own))):
-        _print_wrapped(text)
-        click.echo()
+    for name, text in ((name, stored["results"][name]) for name in own):
+        if text:
+            _print_wrapped(f"{name.removeprefix(f'{QUESTION}-')}: {text}" if len(own) > 1 else text)
+            click.echo()
     for sentence, details in list(found.items())[:MOST]:
         _print_wrapped(sentence)
         _print_wrapped(" ".join(details), indent="    ")

@@ -6,7 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from erlbench.cli import cli
 from erlbench.reporting import build_report
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.sections import pages_of_runs
@@ -106,3 +108,17 @@ def test_each_folder_of_the_reference_results_belongs_to_a_question():
     assert with_runs <= named
     assert all((reference / folder).is_dir() for folder in named)
     assert list(sections)[-1] == "appendix"
+
+
+def test_the_terminal_names_the_question_of_each_result(tmp_path):
+    for seed, folder in enumerate(("one", "two")):
+        for name in ("cem", "td3"):
+            make_run(tmp_path / "results" / folder, "Hopper-v5", name, seed, [1.0, 2.0, 3.0], steps=(0, 100, 200))
+    two = '[{0}]\ntitle = "{0}?"\nfolders = ["{1}"]\n'
+    text = two.format("first", "one") + two.format("second", "two")
+    (tmp_path / "results" / "sections.toml").write_text(text)
+    done = CliRunner().invoke(cli, ["report", str(tmp_path / "results"), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert [line.partition(":")[0] for line in done.stdout.splitlines() if "Nothing is decided" in line] == [
+        "first", "second"
+    ]  # fmt: skip
