@@ -50,7 +50,7 @@ def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequenc
     own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
-    blocks += [_summary(runs), *_result(pages), *(overview(one) for one in own if one.groups and not one.study)]
+    blocks += [_summary(runs), *_overviews(pages)]
     blocks += [Heading("Contents"), _contents(pages)]
     for title, section in (
         ("Warnings", _list(folded(warnings))),
@@ -72,11 +72,13 @@ def _summary(runs: Sequence[Run]) -> Text:
     return Text((what, Link("cells.csv", "cells.csv"), "."))
 
 
-def _result(pages: Sequence[Page]) -> list[Block]:
-    """What the comparisons of the page of all runs say; with sections, each of their pages says its own."""
+def _overviews(pages: Sequence[Page]) -> Iterator[Block]:
+    """What the comparisons say, and the scores; with sections, what those of each say stands below its scores."""
     own = [page for page in pages if not page.known and not page.comparison.study]
-    said = result(own[0].verdicts) if len(own) == 1 else ""
-    return [Text((said,))] if said else []
+    for page in own:
+        said = [Text((text,))] if (text := result(page.verdicts)) else []
+        scores = [overview(page.comparison)] if page.comparison.groups else []
+        yield from (*said, *scores) if len(own) == 1 else (*scores, *said)
 
 
 def _moment(time: str) -> str:

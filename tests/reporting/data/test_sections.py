@@ -122,3 +122,5 @@ def test_the_terminal_names_the_question_of_each_result(tmp_path):
     assert [line.partition(":")[0] for line in done.stdout.splitlines() if "Nothing is decided" in line] == [
         "first", "second"
     ]  # fmt: skip
+    overview = (tmp_path / "out" / "index.md").read_text().partition("Contents")[0]
+    assert overview.count("Nothing is decided: 1 comparison has too few seeds.") == 2
