@@ -30,6 +30,8 @@ def embed_files(index: Path) -> None:
         path = Path(name)
         if path.suffix not in TYPES or path.is_absolute() or ".." in path.parts or not (index.parent / path).is_file():
             continue
+        if (index.parent / path).stat().st_size > left:  # not read at all: a report of many runs has long tables
+            continue
         data = base64.b64encode(files.read_bytes(index.parent / path, inside=len(path.parts))).decode()
         if len(data) <= left:
             left -= len(data)

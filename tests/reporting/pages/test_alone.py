@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 
 from erlbench.reporting import build_report
@@ -40,3 +41,12 @@ def test_what_has_no_room_is_named_and_no_link(tmp_path, monkeypatch):
     assert not [name for _, name in links if name.endswith(".png")]
     assert ".png in the folder of the report" in page
     assert not [target for target, _ in links if not target.startswith(("#", "data:"))]
+
+
+def test_a_file_without_room_is_not_read(tmp_path):
+    """A table may be longer than what is ever read at once."""
+    (tmp_path / "long.csv").write_bytes(b"")
+    os.truncate(tmp_path / "long.csv", 5 << 30)
+    (tmp_path / "index.html").write_text('<a href="long.csv">CSV</a>')
+    alone.embed_files(tmp_path / "index.html")
+    assert (tmp_path / "index.html").read_text() == '<span title="long.csv in the folder of the report">CSV</span>'
