@@ -18,15 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import stats
-
 from erlbench.reporting.data.comparison import Comparison, Group, everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.score import AUTO
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.statistics.significance import Summary
 from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE, write_verdicts
@@ -129,19 +127,11 @@ def published_table() -> str:
         run_set = group.run_set("cem")
         if run_set is None or group.env not in PAPER:
             continue
-        ours, (mean, std) = run_set.scores, PAPER[group.env]
-        result = stats.ttest_ind_from_stats(ours.mean(), ours.std(ddof=1), len(ours), mean, std, 10, equal_var=False)
-        gap = ours.mean() - mean
-        half = stats.t.ppf(0.975, _freedom(ours, std)) * gap / result.statistic
-        cells = (f"{ours.mean():,.0f}", f"{mean:,.0f}", f"{gap:,.0f} [{gap - half:,.0f}, {gap + half:,.0f}]")
+        ours, paper = Summary.of(run_set.scores), Summary(*PAPER[group.env], runs=10)
+        gap, low, high = ours.minus(paper)
+        cells = (f"{ours.mean:,.0f}", f"{paper.mean:,.0f}", f"{gap:,.0f} [{low:,.0f}, {high:,.0f}]")
         lines.append(f"| {group.env} | {' | '.join(cells).replace('-', '−')} |")
     return "\n".join(lines)
-
-
-def _freedom(ours: np.ndarray, std: float) -> float:
-    """Satterthwaite's degrees of freedom beside ten published runs."""
-    a, b = ours.var(ddof=1) / len(ours), std**2 / 10
-    return float((a + b) ** 2 / (a**2 / (len(ours) - 1) + b**2 / 9))
 
 
 def _said(what: str, found: Mapping[str, Sequence[Verdict]]) -> str:

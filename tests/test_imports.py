@@ -21,6 +21,7 @@ LAYERS = (
     ("running", "reporting"),
     ("frames",),
     ("forecasting", "importing", "launch", "playing", "tuning", "verification"),
+    ("claims",),
     ("api", "doctor", "testing"),
     ("exporting",),
     ("cli",),

@@ -67,6 +67,11 @@ class Published:
                  if key[:-1] == (source, table, env, algorithm))  # fmt: skip
         return sorted(((int(found[1]), number) for found, number in keyed if found), key=lambda point: point[0])
 
+    @property
+    def numbers(self) -> list[Number]:
+        """All numbers, in their order."""
+        return [*self._numbers.values()]
+
     def __len__(self) -> int:
         return len(self._numbers)
 

@@ -25,6 +25,7 @@ class Source:
     name: str
     repository: str
     commit: str
+    licence: str  # of the repository, and whose
     training_returns: tuple[str, ...]  # algorithms whose values are of training episodes; all others': of evaluations
     environments: str
     caveat: str  # why its runs are not what one would compare with, or nothing

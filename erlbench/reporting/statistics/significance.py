@@ -19,6 +19,29 @@ LEVEL = 0.05
 HALF = 2  # tests, each of which has half of the level
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What papers print of a sample of runs; also of our own."""
+
+    mean: float
+    std: float  # sample standard deviation
+    runs: int
+
+    @classmethod
+    def of(cls, scores: ArrayLike) -> Summary:
+        """That of scores (runs,)."""
+        x = flat(scores)
+        return cls(mean(x), std(x), x.size)
+
+    def minus(self, other: Summary, confidence: float = 1 - LEVEL) -> tuple[float, float, float]:
+        """The difference of the means with Welch's interval; NaN for the interval with fewer than two runs a side."""
+        gap, (error, freedom) = self.mean - other.mean, error_of(self, other)
+        if math.isnan(error):
+            return gap, *NONE
+        half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error if error else 0.0
+        return gap, gap - half, gap + half
+
+
 @dataclass(frozen=True, kw_only=True)
 class Difference:
     """How the runs of x differ from those of y; NaN where that cannot be said."""
@@ -56,12 +79,9 @@ def compare(x: ArrayLike, y: ArrayLike, *, level: float = LEVEL) -> Difference:
     """
     a, b = flat(x), flat(y)
     enough = min(a.size, b.size) >= FEWEST_RUNS
-    error, freedom = standard_error(a, b)
-    low, high = NONE
-    gap = mean(a) - mean(b)
-    if enough and not math.isnan(error):
-        half = float(special.stdtrit(freedom, 0.975)) * error if error else 0.0
-        low, high = gap - half, gap + half
+    gap, low, high = Summary.of(a).minus(Summary.of(b))
+    if not enough:
+        low, high = NONE
     probability = probability_of_improvement([a], [b]) if enough else float("nan")
     by_mean, by_rank = welch(a, b), mann_whitney(a, b) if enough else float("nan")
     return Difference(
@@ -113,12 +133,17 @@ def together(*p_values: float) -> float:
 
 def standard_error(a: Array, b: Array) -> tuple[float, float]:
     """Of the difference of the means, and Satterthwaite's degrees of freedom; NaN with fewer than two values a side."""
-    if a.size < 2 or b.size < 2:
+    return error_of(Summary.of(a), Summary.of(b))
+
+
+def error_of(a: Summary, b: Summary) -> tuple[float, float]:
+    """The same of two summaries."""
+    if min(a.runs, b.runs) < 2:
         return NONE
-    va, vb = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
+    va, vb = a.std**2 / a.runs, b.std**2 / b.runs
     if va + vb == 0:
         return 0.0, float("nan")
-    return math.sqrt(va + vb), float((va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1)))
+    return math.sqrt(va + vb), (va + vb) ** 2 / (va**2 / (a.runs - 1) + vb**2 / (b.runs - 1))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

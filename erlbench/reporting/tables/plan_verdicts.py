@@ -20,10 +20,10 @@ from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, Verdict
 def plan_verdicts(study: PlannedStudy, runs: Runs) -> list[Verdict]:
     """A verdict of each contrast; none before the first look."""
     rows = tested_contrasts(study, runs)
-    decided = {row.contrast.title: row for row in rows if row.verdict.stops}
+    decided = {row.contrast: row for row in rows if row.verdict.stops}
     last = [row for row in rows if row.seeds == study.reached[-1]]
     plan = DEPARTED if all_departures(study) else FOLLOWED
-    return [_verdict(study, runs, decided.get(row.contrast.title, row), plan) for row in last]
+    return [_verdict(study, runs, decided.get(row.contrast, row), plan) for row in last]
 
 
 def _verdict(study: PlannedStudy, runs: Runs, row: TestedContrast, plan: str) -> Verdict:

@@ -23,7 +23,7 @@ def as_values(verdict: Verdict) -> dict[str, Any]:
         difference = found["outcome"]["difference"]
         del difference["level"]
         difference["detectable"] = verdict.outcome.difference.detectable
-    values: dict[str, Any] = _plain(found)
+    values: dict[str, Any] = json_values(found)
     return values
 
 
@@ -35,11 +35,12 @@ def write_verdicts(path: Path, pages: Mapping[str, Sequence[Verdict]]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def json_values(value: Any) -> Any:
+    """A value as JSON holds it: NaN is null, numbers have `DIGITS` significant digits."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): json_values(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [json_values(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
     return value

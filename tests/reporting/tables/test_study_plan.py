@@ -17,6 +17,8 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import stretch_mean
 from erlbench.reporting.data.study import read_study
 from erlbench.reporting.statistics.sequential import design, verdicts
+from erlbench.reporting.tables import study_plan
+from erlbench.reporting.tables.plan_verdicts import plan_verdicts
 from erlbench.reporting.tables.study_plan import plan_tables
 from tests import plans
 
@@ -213,3 +215,23 @@ def test_holm_over_looks_keeps_the_level_of_all_contrasts():
         found = verdicts(looks, p[:, one].tolist(), 0.05, "obrien-fleming")
         wrong += any(verdict.stops for row in found for verdict in row)
     assert wrong / studies == pytest.approx(0.045, abs=0.018)
+
+
+def test_two_contrasts_of_the_same_cells_have_a_verdict_each(tmp_path):
+    """Without names they share a title; their stretches tell them apart."""
+    second = '[[contrasts]]\na = "narrow"\nb = "wide"\nstretch = [250, 500]\n'
+    path = plans.write(tmp_path / "plan.toml", **{"[[contrasts]]": f"{second}\n[[contrasts]]"})
+    plans.run_cells_of(path, tmp_path / "out", plans.planned_cells(path, tmp_path / "out", 1))
+    for folder in (one for one in (tmp_path / "out").iterdir() if one.is_dir()):
+        shutil.rmtree(folder)
+    (tmp_path / "out" / "journal.jsonl").unlink()
+    for index in range(4):
+        make(tmp_path / "out", "narrow", index, 1000 + index)
+        make(tmp_path / "out", "wide", index, 100 + 2 * index)
+    found = read_study(tmp_path / "out")
+    runs = {run.path.resolve(): run for run in find_runs([tmp_path / "out"], lambda said: None)}
+    rows = [row for row in study_plan.tested_contrasts(found, runs) if row.verdict.stops]
+    assert len(rows) == 2
+    judged = [one.outcome.difference.difference for one in plan_verdicts(found, runs)]
+    assert judged == [row.difference.difference for row in rows]
+    assert judged[0] != judged[1]

@@ -1,0 +1,151 @@
+"""What one side of a comparison says: a sample of runs, the summary of one, or a number without spread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from erlbench.experiment.claims import Claim, Evidence
+from erlbench.experiment.plan_file import plan_hash
+from erlbench.records.run import run_folders
+from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.published import Number, Published, load_published
+from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.study import read_study
+from erlbench.reporting.data.study_departures import all_departures
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.statistics.estimates import Array
+from erlbench.reporting.statistics.significance import Summary
+from erlbench.reporting.tables.study_plan import TestedContrast, tested_contrasts
+from erlbench.words import counted
+
+NO_RETURN = "do not compare"  # in the note of a published number that is no return of an episode
+
+
+@dataclass(frozen=True)
+class SideReading:
+    """A sample, or a number; `problem` says why there is none."""
+
+    env: str = ""
+    summary: Summary | None = None
+    scores: Array | None = None  # (seeds,), where they are known one by one
+    number: float = math.nan  # of evidence without spread
+    problem: str = ""
+
+    @property
+    def runs(self) -> int:
+        """Of the sample; 0 for a number without spread."""
+        return 0 if self.summary is None else self.summary.runs
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is a number without spread."""
+        return not self.problem and self.summary is None
+
+
+def forecast_minutes(asked: Evidence) -> float:
+    """Minutes per million training steps by `erlbench forecast` with the package's costs."""
+    from erlbench.experiment.arguments import arguments
+    from erlbench.experiment.cells import with_workers
+    from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.costs import built_in_costs
+    from erlbench.forecasting.forecast import forecast
+
+    given = {"algo": (asked.forecast,), "env": (asked.env,), "total_timesteps": str(asked.steps), "force": True}
+    (cell,) = requested_cells(arguments(given))
+    cell = with_workers(cell, asked.processes)
+    return forecast(cell, built_in_costs(), asked.processes, [asked.length], asked.critic).minutes
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where evidence is taken from; what was read is kept."""
+
+    results: Path
+    published: Published = field(default_factory=load_published)
+    minutes: Callable[[Evidence], float] = forecast_minutes
+    _read: dict[Path, list[Run]] = field(default_factory=dict)
+    _forecasts: dict[Evidence, float] = field(default_factory=dict)
+
+    def measured(self, asked: Evidence) -> SideReading:
+        """What the evidence says; divided by what `over` says."""
+        found: SideReading = getattr(self, f"_{asked.kind}")(asked)
+        if asked.over is None or found.problem:
+            return found
+        other = self.measured(asked.over)
+        if other.problem or not (found.exact and other.exact and other.number):
+            return SideReading(problem=other.problem or "only numbers without spread are divided")
+        return SideReading(found.env, number=found.number / other.number)
+
+    def contrasts(self, claim: Claim) -> tuple[str, list[TestedContrast]]:
+        """The contrasts of a claim's plan, where they were decided or at the last look; else why there are none.
+
+        There are none where the plan in the folder is not that of the claim, or something departs from it.
+        """
+        folder = self.results / claim.folder
+        if plan_hash(folder) != claim.plan:
+            return f"the plan of {claim.folder} is not that of the claim", []
+        study = read_study(folder)
+        if departures := all_departures(study):
+            return f"{departures[0].what} departs from the plan: {departures[0].kind}", []
+        if not study.reached:
+            complete = len(study.complete)
+            said = f"{counted(complete, 'seed')} {'is' if complete == 1 else 'are'} complete"
+            return f"{said}; the first look is after {study.plan.test.looks[0]}", []
+        rows = tested_contrasts(study, {run.path.resolve(): run for run in self._in(folder)})
+        last = {row.contrast: row for row in rows if row.seeds == study.reached[-1]}
+        return "", [*(last | {row.contrast: row for row in rows if row.verdict.stops}).values()]
+
+    def _value(self, asked: Evidence) -> SideReading:
+        assert asked.value is not None
+        return SideReading(asked.env, number=asked.value)
+
+    def _forecast(self, asked: Evidence) -> SideReading:
+        if asked not in self._forecasts:
+            self._forecasts[asked] = self.minutes(asked)
+        return SideReading(asked.env, number=self._forecasts[asked])
+
+    def _published(self, asked: Evidence) -> SideReading:
+        found = self._number(asked, asked.statistic)
+        if found is None:
+            return SideReading(problem=f"{asked.published} has no {asked.statistic} of {asked.name} on {asked.env}")
+        if NO_RETURN in found.note:
+            return SideReading(
+                problem=f"the number of {asked.name} on {asked.env} is most likely no return of an episode"
+            )
+        std = self._number(asked, "std") if asked.statistic == "mean" else None
+        if std is None or found.seeds is None:
+            return SideReading(asked.env, number=found.value)
+        return SideReading(asked.env, Summary(found.value, std.value, found.seeds))
+
+    def _number(self, asked: Evidence, statistic: str) -> Number | None:
+        return self.published.find(asked.published, asked.table, asked.env, asked.name, statistic)
+
+    def _others(self, asked: Evidence) -> SideReading:
+        for one in self.published.references.sets:
+            if (one.source.name, one.env, one.algorithm) == (asked.others, asked.env, asked.name):
+                if one.algorithm in one.source.training_returns:
+                    return SideReading(problem=f"{asked.others} has training returns of {asked.name}")
+                if one.source.caveat:
+                    return SideReading(problem=f"returns of {asked.others} are {one.source.caveat}")
+                scores = one.at(asked.steps)
+                return SideReading(asked.env, Summary.of(scores), scores)
+        return SideReading(problem=f"{asked.others} has no runs of {asked.name} on {asked.env}")
+
+    def _runs(self, asked: Evidence) -> SideReading:
+        found = [run for folder in asked.runs for run in self._in(self.results / folder)]
+        found = [run for run in found if (run.env, run.name) == (asked.env, asked.name)]
+        if not found:
+            return SideReading(problem=f"no runs of {asked.name} on {asked.env} are stored")
+        page = ReportOptions(metric=asked.metric).judged(everything(found))
+        run_set = page.groups[0].run_set(asked.name)
+        if run_set is None or run_set.failed or not len(run_set.scores):
+            return SideReading(problem=f"runs of {asked.name} on {asked.env} failed or have no score")
+        return SideReading(asked.env, Summary.of(run_set.scores), run_set.scores)
+
+    def _in(self, folder: Path) -> list[Run]:
+        if folder not in self._read:
+            self._read[folder] = find_runs([folder], lambda said: None) if run_folders(folder) else []
+        return self._read[folder]

@@ -1,0 +1,201 @@
+"""How a claim stands: the effect of each part with its interval beside what is claimed, and one verdict over all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from erlbench.claims.evidence import SideReading, Sources
+from erlbench.experiment.claims import EXPLORATORY, SPREAD, Claim, ClaimPart
+from erlbench.reporting.data.comparability import same_task
+from erlbench.reporting.statistics.estimates import Array, mean, std
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, bootstrap_interval
+from erlbench.reporting.statistics.significance import LEVEL
+from erlbench.reporting.tables.study_plan import TestedContrast
+
+RESAMPLES = 10_000  # of a spread; its interval is that of a few tests at once
+
+
+class Standing(StrEnum):
+    """What is known of a claim, or of a part of one."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    BOUNDED = "bounded"  # its interval excludes what is claimed, and not the claimed direction
+    ONLY_IF = "holds only if"  # of a claim: some of its parts hold, and too many do not
+    OPEN = "not decided"
+
+
+DECIDED = (Standing.HOLDS, Standing.FAILS, Standing.BOUNDED, Standing.ONLY_IF)
+
+
+@dataclass(frozen=True)
+class PartStanding:
+    """A part with its effect; NaN where that cannot be said."""
+
+    part: ClaimPart
+    standing: Standing
+    effect: float = math.nan
+    interval: tuple[float, float] = NONE
+    runs: tuple[int, int] = (0, 0)  # 0: a number without spread
+    null: float = 0.0
+    margin: float = 0.0  # what is claimed, in units of the effect
+    why: str = ""  # it is open, where no interval says so
+
+
+@dataclass(frozen=True)
+class ClaimStanding:
+    """A claim with its verdict."""
+
+    claim: Claim
+    standing: Standing
+    parts: tuple[PartStanding, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether the verdict is one: decided, by a test that somebody had fixed before the runs were seen."""
+        return self.standing in DECIDED and self.claim.basis != EXPLORATORY
+
+    def of(self, standing: Standing) -> list[PartStanding]:
+        """The parts that stand so."""
+        return [part for part in self.parts if part.standing is standing]
+
+    @property
+    def holding(self) -> str:
+        """Where it holds, if it does in some parts only."""
+        return "; ".join(part.part.label for part in self.of(Standing.HOLDS))
+
+
+def standings(claims: Iterable[Claim], sources: Sources) -> list[ClaimStanding]:
+    """The verdict on each claim."""
+    return [standing_of(claim, sources) for claim in claims]
+
+
+def standing_of(claim: Claim, sources: Sources) -> ClaimStanding:
+    """The verdict on a claim. Its parts share the level of 5 % (Bonferroni)."""
+    parts = _planned(claim, sources) if claim.plan else tuple(_part(claim, part, sources) for part in claim.parts)
+    return ClaimStanding(claim, _together(parts, claim.needed), parts)
+
+
+def _together(parts: Sequence[PartStanding], needed: int) -> Standing:
+    """One verdict, where `needed` parts must hold."""
+    held, left = (sum(part.standing is one for part in parts) for one in (Standing.HOLDS, Standing.OPEN))
+    if parts and held >= needed:
+        return Standing.HOLDS
+    if held + left >= needed or (left and not held):  # whether it holds at all, or only somewhere, is open
+        return Standing.OPEN
+    if held:
+        return Standing.ONLY_IF
+    failed = any(part.standing is Standing.FAILS for part in parts)
+    return Standing.FAILS if failed else Standing.BOUNDED
+
+
+def _planned(claim: Claim, sources: Sources) -> tuple[PartStanding, ...]:
+    """The claim's contrasts at the last look of its plan that was reached, by the plan's own test."""
+    problem, found = sources.contrasts(claim)
+    return tuple(_contrast(part, found, problem) for part in claim.parts)
+
+
+def _contrast(part: ClaimPart, rows: Sequence[TestedContrast], problem: str) -> PartStanding:
+    own = [row for row in rows if row.contrast.title == part.contrast and part.axis in ("", row.contrast.axis)]
+    if len(own) != 1:
+        return PartStanding(part, Standing.OPEN, why=problem or f"the plan has {len(own)} such contrasts")
+    (row,) = own
+    found, stops = row.difference, row.verdict.stops
+    above = Standing.HOLDS if found.difference > 0 else Standing.FAILS
+    standing, why = (above, "") if stops else (Standing.OPEN, row.decision)
+    return PartStanding(part, standing, found.difference, found.interval, found.runs, why=why)
+
+
+def _part(claim: Claim, part: ClaimPart, sources: Sources) -> PartStanding:
+    first, second = map(sources.measured, part.sides)
+    if problem := first.problem or second.problem or _apart(first, second):
+        return PartStanding(part, Standing.OPEN, why=problem)
+    runs = first.runs, second.runs
+    null, margin = claim.null, claim.margin
+    if first.exact and second.exact:
+        effect = first.number - second.number
+        found = Standing.HOLDS if effect >= margin else Standing.FAILS if effect < null else Standing.BOUNDED
+        return PartStanding(part, found, effect, NONE, (0, 0), null, margin)
+    if any(0 < count < FEWEST_RUNS for count in runs):
+        why = f"{min(filter(None, runs))} runs on a side; {FEWEST_RUNS} are needed"
+        return PartStanding(part, Standing.OPEN, _gap(claim, first, second), NONE, runs, null, margin, why)
+    confidence = 1 - LEVEL / len(claim.parts)
+    if claim.measure == SPREAD:
+        effect, low, high = _spread(first, second, confidence)
+    elif first.exact or second.exact:
+        effect, low, high = _beside_number(first, second, confidence)
+    else:
+        assert first.summary is not None
+        assert second.summary is not None
+        effect, low, high = first.summary.minus(second.summary, confidence)
+    if math.isnan(low):
+        return PartStanding(part, Standing.OPEN, effect, NONE, runs, null, margin, "no interval can be computed")
+    if claim.within is not None:
+        margin = claim.within * abs(_middle(second))
+        found = _equal(low, high, margin)
+    else:
+        found = _above(low, high, null, margin)
+    return PartStanding(part, found, effect, (low, high), runs, null, margin)
+
+
+def _above(low: float, high: float, null: float, margin: float) -> Standing:
+    """Of an interval, where the effect is said to be above the margin."""
+    if low > margin:
+        return Standing.HOLDS
+    if high < null:
+        return Standing.FAILS
+    return Standing.BOUNDED if high < margin else Standing.OPEN
+
+
+def _equal(low: float, high: float, margin: float) -> Standing:
+    """Of an interval, where the effect is said to be smaller than the margin in both directions."""
+    if -margin < low and high < margin:
+        return Standing.HOLDS
+    return Standing.FAILS if low > margin or high < -margin else Standing.OPEN
+
+
+def _apart(first: SideReading, second: SideReading) -> str:
+    """Why the sides are no samples of one task; empty where they are. Ratios compare shares across tasks."""
+    if first.exact or second.exact or same_task(first.env, second.env):
+        return ""
+    return f"{first.env} and {second.env} are two tasks, or differ"
+
+
+def _middle(side: SideReading) -> float:
+    return side.number if side.summary is None else side.summary.mean
+
+
+def _gap(claim: Claim, first: SideReading, second: SideReading) -> float:
+    if claim.measure == SPREAD:
+        return math.nan
+    return _middle(first) - _middle(second)
+
+
+def _beside_number(first: SideReading, second: SideReading, confidence: float) -> tuple[float, float, float]:
+    """The difference of a mean and a number, with Student's interval."""
+    sample = first.summary or second.summary
+    assert sample is not None
+    from scipy import special
+
+    half = float(special.stdtrit(sample.runs - 1, (1 + confidence) / 2)) * sample.std / math.sqrt(sample.runs)
+    gap = _middle(first) - _middle(second)
+    return gap, gap - half, gap + half
+
+
+def _spread(first: SideReading, second: SideReading, confidence: float) -> tuple[float, float, float]:
+    """The difference of std / mean, with its bootstrap interval; NaN where the scores are not known one by one."""
+    if first.scores is None or second.scores is None:
+        return (math.nan,) * 3
+
+    def difference(sides: list[Array]) -> float:
+        one, two = (std(side) / abs(mean(side)) for side in sides)
+        return float(one - two)
+
+    samples = [np.asarray(first.scores), np.asarray(second.scores)]
+    low, high = bootstrap_interval(difference, samples, confidence=confidence, resamples=RESAMPLES)
+    return difference(samples), low, high
