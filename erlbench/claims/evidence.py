@@ -21,8 +21,6 @@ from erlbench.reporting.statistics.significance import Summary
 from erlbench.reporting.tables.study_plan import TestedContrast, tested_contrasts
 from erlbench.words import counted
 
-NO_RETURN = "do not compare"  # in the note of a published number that is no return of an episode
-
 
 @dataclass(frozen=True)
 class SideReading:
@@ -111,7 +109,7 @@ class Sources:
         found = self._number(asked, asked.statistic)
         if found is None:
             return SideReading(problem=f"{asked.published} has no {asked.statistic} of {asked.name} on {asked.env}")
-        if NO_RETURN in found.note:
+        if not found.comparable:
             return SideReading(
                 problem=f"the number of {asked.name} on {asked.env} is most likely no return of an episode"
             )

@@ -25,6 +25,12 @@ class Number:
     steps: int | None  # training steps after which it was measured
     seeds: int | None
     note: str
+    comparable: bool = True  # with the return of an episode
+
+    @property
+    def remark(self) -> str:
+        """The note as a table prints it."""
+        return self.note if self.comparable else f"{self.note}; do not compare"
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def load_published() -> Published:
 
 def _number(row: dict[str, Any]) -> Number:
     counts = {name: int(float(row[name])) if row[name] else None for name in ("steps", "seeds")}
-    return Number(**{**row, **counts, "value": float(row["value"])})
+    return Number(**{**row, **counts, "value": float(row["value"]), "comparable": row["comparable"] != "no"})
 
 
 _GENERATION = re.compile(r"mean_fitness_at_gen(\d+)")

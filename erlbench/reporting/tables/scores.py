@@ -276,9 +276,9 @@ def _published_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[
         if note := budget_note(ours, ((found.algorithm, found.steps) for found in by_budget[ours] if found.steps)):
             yield note
     yield from environment_notes(comparison.groups)
-    for text in sorted({found.note for found in numbers if found.note}):
-        labels = dict.fromkeys(found.algorithm for found in numbers if found.note == text)
-        envs = dict.fromkeys(found.env for found in numbers if found.note == text)
+    for text in sorted({found.remark for found in numbers if found.note}):
+        labels = dict.fromkeys(found.algorithm for found in numbers if found.remark == text)
+        envs = dict.fromkeys(found.env for found in numbers if found.remark == text)
         yield f"Published {', '.join(labels)} on {', '.join(envs)}: {text}."
 
 
