@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from erlbench.experiment.claims import load_claims
 from erlbench.reporting.data.remarks import Remark
 from erlbench.reporting.data.runs import find_runs
 from tests.campaign.parts import PARTS
@@ -39,6 +40,15 @@ def test_each_folder_of_reference_results_is_explained_and_each_heading_exists()
         heads = re.findall(r"^#+ (.*)$", (REFERENCE / page).read_text(), flags=re.MULTILINE)
         slugs = ["", *(re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads)]
         assert anchor in slugs, target
+
+
+def test_the_page_of_coverage_has_each_claim_and_says_why_a_row_is_open():
+    page = (ROOT / "docs" / "coverage.md").read_text()
+    assert {*re.findall(r"claims\.md#([\w-]+)", page)} == {*load_claims()}
+    rows = [[*map(str.strip, line.strip("|").split("|"))] for line in page.splitlines() if line.startswith("| ")]
+    states = {state: [missing for _, found, _, missing in rows if found == state] for _, state, _, _ in rows}
+    assert {*states} == {"state", "there", "in part", "open"}
+    assert all(states["in part"] + states["open"])
 
 
 def test_each_reference_run_is_shown():
