@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.claims.measured import measured
+from erlbench.claims.rows import column_of
 from erlbench.experiment.claims import PROCESSOR, REACHED, Claim, Evidence
 from erlbench.experiment.plan_file import plan_hash
 from erlbench.records.run import run_folders
@@ -178,6 +179,13 @@ class Sources:
         elif asked.reaches is not None and not own:
             scores = (scores >= asked.reaches).astype(np.float64)
         return SideReading.of(asked.env, scores, run_set.seeds if len(run_set.seeds) == len(scores) else ())
+
+    def _rows(self, asked: Evidence) -> SideReading:
+        path = self.results / asked.rows
+        seeds, scores = column_of(path, asked.env, asked.name, asked.metric) if path.exists() else ((), ())
+        if not len(scores):
+            return SideReading(problem=f"no rows of {asked.name} on {asked.env} are stored")
+        return SideReading.of(asked.env, np.asarray(scores), seeds)
 
     def _in(self, folder: Path) -> list[Run]:
         if folder not in self._read:

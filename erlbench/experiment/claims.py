@@ -26,14 +26,15 @@ PROCESSOR = "processor-time"  # in place of a score: seconds of tasks a training
 REACHED = ("timesteps", "episodes", "generations")  # in place of a score: how many before the first evaluation
 # that reaches `reaches`
 SIDES = ("first", "second")
-KINDS = ("runs", "others", "published", "forecast", "value")  # of evidence
+KINDS = ("runs", "rows", "others", "published", "forecast", "value")  # of evidence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One side of a comparison: stored runs, others' runs, a published number, a forecast, or a plain number."""
+    """One side of a comparison: stored runs or rows, others' runs, a published number, a forecast, or a number."""
 
     runs: tuple[str, ...] = ()  # folders below the results
+    rows: str = ""  # a table below the results, by a program of benchmarks/; `metric` is its column
     others: str = ""  # a source of the packaged runs of others
     published: str = ""  # a source of the packaged published numbers
     forecast: str = ""  # NAME or NAME@PRESET: minutes per million steps in the schedule that is simulated
@@ -42,7 +43,7 @@ class Evidence:
     name: str = ""  # of the runs, or the algorithm as the source calls it
     table: str = ""  # of the published number
     statistic: str = "mean"  # of the published number; a mean has its `std` and seeds beside it
-    metric: str = "final"  # of stored runs: of a report, `PROCESSOR` or one of `REACHED`
+    metric: str = "final"  # of stored runs: of a report, `PROCESSOR` or one of `REACHED`; of rows: a column
     reaches: float | None = None  # a score that runs have to reach
     by: float | None = None  # counts runs of `shares`: those that reach it within so many of what `metric` counts
     steps: int = setting(1_000_000, "training steps, of others' runs and forecasts", minimum=1, maximum=MOST)
@@ -112,6 +113,7 @@ class Claim:
     unit: str = ""
     needs: int = setting(0, "parts that must hold; 0: all", minimum=0, maximum=1000)
     run: Mapping[str, Any] = field(default_factory=dict)  # options of `erlbench run`
+    program: str = ""  # a command in its place, in a checkout of the repository
     parts: tuple[ClaimPart, ...] = ()
 
     @property
@@ -122,7 +124,7 @@ class Claim:
     @property
     def command(self) -> str:
         """That runs what decides it; empty where there is none yet."""
-        return f"erlbench run --claim {self.id}" if self.run else ""
+        return self.program or (f"erlbench run --claim {self.id}" if self.run else "")
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -168,8 +170,10 @@ def _claim(file: TomlFile, name: str, raw: dict[str, Any]) -> Claim:
             "the basis 'plan' needs 'plan' (SHA-256), 'folder' and contrasts or runs of it; no other basis has them",
             where,
         )
-    if not (claim.parts or claim.lacks) or not (claim.run or claim.lacks):
+    if not (claim.parts or claim.lacks) or not (claim.command or claim.lacks):
         file.fail(f"'{name}' has no parts or no [run]; say what it lacks by 'lacks'", where)
+    if claim.run and claim.program:
+        file.fail(f"'{name}' has run and program; it is decided by one command", where)
     if claim.needs > len(claim.parts):
         file.fail(f"'needs' is {claim.needs}, and there are {len(claim.parts)} parts", (*where, "needs"))
     if claim.margin < claim.null:
