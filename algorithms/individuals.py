@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, policy_of
 from erlbench.settings import setting
-from erlbench.work.seeding import Purpose, environment_seed
+from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Result
 
 # Packages with an algorithm of their own import `PolicySettings`, `initial_mean` and `policy_of` from here, too.
@@ -50,7 +51,12 @@ def start_states(algorithm: Algorithm[Any, Any], generation: int, episodes: int 
         return []
     common = generation if settings.start_states == "generation" else 0
     count = settings.episodes if episodes is None else episodes
-    return [environment_seed(*algorithm.key(Purpose.EPISODE, common, episode)) for episode in range(count)]
+    return [*_common_seeds(algorithm.key(Purpose.EPISODE, common), count)]
+
+
+@lru_cache(maxsize=8)  # all individuals of a generation ask for the same
+def _common_seeds(key: Key, count: int) -> tuple[int, ...]:
+    return tuple(environment_seed(*key, episode) for episode in range(count))
 
 
 def fitness_of(result: Result) -> float:

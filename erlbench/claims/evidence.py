@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from erlbench.experiment.claims import Claim, Evidence
+import numpy as np
+
+from erlbench.claims.measured import measured
+from erlbench.claims.rows import column_of
+from erlbench.experiment.claims import PROCESSOR, REACHED, Claim, Evidence
 from erlbench.experiment.plan_file import plan_hash
 from erlbench.records.run import run_folders
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import Number, Published, load_published
 from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.score import FINAL
 from erlbench.reporting.data.study import read_study
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.options import ReportOptions
@@ -29,13 +34,34 @@ class SideReading:
     env: str = ""
     summary: Summary | None = None
     scores: Array | None = None  # (seeds,), where they are known one by one
+    seeds: tuple[int, ...] = ()  # of the scores, where they are runs of ours
     number: float = math.nan  # of evidence without spread
     problem: str = ""
+
+    def over(self, other: SideReading) -> SideReading:
+        """Divided by another one, a sample seed by seed; that is of no task."""
+        if other.problem:
+            return other
+        if self.exact and other.exact and other.number:
+            return SideReading(self.env, number=self.number / other.number)
+        if self.scores is None or other.scores is None or not self.seeds or self.seeds != other.seeds:
+            return SideReading(problem="only numbers without spread, or samples of the same seeds, are divided")
+        return SideReading.of("", self.scores / other.scores, self.seeds)
+
+    @classmethod
+    def of(cls, env: str, scores: Array, seeds: tuple[int, ...] = ()) -> SideReading:
+        """A sample whose scores are known one by one."""
+        return cls(env, Summary.of(scores), scores, seeds)
 
     @property
     def runs(self) -> int:
         """Of the sample; 0 for a number without spread."""
         return 0 if self.summary is None else self.summary.runs
+
+    @property
+    def middle(self) -> float:
+        """The mean, or the number."""
+        return self.number if self.summary is None else self.summary.mean
 
     @property
     def exact(self) -> bool:
@@ -72,29 +98,32 @@ class Sources:
         found: SideReading = getattr(self, f"_{asked.kind}")(asked)
         if asked.over is None or found.problem:
             return found
-        other = self.measured(asked.over)
-        if other.problem or not (found.exact and other.exact and other.number):
-            return SideReading(problem=other.problem or "only numbers without spread are divided")
-        return SideReading(found.env, number=found.number / other.number)
+        return found.over(self.measured(asked.over))
 
-    def contrasts(self, claim: Claim) -> tuple[str, list[TestedContrast]]:
-        """The contrasts of a claim's plan, where they were decided or at the last look; else why there are none.
+    def unplanned(self, claim: Claim) -> str:
+        """Why a claim's plan decides nothing yet; empty where it does.
 
-        There are none where the plan in the folder is not that of the claim, or something departs from it.
+        The plan in the folder is not that of the claim, something departs from it, or no look is reached.
         """
         folder = self.results / claim.folder
         if plan_hash(folder) != claim.plan:
-            return f"the plan of {claim.folder} is not that of the claim", []
+            return f"the plan of {claim.folder} is not that of the claim"
         study = read_study(folder)
         if departures := all_departures(study):
-            return f"{departures[0].what} departs from the plan: {departures[0].kind}", []
-        if not study.reached:
-            complete = len(study.complete)
-            said = f"{counted(complete, 'seed')} {'is' if complete == 1 else 'are'} complete"
-            return f"{said}; the first look is after {study.plan.test.looks[0]}", []
+            return f"{departures[0].what} departs from the plan: {departures[0].kind}"
+        if study.reached:
+            return ""
+        complete = len(study.complete)
+        said = f"{counted(complete, 'seed')} {'is' if complete == 1 else 'are'} complete"
+        return f"{said}; the first look is after {study.plan.test.looks[0]}"
+
+    def contrasts(self, claim: Claim) -> list[TestedContrast]:
+        """The contrasts of a claim's plan, where they were decided, or at the last look."""
+        folder = self.results / claim.folder
+        study = read_study(folder)
         rows = tested_contrasts(study, {run.path.resolve(): run for run in self._in(folder)})
         last = {row.contrast: row for row in rows if row.seeds == study.reached[-1]}
-        return "", [*(last | {row.contrast: row for row in rows if row.verdict.stops}).values()]
+        return [*(last | {row.contrast: row for row in rows if row.verdict.stops}).values()]
 
     def _value(self, asked: Evidence) -> SideReading:
         assert asked.value is not None
@@ -129,7 +158,7 @@ class Sources:
                 if one.source.caveat:
                     return SideReading(problem=f"returns of {asked.others} are {one.source.caveat}")
                 scores = one.at(asked.steps)
-                return SideReading(asked.env, Summary.of(scores), scores)
+                return SideReading.of(asked.env, scores)
         return SideReading(problem=f"{asked.others} has no runs of {asked.name} on {asked.env}")
 
     def _runs(self, asked: Evidence) -> SideReading:
@@ -137,11 +166,24 @@ class Sources:
         found = [run for run in found if (run.env, run.name) == (asked.env, asked.name)]
         if not found:
             return SideReading(problem=f"no runs of {asked.name} on {asked.env} are stored")
-        page = ReportOptions(metric=asked.metric).judged(everything(found))
+        own = asked.metric in (PROCESSOR, *REACHED)
+        page = ReportOptions(metric=FINAL if own else asked.metric).judged(everything(found))
         run_set = page.groups[0].run_set(asked.name)
         if run_set is None or run_set.failed or not len(run_set.scores):
             return SideReading(problem=f"runs of {asked.name} on {asked.env} failed or have no score")
-        return SideReading(asked.env, Summary.of(run_set.scores), run_set.scores)
+        scores = run_set.by_seed(lambda run: measured(run, asked)) if own else run_set.scores
+        if asked.by is not None:
+            scores = (scores <= asked.by).astype(np.float64)
+        elif asked.reaches is not None and not own:
+            scores = (scores >= asked.reaches).astype(np.float64)
+        return SideReading.of(asked.env, scores, run_set.seeds if len(run_set.seeds) == len(scores) else ())
+
+    def _rows(self, asked: Evidence) -> SideReading:
+        path = self.results / asked.rows
+        seeds, scores = column_of(path, asked.env, asked.name, asked.metric) if path.exists() else ((), ())
+        if not len(scores):
+            return SideReading(problem=f"no rows of {asked.name} on {asked.env} are stored")
+        return SideReading.of(asked.env, np.asarray(scores), seeds)
 
     def _in(self, folder: Path) -> list[Run]:
         if folder not in self._read:

@@ -21,6 +21,7 @@ FORMAT = 1  # of claims.json
 NAMES = "claims.md", "claims.json"
 KINDS = {  # what a verdict stands on
     "runs": "our runs",
+    "rows": "our measurements",
     "others": "runs of others",
     "forecast": "a forecast",
     "published": "the document's own numbers",

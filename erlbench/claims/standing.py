@@ -7,17 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
+from erlbench.claims.effects import EFFECTS
 from erlbench.claims.evidence import SideReading, Sources
-from erlbench.experiment.claims import EXPLORATORY, SPREAD, Claim, ClaimPart
+from erlbench.experiment.claims import DIFFERENCE, EXPLORATORY, Claim, ClaimPart
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.statistics.estimates import Array, mean, std
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, bootstrap_interval
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.study_plan import TestedContrast
-
-RESAMPLES = 10_000  # of a spread; its interval is that of a few tests at once
 
 
 class Standing(StrEnum):
@@ -95,15 +91,17 @@ def _together(parts: Sequence[PartStanding], needed: int) -> Standing:
 
 
 def _planned(claim: Claim, sources: Sources) -> tuple[PartStanding, ...]:
-    """The claim's contrasts at the last look of its plan that was reached, by the plan's own test."""
-    problem, found = sources.contrasts(claim)
-    return tuple(_contrast(part, found, problem) for part in claim.parts)
+    """The claim's parts at the last look of its plan that was reached: contrasts by the plan's own test."""
+    if problem := sources.unplanned(claim):
+        return tuple(PartStanding(part, Standing.OPEN, why=problem) for part in claim.parts)
+    found = sources.contrasts(claim) if any(part.contrast for part in claim.parts) else []
+    return tuple(_contrast(part, found) if part.contrast else _part(claim, part, sources) for part in claim.parts)
 
 
-def _contrast(part: ClaimPart, rows: Sequence[TestedContrast], problem: str) -> PartStanding:
+def _contrast(part: ClaimPart, rows: Sequence[TestedContrast]) -> PartStanding:
     own = [row for row in rows if row.contrast.title == part.contrast and part.axis in ("", row.contrast.axis)]
     if len(own) != 1:
-        return PartStanding(part, Standing.OPEN, why=problem or f"the plan has {len(own)} such contrasts")
+        return PartStanding(part, Standing.OPEN, why=f"the plan has {len(own)} such contrasts")
     (row,) = own
     found, stops = row.difference, row.verdict.stops
     above = Standing.HOLDS if found.difference > 0 else Standing.FAILS
@@ -113,7 +111,7 @@ def _contrast(part: ClaimPart, rows: Sequence[TestedContrast], problem: str) -> 
 
 def _part(claim: Claim, part: ClaimPart, sources: Sources) -> PartStanding:
     first, second = map(sources.measured, part.sides)
-    if problem := first.problem or second.problem or _apart(first, second):
+    if problem := first.problem or second.problem or ("" if claim.across else _apart(first, second)):
         return PartStanding(part, Standing.OPEN, why=problem)
     runs = first.runs, second.runs
     null, margin = claim.null, claim.margin
@@ -123,20 +121,13 @@ def _part(claim: Claim, part: ClaimPart, sources: Sources) -> PartStanding:
         return PartStanding(part, found, effect, NONE, (0, 0), null, margin)
     if any(0 < count < FEWEST_RUNS for count in runs):
         why = f"{min(filter(None, runs))} runs on a side; {FEWEST_RUNS} are needed"
-        return PartStanding(part, Standing.OPEN, _gap(claim, first, second), NONE, runs, null, margin, why)
-    confidence = 1 - LEVEL / len(claim.parts)
-    if claim.measure == SPREAD:
-        effect, low, high = _spread(first, second, confidence)
-    elif first.exact or second.exact:
-        effect, low, high = _beside_number(first, second, confidence)
-    else:
-        assert first.summary is not None
-        assert second.summary is not None
-        effect, low, high = first.summary.minus(second.summary, confidence)
+        shown = first.middle - second.middle if claim.measure == DIFFERENCE else math.nan
+        return PartStanding(part, Standing.OPEN, shown, NONE, runs, null, margin, why)
+    effect, low, high = EFFECTS[claim.measure](first, second, 1 - LEVEL / len(claim.parts))
     if math.isnan(low):
         return PartStanding(part, Standing.OPEN, effect, NONE, runs, null, margin, "no interval can be computed")
     if claim.within is not None:
-        margin = claim.within * abs(_middle(second))
+        margin = claim.within * abs(second.middle)
         found = _equal(low, high, margin)
     else:
         found = _above(low, high, null, margin)
@@ -160,42 +151,7 @@ def _equal(low: float, high: float, margin: float) -> Standing:
 
 
 def _apart(first: SideReading, second: SideReading) -> str:
-    """Why the sides are no samples of one task; empty where they are. Ratios compare shares across tasks."""
-    if first.exact or second.exact or same_task(first.env, second.env):
+    """Why the sides are no samples of one task; empty where they are. What was divided has no task any more."""
+    if first.exact or second.exact or not (first.env or second.env) or same_task(first.env, second.env):
         return ""
     return f"{first.env} and {second.env} are two tasks, or differ"
-
-
-def _middle(side: SideReading) -> float:
-    return side.number if side.summary is None else side.summary.mean
-
-
-def _gap(claim: Claim, first: SideReading, second: SideReading) -> float:
-    if claim.measure == SPREAD:
-        return math.nan
-    return _middle(first) - _middle(second)
-
-
-def _beside_number(first: SideReading, second: SideReading, confidence: float) -> tuple[float, float, float]:
-    """The difference of a mean and a number, with Student's interval."""
-    sample = first.summary or second.summary
-    assert sample is not None
-    from scipy import special
-
-    half = float(special.stdtrit(sample.runs - 1, (1 + confidence) / 2)) * sample.std / math.sqrt(sample.runs)
-    gap = _middle(first) - _middle(second)
-    return gap, gap - half, gap + half
-
-
-def _spread(first: SideReading, second: SideReading, confidence: float) -> tuple[float, float, float]:
-    """The difference of std / mean, with its bootstrap interval; NaN where the scores are not known one by one."""
-    if first.scores is None or second.scores is None:
-        return (math.nan,) * 3
-
-    def difference(sides: list[Array]) -> float:
-        one, two = (std(side) / abs(mean(side)) for side in sides)
-        return float(one - two)
-
-    samples = [np.asarray(first.scores), np.asarray(second.scores)]
-    low, high = bootstrap_interval(difference, samples, confidence=confidence, resamples=RESAMPLES)
-    return difference(samples), low, high

@@ -120,6 +120,8 @@ def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
 def _of_claim(name: Any) -> dict[str, Any]:
     """The options that a claim runs with."""
     claim = find_claim(load_claims(), checked_option("claim", name, "--claim"))
+    if claim.program:
+        raise UsageError(f"the claim '{claim.id}' is decided by another command, in a checkout: {claim.program}")
     if not claim.run:
         raise UsageError(f"the claim '{claim.id}' has no command yet: {claim.lacks}")
     return {

@@ -20,16 +20,21 @@ from erlbench.experiment.toml_file import Keys, TomlFile
 from erlbench.settings import MOST, setting
 
 PLAN, DOCUMENT, EXPLORATORY = "plan", "document", "exploratory"  # who fixed the test before the runs were seen
-DIFFERENCE, SPREAD = "difference", "spread"
+DIFFERENCE, SPREAD, RATIO, SHARES = "difference", "spread", "ratio", "shares"
+MEASURES = (DIFFERENCE, SPREAD, RATIO, SHARES)
+PROCESSOR = "processor-time"  # in place of a score: seconds of tasks a training step
+REACHED = ("timesteps", "episodes", "generations")  # in place of a score: how many before the first evaluation
+# that reaches `reaches`
 SIDES = ("first", "second")
-KINDS = ("runs", "others", "published", "forecast", "value")  # of evidence
+KINDS = ("runs", "rows", "others", "published", "forecast", "value")  # of evidence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One side of a comparison: stored runs, others' runs, a published number, a forecast, or a plain number."""
+    """One side of a comparison: stored runs or rows, others' runs, a published number, a forecast, or a number."""
 
     runs: tuple[str, ...] = ()  # folders below the results
+    rows: str = ""  # a table below the results, by a program of benchmarks/; `metric` is its column
     others: str = ""  # a source of the packaged runs of others
     published: str = ""  # a source of the packaged published numbers
     forecast: str = ""  # NAME or NAME@PRESET: minutes per million steps in the schedule that is simulated
@@ -38,12 +43,14 @@ class Evidence:
     name: str = ""  # of the runs, or the algorithm as the source calls it
     table: str = ""  # of the published number
     statistic: str = "mean"  # of the published number; a mean has its `std` and seeds beside it
-    metric: str = "final"  # of stored runs
+    metric: str = "final"  # of stored runs: of a report, `PROCESSOR` or one of `REACHED`; of rows: a column
+    reaches: float | None = None  # a score that runs have to reach
+    by: float | None = None  # counts runs of `shares`: those that reach it within so many of what `metric` counts
     steps: int = setting(1_000_000, "training steps, of others' runs and forecasts", minimum=1, maximum=MOST)
     processes: int = setting(1, "of a forecast", minimum=1, maximum=10_000)
     critic: str = setting(CRITIC, "its processor in a forecast", choices=(OWN, SHARED))
     length: int = setting(1000, "steps of an episode in a forecast", minimum=1, maximum=MOST)
-    over: Evidence | None = None  # divides it; for evidence without spread
+    over: Evidence | None = None  # divides it, a sample seed by seed
 
     @property
     def kind(self) -> str:
@@ -94,13 +101,19 @@ class Claim:
     reply: str = ""  # of the authors
     lacks: str = ""  # why nothing can be computed, where there are no parts, or run, where there is no command
     core_hours: float = setting(0.0, "to run it, by `--dry-run`; 0: unknown", minimum=0, maximum=1e9)
-    measure: str = setting(DIFFERENCE, "of the parts: of means, or of std / mean", choices=(DIFFERENCE, SPREAD))
+    measure: str = setting(
+        DIFFERENCE,
+        "of the parts: difference of means, or of std / mean, ratio of means, difference of shares of runs",
+        choices=MEASURES,
+    )
     null: float = 0.0  # the effect of no difference
     margin: float = 0.0  # the effect that is claimed, at least
+    across: bool = False  # the sides of a part are two tasks on purpose
     within: float | None = setting(None, "equal means: a share of the second", minimum=0, maximum=1)
     unit: str = ""
     needs: int = setting(0, "parts that must hold; 0: all", minimum=0, maximum=1000)
     run: Mapping[str, Any] = field(default_factory=dict)  # options of `erlbench run`
+    program: str = ""  # a command in its place, in a checkout of the repository
     parts: tuple[ClaimPart, ...] = ()
 
     @property
@@ -111,7 +124,7 @@ class Claim:
     @property
     def command(self) -> str:
         """That runs what decides it; empty where there is none yet."""
-        return f"erlbench run --claim {self.id}" if self.run else ""
+        return self.program or (f"erlbench run --claim {self.id}" if self.run else "")
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -151,15 +164,23 @@ def _claim(file: TomlFile, name: str, raw: dict[str, Any]) -> Claim:
     plain = {key: value for key, value in raw.items() if key not in (*SIDES, "parts")}
     file.known(raw.get("run", {}), [key for key in option_fields() if key not in ("claim", "config")], (*where, "run"))
     claim: Claim = file.build(Claim, plain, where, id=name, parts=parts)
-    planned = (claim.plan, claim.folder, *(part.contrast for part in parts))
-    if not (all(planned) if claim.basis == PLAN else not any(planned)):
-        file.fail("the basis 'plan' needs 'plan' (SHA-256), 'folder' and contrasts, and no other basis has them", where)
-    if not (claim.parts or claim.lacks) or not (claim.run or claim.lacks):
+    planned = (claim.plan, claim.folder, all(set(side.runs) <= {claim.folder} for part in parts for side in part.sides))
+    if not (all(planned) if claim.basis == PLAN else not any((*planned[:2], *(part.contrast for part in parts)))):
+        file.fail(
+            "the basis 'plan' needs 'plan' (SHA-256), 'folder' and contrasts or runs of it; no other basis has them",
+            where,
+        )
+    if not (claim.parts or claim.lacks) or not (claim.command or claim.lacks):
         file.fail(f"'{name}' has no parts or no [run]; say what it lacks by 'lacks'", where)
+    if claim.run and claim.program:
+        file.fail(f"'{name}' has run and program; it is decided by one command", where)
     if claim.needs > len(claim.parts):
         file.fail(f"'needs' is {claim.needs}, and there are {len(claim.parts)} parts", (*where, "needs"))
     if claim.margin < claim.null:
         file.fail(f"'margin' is {claim.margin:g}, below 'null', {claim.null:g}", (*where, "margin"))
+    for side in (side for part in parts for side in part.sides):
+        if side.kind == "runs" and (side.reaches is None) == (side.metric in REACHED or claim.measure == SHARES):
+            file.fail(f"'reaches' goes with the measure '{SHARES}' or a metric of {', '.join(REACHED)}", where)
     if claim.within is not None and (claim.margin or claim.null or claim.measure != DIFFERENCE):
         file.fail("'within' goes with no margin, no null and no other measure", (*where, "within"))
     return claim

@@ -1,0 +1,91 @@
+"""Tables of measurements as evidence: read strictly, a seed once, and every number finite."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+
+import numpy as np
+import pytest
+
+from erlbench.claims.evidence import Sources
+from erlbench.claims.rows import column_of, read_rows, rows_text
+from erlbench.claims.standing import Standing, standing_of
+from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.claims import Claim, ClaimPart, Evidence, load_claims
+from erlbench.reporting.data.published import Published
+from tests.claims.test_standing import TEXTS
+
+SLOW, FAST = (2000.0, 2100.0, 2200.0, 1900.0, 2050.0), (1.0, 1.1, 0.9, 1.0, 1.05)
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [
+        {"env": "E", "name": name, "seed": seed, "cpu_s": value}
+        for name, values in (("slow", SLOW), ("fast", FAST)) for seed, value in enumerate(values)
+    ]  # fmt: skip
+    path = tmp_path / "rows.csv"
+    path.write_text(rows_text(rows))
+    return path
+
+
+def side(name, **more):
+    return Evidence(rows="rows.csv", env="E", name=name, metric="cpu_s", **more)
+
+
+def test_a_ratio_of_rows_is_tested_beside_the_margin(table):
+    for margin, standing in ((1000.0, Standing.HOLDS), (3000.0, Standing.BOUNDED), (2030.0, Standing.OPEN)):
+        part = ClaimPart(label="one", first=side("slow"), second=side("fast"))
+        claim = Claim(id="c", parts=(part,), measure="ratio", null=1.0, margin=margin, lacks="text", **TEXTS)
+        found = standing_of(claim, Sources(table.parent, Published([])))
+        assert found.standing is standing
+        (tested,) = found.parts
+        assert tested.effect == pytest.approx(math.exp(np.log(SLOW).mean() - np.log(FAST).mean()))
+        assert tested.runs == (5, 5)
+
+
+def test_rows_that_are_not_there_leave_a_part_open(table):
+    known = Sources(table.parent, Published([]))
+    assert "no rows of other on E" in known.measured(side("other")).problem
+    assert "no rows of slow on E" in known.measured(Evidence(rows="none.csv", env="E", name="slow")).problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("name", "nome", "no column name"),
+        ("E,fast,1,", "E,fast,0,", "two rows of E fast 0"),
+        ("1.05", "nan", "not finite"),
+        ("1.05", "", "no numbers"),
+        ("1.05\n", "", "no numbers"),
+        ("cpu_s", "wall_s", "no numbers"),
+    ],
+)
+def test_a_damaged_table_is_refused_by_its_name(old, new, words, table):
+    table.write_text(table.read_text().replace(old, new, 1))
+    with pytest.raises(UsageError, match=f"{re.escape(str(table))}.*{words}"):
+        column_of(table, "E", "fast", "cpu_s")
+
+
+def test_a_table_that_is_no_regular_file_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_rows(tmp_path)
+
+
+def test_a_claim_with_a_program_names_it_in_place_of_a_run():
+    claim = next(one for one in load_claims().values() if one.program)
+    assert claim.command == claim.program
+    with pytest.raises(UsageError, match=re.escape(claim.program)):
+        arguments({"claim": claim.id})
+
+
+def test_a_claim_has_one_command(tmp_path):
+    path = tmp_path / "claims.toml"
+    text = "\n".join(f'{key} = "x"' for key in (*TEXTS, "lacks", "program"))
+    path.write_text(f'[claims.one]\n{text}\nrun = {{ algo = ["cem"] }}\n')
+    assert tomllib.loads(path.read_text())
+    with pytest.raises(UsageError, match="run and program"):
+        load_claims(path)

@@ -1,0 +1,68 @@
+"""Digits: an image a step, rewards as PyTorch's cross-entropy, and images that nobody trains on."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.utils.env_checker import check_env
+
+from erlbench.envs import catalogue
+from erlbench.envs.registry import build, problem
+from erlbench.errors import UsageError
+from erlbench.policy import PolicySpec, initial_parameters
+from erlbench.work.lockstep import can_play_together
+
+datasets = pytest.importorskip("sklearn.datasets")
+
+
+@pytest.fixture
+def env():
+    return build(problem("erlbench/Digits-v0").env)
+
+
+@pytest.mark.filterwarnings("ignore:.*For Box action spaces:UserWarning")
+def test_gymnasiums_checker_passes_the_digits(env):
+    check_env(gymnasium.make("erlbench/Digits-v0").unwrapped, skip_render_check=True)
+
+
+def test_the_reward_is_pytorchs_cross_entropy_of_scikit_learns_label(env):
+    data, logits = datasets.load_digits(), np.random.default_rng(0).normal(scale=5, size=(40, 10)).astype(np.float32)
+    np.testing.assert_array_equal(env.reset_all(range(40)), data.data[:40].astype(np.float32) / 16)
+    _, rewards = env.step_all(logits)
+    expected = torch.nn.functional.cross_entropy(
+        torch.from_numpy(logits), torch.from_numpy(data.target[:40]), reduction="none"
+    )
+    np.testing.assert_allclose(rewards, -expected.numpy(), rtol=1e-5)
+
+
+def test_one_image_is_that_of_many(env):
+    logits = np.random.default_rng(1).normal(size=(5, 10)).astype(np.float32)
+    seeds = [0, 1346, 1347, 2**31 - 1, 12345]
+    observations, (_, rewards) = env.reset_all(seeds), env.step_all(logits)
+    for seed, image, reward, action in zip(seeds, observations, rewards, logits, strict=True):
+        np.testing.assert_array_equal(env.reset(seed=seed)[0], image)
+        _, alone, terminated, truncated, _ = env.step(action)
+        assert (alone, terminated, truncated) == (reward, False, False)
+
+
+def test_held_out_images_are_shown_by_their_setting_alone(env):
+    held_out = build(problem("erlbench/Digits-v0", {"held_out": True}).env)
+    shown = {image.tobytes() for image in env.reset_all(range(5000))}
+    hidden = {image.tobytes() for image in held_out.reset_all(range(5000))}
+    assert (len(shown), len(hidden)) == (1347, 450)
+    assert not shown & hidden
+
+
+def test_a_minibatch_is_played_together(env):
+    task = problem("erlbench/Digits-v0")
+    spec = PolicySpec((64, 10), "tanh", task.action_low, task.action_high, squashing="linear")
+    assert initial_parameters(spec.sizes, (0,)).shape == (spec.size,)
+    assert can_play_together(env, spec, 100)
+
+
+def test_without_scikit_learn_the_digits_name_their_extra(monkeypatch):
+    monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
+    with pytest.raises(UsageError, match=r"pip install 'erlbench\[digits\]'"):
+        problem("erlbench/Digits-v0")
