@@ -38,7 +38,7 @@ def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[Tes
         Column("Means' p", lambda row: row.difference.welch if row.difference.enough else math.nan, p_value,
                name="p_welch", note="Welch's test of the means, not corrected."),
         Column("Ranks' p", lambda row: row.difference.rank, p_value, name="p_rank",
-               note="Mann and Whitney's test of the ranks, not corrected."),
+               note="the larger one of Mann and Whitney's and Brunner and Munzel's tests, not corrected."),
         Column("p", lambda row: row.p, p_value, name="p_holm"),
         Column("Case", lambda row: str(row.case), note="what the rule of the suite says (how-we-decide)."),
         Column("Detectable", lambda row: row.difference.detectable, number, name="detectable_difference",
