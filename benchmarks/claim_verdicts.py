@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from benchmarks.reference_verdicts import DOCS, ROOT
+from benchmarks.reference_comparisons import ROOT
+from benchmarks.reference_verdicts import DOCS
 from erlbench.claims.evidence import Sources
 from erlbench.claims.page import claims_text, markdown_page
 from erlbench.claims.standing import ClaimStanding, standings

@@ -8,7 +8,19 @@ import re
 
 import pytest
 
-from benchmarks.reference_verdicts import NAMES, PAGES, QUOTED, REFERENCE, ROOT, asked, filled, headline, verdicts
+from benchmarks.reference_comparisons import REFERENCE, ROOT, asked
+from benchmarks.reference_verdicts import (
+    BLOCK,
+    COMPUTED,
+    DOCS,
+    NAMES,
+    PAGES,
+    QUOTED,
+    computed,
+    filled,
+    headline,
+    verdicts,
+)
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import as_values
 
@@ -45,6 +57,18 @@ def test_each_page_quotes_the_verdicts_as_they_are(found):
     assert quoted["results-so-far.md"] >= 15
     for page in PAGES:
         assert filled(page.read_text(), found) == page.read_text(), page.name
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.stem)
+def test_each_page_has_the_tables_that_the_runs_give_and_what_its_commands_print(page):
+    assert computed(page.read_text()) == page.read_text()
+
+
+def test_the_pages_that_compare_have_their_tables_computed():
+    blocks = [what for page in PAGES for _, what in BLOCK.findall(page.read_text())]
+    assert set(COMPUTED) == {what for what in blocks if not what.startswith("erlbench ")}
+    planning = (DOCS / "planning.md").read_text()
+    assert sum(kind == "printed" for kind, _ in BLOCK.findall(planning)) >= 2
 
 
 def test_the_first_sentence_of_the_results_names_the_steps_that_were_used(found):

@@ -41,11 +41,35 @@ SHAPES: dict[str, Callable[..., Array]] = {
     "log-normal": lognormal,
     "Swimmer": swimmer,
 }
+EQUAL_MIDDLES: dict[str, Callable[..., Array]] = {  # symmetric about 100: mean, median and P(better) are equal
+    "normal": normal,
+    "uniform": lambda rng, studies, seeds, spread=0.2: (
+        100 * (1 + 3**0.5 * spread * rng.uniform(-1, 1, (studies, seeds)))
+    ),
+    "two groups": lambda rng, studies, seeds, spread=0.2: (
+        100 * (1 + spread * rng.choice((-1, 1), (studies, seeds)) * (1 + 0.05 * rng.normal(size=(studies, seeds))))
+    ),
+}
 TIGHT = {"normal": 0.1, "bimodal": 0.02, "log-normal": 0.12, "Swimmer": 0.01}  # spreads that could look equivalent
 
 
 def rank_p(x: Array, y: Array) -> Array:
-    """The exact two-sided p of Mann and Whitney, by counting the arrangements with each U."""
+    """The larger p of Mann and Whitney's test and of Brunner and Munzel's."""
+    return np.fmax(mann_whitney_p(x, y), brunner_munzel_p(x, y))
+
+
+def brunner_munzel_p(x: Array, y: Array) -> Array:
+    """Of the placements, by Student's t (Brunner and Munzel 2000, section 4); NaN where all of a side are above."""
+    (n, m), above = (x.shape[1], y.shape[1]), x[:, :, None] > y[:, None, :]
+    first, second = above.mean(axis=2).var(axis=1, ddof=1) / n, above.mean(axis=1).var(axis=1, ddof=1) / m
+    with np.errstate(all="ignore"):
+        freedom = (first + second) ** 2 / (first**2 / (n - 1) + second**2 / (m - 1))
+        found = (above.mean(axis=(1, 2)) - 0.5) / np.sqrt(first + second)
+    return 2 * stats.t.sf(np.where(first + second > 0, abs(found), np.nan), freedom)
+
+
+def mann_whitney_p(x: Array, y: Array) -> Array:
+    """The exact two-sided p, by counting the arrangements with each U."""
     n, m = x.shape[1], y.shape[1]
     ways = np.zeros((n + 1, m + 1, n * m + 1))
     ways[0, :, 0] = ways[:, 0, 0] = 1
@@ -58,9 +82,9 @@ def rank_p(x: Array, y: Array) -> Array:
     return np.minimum(1.0, 2 * below[np.minimum(u, n * m - u)])
 
 
-def decided_p(x: Array, y: Array) -> Array:
+def decided_p(x: Array, y: Array, ranks: Callable[[Array, Array], Array] = rank_p) -> Array:
     means = stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue
-    return np.minimum(1.0, 2 * np.minimum(means, rank_p(x, y)))
+    return np.minimum(1.0, 2 * np.minimum(means, ranks(x, y)))
 
 
 def alike(x: Array, y: Array, level: float) -> Array:
@@ -104,6 +128,16 @@ def wrongly_decided_of_three(studies: int = STUDIES) -> Iterator[tuple[str, int,
             yield shape, seeds, float((3 * smallest < LEVEL).mean())  # Holm's first step: the others follow it
 
 
+def wrongly_decided_of_unequal_spreads(studies: int = STUDIES) -> Iterator[tuple[str, int, float]]:
+    """The same of one comparison, where both have the same symmetric shape and one spreads 2, 5 or 20 times as far."""
+    rng = np.random.default_rng(6)
+    for shape, draw in EQUAL_MIDDLES.items():
+        for ratio in (2, 5, 20):
+            for seeds in SEEDS:
+                found = cases(draw(rng, studies, seeds), draw(rng, studies, seeds, 0.2 / ratio))
+                yield f"{shape}, spreads 1 : {ratio}", seeds, float((found == "decided").mean())
+
+
 def wrongly_equivalent(studies: int = STUDIES) -> Iterator[tuple[str, int, float]]:
     """The share called equivalent where the true means differ by the margin, the worse of both directions."""
     rng = np.random.default_rng(3)
@@ -142,6 +176,19 @@ def decided_though_means_are_equal(studies: int = STUDIES) -> Iterator[tuple[str
             yield from ((f"{shape} against steady runs: {ground}", *one) for one in zip(SEEDS, shares, strict=True))
 
 
+def rightly_decided(studies: int = STUDIES) -> Iterator[tuple[str, int, float]]:
+    """The share decided where one is truly better, and what it would be if Mann and Whitney's were the ranks' test."""
+    rng = np.random.default_rng(8)
+    for shape, draw in SHAPES.items():
+        found: dict[str, list[float]] = {"": [], ", without the second test of ranks": []}
+        for seeds, factor in zip(SEEDS, (1.5, 1.3, 1.2), strict=True):
+            x, y = factor * draw(rng, studies, seeds), draw(rng, studies, seeds)
+            for shares, test in zip(found.values(), (rank_p, mann_whitney_p), strict=True):
+                shares.append(float((decided_p(x, y, test) < LEVEL).mean()))
+        for how, shares in found.items():
+            yield from ((f"{shape}{how}", *one) for one in zip(SEEDS, shares, strict=True))
+
+
 def rows(rates: Iterator[tuple[str, int, float]]) -> list[str]:
     """The lines of a table of docs/how-we-decide.md: a shape, and a share for each number of seeds."""
     shapes: dict[str, list[str]] = {}
@@ -153,12 +200,13 @@ def rows(rates: Iterator[tuple[str, int, float]]) -> list[str]:
 TABLES = {
     "Wrongly decided, one comparison": wrongly_decided,
     "Wrongly decided, any of three comparisons": wrongly_decided_of_three,
+    "Wrongly decided, symmetric scores with unequal spreads": wrongly_decided_of_unequal_spreads,
     "Wrongly equivalent, true difference of one margin": wrongly_equivalent,
     "Wrongly equivalent, one side fails at times": equivalent_though_one_fails,
 }
 
-UNEQUAL_SHAPES = {"Decided, though the means are equal": decided_though_means_are_equal}
+MORE = {"Rightly decided": rightly_decided, "Decided, though the means are equal": decided_though_means_are_equal}
 
 if __name__ == "__main__":
-    for title, rates in (TABLES | UNEQUAL_SHAPES).items():
+    for title, rates in (TABLES | MORE).items():
         print(f"{title}\n", *rows(rates()), sep="\n")

@@ -66,7 +66,7 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("Settings", _settings,
                note="what of settings, updates and evaluation is not as in the first folder, both values; or equal."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
-               note=f"Welch's and Mann and Whitney's test together, after Holm's correction over the table; from "
+               note=f"Welch's test and that of the ranks together, after Holm's correction over the table; from "
                     f"{FEWEST_RUNS} seeds a side."),
         *_minutes_columns(first, other, rows),
         Column("Status", lambda row: row.status),

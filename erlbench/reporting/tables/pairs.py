@@ -11,7 +11,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.power import POWER
-from erlbench.reporting.verdict.judged import TestedPair
+from erlbench.reporting.verdict.judged import MOST_RUN_SETS, TestedPair
 
 
 def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[TestedPair] | None:
@@ -38,7 +38,7 @@ def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[Tes
         Column("Means' p", lambda row: row.difference.welch if row.difference.enough else math.nan, p_value,
                name="p_welch", note="Welch's test of the means, not corrected."),
         Column("Ranks' p", lambda row: row.difference.rank, p_value, name="p_rank",
-               note="Mann and Whitney's test of the ranks, not corrected."),
+               note="the larger one of Mann and Whitney's and Brunner and Munzel's tests, not corrected."),
         Column("p", lambda row: row.p, p_value, name="p_holm"),
         Column("Case", lambda row: str(row.case), note="what the rule of the suite says (how-we-decide)."),
         Column("Detectable", lambda row: row.difference.detectable, number, name="detectable_difference",
@@ -51,14 +51,27 @@ def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[Tes
 
 
 def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str]:
-    tests = sum(row.difference.enough for row in rows)
+    families = {row.group.env if comparison.family == "environment" else "": row.tests for row in rows}
+    tests, here = sum(families.values()), sum(row.difference.enough for row in rows)
     of = "each environment of this table" if comparison.family == "environment" else "this table"
+    of = f"all pairs of {of}" if tests > here else of
     yield f"{comparison.score_words}."
     yield (
         f"p: twice the smaller one of the two p before it, after Holm's correction for the tests of {of} ({tests} in "
         f"all), each of at least {FEWEST_RUNS} seeds a side. Below {FEWEST_RUNS} there is no interval and no test."
     )
+    if any(_best_alone(comparison, [row for row in rows if row.group is group]) for group in comparison.groups):
+        yield (
+            f"Where an environment has more than {MOST_RUN_SETS} algorithms, the table has the pairs of the one with "
+            f"the highest mean, of those with at least {FEWEST_RUNS} seeds if there are several."
+        )
     yield (
         "Undecided is no sign that two are equal: smaller differences than Detectable are often missed. It is reckoned "
         "at the level of Holm's first step."
     )
+
+
+def _best_alone(comparison: Comparison, rows: Sequence[TestedPair]) -> bool:
+    """Whether these are only the pairs of the best one of an environment (`compared_pairs`)."""
+    names = {name for row in rows for name in (row.run_set.name, row.other.name)}
+    return comparison.baseline not in names and len(names) > MOST_RUN_SETS

@@ -156,7 +156,7 @@ def _test(comparison: Comparison, tests: int) -> str:
     if not tests:
         return f"no difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
     return (
-        f"twice the smaller p of Welch's and Mann and Whitney's test against {label(comparison)}, after Holm's "
+        f"twice the smaller p of Welch's test and of that of the ranks against {label(comparison)}, after Holm's "
         "correction for the tests "
         f"of {of} "
         f"({tests} in all), each of at least {FEWEST_RUNS} runs a side; bold: significantly better "

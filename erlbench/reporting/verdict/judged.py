@@ -19,13 +19,14 @@ from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.statistics.baseline import adjusted
 from erlbench.reporting.statistics.estimates import Array, mean, median
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
 from erlbench.reporting.verdict.rule import MARGIN, Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
 from erlbench.settings import setting_text
 
 Names = Sequence[tuple[str, str]]
-MOST_RUN_SETS = 6  # of an environment that are compared each with each
+MOST_RUN_SETS = 6  # of an environment whose pairs are all shown; of more, those of the best one
 
 
 @dataclass(frozen=True)
@@ -68,21 +69,23 @@ class TestedPair:
 
 
 def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[TestedPair]:
-    """All pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper.
+    """Pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper.
 
-    `names` are the pairs that are wanted, where they are not those of the page.
+    All of them, or of more than `MOST_RUN_SETS` in an environment those of the best one. The correction is for all, as
+    the data say which one is best. `names` are the pairs that are wanted, where they are not those of the page.
     """
-    pairs = [(group, one, two) for group in comparison.groups for one, two in _pairs(comparison, group, names)]
-    differences = [compare(one.scores, two.scores) for _, one, two in pairs]
-    families = [group.env if comparison.family == "environment" else "" for group, _, _ in pairs]
+    pairs = [(group, *pair) for group in comparison.groups for pair in _pairs(comparison, group, names)]
+    differences = [compare(one.scores, two.scores) for _, one, two, _ in pairs]
+    families = [group.env if comparison.family == "environment" else "" for group, *_ in pairs]
     p_values = adjusted([found.p for found in differences], families)
     tests = [
         sum(not math.isnan(found.p) for found, its in zip(differences, families, strict=True) if its == family)
         for family in families
     ]
     return [
-        TestedPair(*pair, difference.at_level(LEVEL / max(1, number)), p, number)
-        for pair, difference, p, number in zip(pairs, differences, p_values, tests, strict=True)
+        TestedPair(group, one, two, difference.at_level(LEVEL / max(1, number)), p, number)
+        for (group, one, two, shown), difference, p, number in zip(pairs, differences, p_values, tests, strict=True)
+        if shown
     ]
 
 
@@ -91,16 +94,28 @@ def verdicts_of(pairs: Iterable[TestedPair]) -> list[Verdict]:
     return list(map(_verdict, pairs))
 
 
-def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet]]:
+def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet, bool]]:
+    """The pairs of a group, and whether each is shown."""
     run_sets = [one for one in group.run_sets if one.exists and one.judged and len(one.scores)]
     base = group.run_set(comparison.baseline)
     if names is not None:
         known = {one.name: one for one in run_sets}
-        yield from ((known[one], known[two]) for one, two in names if one in known and two in known)
+        yield from ((known[one], known[two], True) for one, two in names if one in known and two in known)
     elif base is not None:
-        yield from ((one, base) for one in run_sets if one.name != base.name and len(base.scores))
-    elif not comparison.study and len(run_sets) <= MOST_RUN_SETS:
-        yield from itertools.combinations(run_sets, 2)
+        yield from ((one, base, True) for one in run_sets if one.name != base.name and len(base.scores))
+    elif not comparison.study:
+        best = _best_of_many(run_sets)
+        for one, two in itertools.combinations(run_sets, 2):
+            first, second = (two, one) if two is best else (one, two)
+            yield first, second, best is None or first is best
+
+
+def _best_of_many(run_sets: Sequence[RunSet]) -> RunSet | None:
+    """The highest mean, where possible of those that can be tested; None for few run sets."""
+    if len(run_sets) <= MOST_RUN_SETS:
+        return None
+    tested = [one for one in run_sets if len(one.scores) >= FEWEST_RUNS]
+    return max(tested if len(tested) > 1 else run_sets, key=lambda one: mean(one.scores))
 
 
 def _verdict(pair: TestedPair) -> Verdict:

@@ -42,11 +42,14 @@ def result(verdicts: Sequence[Verdict]) -> str:
     """One sentence over all comparisons; empty without any."""
     if not verdicts:
         return ""
-    found: dict[str, dict[str, None]] = {}  # where each finding was made
+    where: dict[tuple[str, str], dict[str, None]] = {}  # each finding was made
     for one in verdicts:
         if one.case in (Case.DECIDED, Case.EQUIVALENT):
-            found.setdefault(_short(one), {})[one.env] = None
-    said = [f"{words} on {_listed(list(envs))}" for words, envs in found.items()]
+            where.setdefault(_short(one), {})[one.env] = None
+    found: dict[tuple[str, str], list[str]] = {}  # those of one algorithm at the same place
+    for (words, other), envs in where.items():
+        found.setdefault((words, _listed(list(envs))), []).append(other)
+    said = [f"{words}{_listed(others)} on {place}" for (words, place), others in found.items()]
     more = [f"{len(said) - MOST} more findings"] if len(said) > MOST else []
     left = _listed(list(_left_open(verdicts)))
     if not said:
@@ -61,12 +64,12 @@ def _left_open(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"{counted(many, 'comparison') if case is cases[0] else f'{many:,}'} {OPEN[case][many > 1]}"
 
 
-def _short(verdict: Verdict) -> str:
-    """A finding without its size and place."""
+def _short(verdict: Verdict) -> tuple[str, str]:
+    """A finding without its size and place, and the algorithm that it ends with."""
     if verdict.case is Case.EQUIVALENT:
-        return f"{verdict.first.name} and {verdict.second.name} differ by less than {_margin(verdict)}"
+        return f"{verdict.first.name} and {verdict.second.name} differ by less than {_margin(verdict)}", ""
     better, worse = verdict.ordered
-    return f"{better.name} {'scores' if _outcome(verdict).by_means else 'mostly scores'} above {worse.name}"
+    return f"{better.name} {'scores' if _outcome(verdict).by_means else 'mostly scores'} above ", worse.name
 
 
 def _decided(verdict: Verdict) -> str:

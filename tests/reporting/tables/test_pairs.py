@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.statistics.power import welch_power
+from erlbench.reporting.statistics.significance import compare, holm
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.scores import scores_table
-from erlbench.reporting.verdict.judged import compared_pairs
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
+from erlbench.reporting.verdict.words import result
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
@@ -69,6 +73,27 @@ def test_a_baseline_and_a_family_by_environment(tmp_path):
     assert first["p_holm"] == pytest.approx(2 * 2 * min(first["p_welch"], first["p_rank"]))
     assert "tests of each environment of this table (4 in all)" in " ".join(table.notes)
     assert "no sign that two are equal" in " ".join(table.notes)
+
+
+def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs_count(tmp_path):
+    """A page of more than six had no comparison and no sentence."""
+    for number, name in enumerate("abcdefgh"):
+        for seed in range(2 if name == "h" else 5):
+            make_run(tmp_path, "Hopper-v5", name, seed, [0, 10 * (number % 7) + seed + 0.1 * number])
+    comparison = page_of(tmp_path)
+    pairs = compared_pairs(comparison)
+    assert {pair.run_set.name for pair in pairs} == {"g"}  # h has the same level, and two seeds
+    assert [pair.other.name for pair in pairs] == [*"abcdef", "h"]
+    assert {pair.tests for pair in pairs} == {21}
+    every = list(combinations(comparison.run_sets, 2))
+    by_hand = holm([compare(one.scores, two.scores).p for one, two in every])
+    wanted = {one.name: p for (one, two), p in zip(every, by_hand, strict=True) if two.name == "g"}
+    assert {pair.other.name: pair.p for pair in pairs if pair.other.name != "h"} == pytest.approx(wanted)
+    notes = " ".join(table_of(comparison).notes)
+    assert "(21 in all)" in notes
+    assert "the pairs of the one with the highest mean" in notes
+    assert result(verdicts_of(pairs)).endswith("on Hopper-v5; 1 comparison has too few seeds.")
+    assert {pair.other.name for pair in compared_pairs(page_of(tmp_path, baseline="a"))} == {"a"}
 
 
 def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
