@@ -1,7 +1,7 @@
 """CleanRL: TensorBoard event files with `charts/episodic_return` of each training episode, by global step.
 
-CleanRL names a run's folder `ENV__ALGORITHM__SEED__TIME`, and writes its settings as a text. Its global step counts all steps of training, so there are no
-fitness steps; it evaluates no policy.
+CleanRL names a run's folder `ENV__ALGORITHM__SEED__TIME`, and writes its settings as a text. Its global step counts all
+steps of training, so there are no fitness steps; it evaluates no policy.
 """
 
 from __future__ import annotations
