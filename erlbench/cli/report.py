@@ -132,6 +132,11 @@ class _Report(click.Command):
     help="cells of --table: the mean with its standard deviation, or mean, interquartile mean or median with a 95 % "
     "interval",
 )
+@click.option(
+    "--checklist",
+    is_flag=True,
+    help="the reproducibility checklist of NeurIPS, items 4 to 8 and 12, filled in from the runs: checklist/index.md",
+)
 @click.option("--grid", is_flag=True, help="one figure with the curves of all environments and one legend")
 @click.option(
     "--style",
@@ -168,6 +173,7 @@ def command(
     bundle: Path | None,
     table: bool,
     statistic: str,
+    checklist: bool,
     grid: bool,
     style: Path | None,
     claims: bool,
@@ -195,6 +201,7 @@ def command(
       erlbench report results --bundle study.zip
       erlbench report study.zip
       erlbench report results --table --statistic iqm --grid --style paper.toml
+      erlbench report results --checklist
       erlbench report results --claims --out claims
     """
     if claims:
@@ -217,6 +224,7 @@ def command(
         formats=formats,
         table=table,
         statistic=statistic,
+        checklist=checklist,
         grid=grid,
         style=style,
         early=early,

@@ -1,7 +1,7 @@
 """CleanRL: TensorBoard event files with `charts/episodic_return` of each training episode, by global step.
 
-CleanRL names a run's folder `ENV__ALGORITHM__SEED__TIME`. Its global step counts all steps of training, so there are no
-fitness steps; it evaluates no policy.
+CleanRL names a run's folder `ENV__ALGORITHM__SEED__TIME`, and writes its settings as a text. Its global step counts all
+steps of training, so there are no fitness steps; it evaluates no policy.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from erlbench.importing.source import (
 
 PROGRAM = "cleanrl"
 RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
+SETTINGS = "hyperparameters/text_summary"
+BUDGET = re.compile(rb"^\|total_timesteps\|([1-9]\d{0,14})\|$", re.MULTILINE)  # a line of that text
 FOLDER = re.compile(r"(?P<env>.+)__(?P<algo>.+)__(?P<seed>\d{1,9})__\d+")
 HEADER, FOOTER = 12, 4  # bytes around a record: its length with a checksum, a checksum
 
@@ -41,12 +43,15 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     digests: dict[str, str] = {}
     tags: set[str] = set()
     cut: list[str] = []
+    settings = b""
     for path in paths:
         data, digests[path.name] = content(path)
         try:
             for event in _events(path, data, cut):
                 for value in event.summary.value:
                     tags.add(value.tag)
+                    if value.tag == SETTINGS and value.tensor.string_val:
+                        settings = value.tensor.string_val[0]
                     if value.tag in rows and value.HasField("simple_value"):
                         rows[value.tag].append((event.step, value.simple_value, event.wall_time))
         except Exception as error:  # protobuf's own, of which there are several
@@ -63,7 +68,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     lengths = np.array([length for _, length, _ in rows[LENGTH]]) if len(rows[LENGTH]) == len(table) else None
     if lengths is not None and (lengths < 1).any():
         refuse(path, f"a {LENGTH} is below 1")
-    called = FOLDER.fullmatch(path.resolve().parent.name)
+    budget, called = BUDGET.search(settings), FOLDER.fullmatch(path.resolve().parent.name)
     return ForeignRun(
         path,
         "CleanRL's event files",
@@ -72,6 +77,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
         env=called["env"] if called else "",
         algo=called["algo"] if called else "",
         seed=int(called["seed"]) if called else None,
+        total_timesteps=int(budget[1]) if budget else None,
         played=TrainingEpisodes(
             returns=checked_returns(path, table[:, 1]),
             lengths=np.full(len(table), np.nan) if lengths is None else lengths,

@@ -91,6 +91,7 @@ def run_of(sources: Sequence[ForeignRun], said: Said) -> ImportedRun:
     env = _agreed("env", said.env, sources)
     algo = _agreed("algo", said.algo, sources)
     seed = int(_agreed("seed", "" if said.seed is None else str(said.seed), sources))
+    budget = _budget(said, sources)
     name = said.name or f"{first.program}-{algo}"
     for option, text, known in (("env", env, is_environment), ("algo", algo, is_environment), ("name", name, is_name)):
         if not known(text):
@@ -105,7 +106,7 @@ def run_of(sources: Sequence[ForeignRun], said: Said) -> ImportedRun:
         algo=f"{first.program}-{algo}",
         name=name,
         seed=seed,
-        total_timesteps=said.total_timesteps,
+        total_timesteps=budget,
         eval_episodes=counts.pop() if len(counts) == 1 and returns == EVALUATIONS else None,
         about=Imported(
             format=" and ".join(one.format for one in sources),
@@ -129,20 +130,31 @@ def _kind(source: ForeignRun, said: Said) -> str:
     return EVALUATIONS if source.program == sb3.PROGRAM else said.returns or UNSAID
 
 
-def _agreed(option: str, typed: str, sources: Sequence[ForeignRun]) -> str:
-    """What the user and the files say of the environment, the algorithm or the seed."""
+def _budget(said: Said, sources: Sequence[ForeignRun]) -> int | None:
+    """The budget; None where neither the user nor the files say it."""
+    typed = "" if said.total_timesteps is None else str(said.total_timesteps)
+    found = _agreed("total_timesteps", typed, sources, needed=False)
+    return int(found) if found else None
+
+
+def _agreed(option: str, typed: str, sources: Sequence[ForeignRun], needed: bool = True) -> str:
+    """What the user and the files say of the environment, the algorithm, the seed or the budget."""
     found = {str(value) for one in sources if (value := getattr(one, option)) not in (None, "")}
     if typed:
         found.add(typed)
     if not found:
+        if not needed:
+            return ""
         raise UsageError(f"{sources[0].path} does not say the {WORDS[option]} of its run; give --{option} or --layout")
     if len(found) > 1:
         both = " and ".join(printable(value[:80]) for value in sorted(found))
-        raise UsageError(f"{sources[0].path}: its {WORDS[option]} is {both}; --{option} and the files do not agree")
+        raise UsageError(
+            f"{sources[0].path}: its {WORDS[option]} is {both}; --{option.replace('_', '-')} and the files do not agree"
+        )
     return found.pop()
 
 
-WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed"}
+WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
 
 
 def _evaluation_rows(sources: Sequence[ForeignRun], fitness: float) -> Iterator[EvaluationRow]:

@@ -52,6 +52,7 @@ class ForeignRun:
     env: str = ""  # as the file says, else empty
     algo: str = ""
     seed: int | None = None
+    total_timesteps: int | None = None  # the budget
     evaluated: Evaluated | None = None
     played: TrainingEpisodes | None = None
     fitness_timesteps: float = float("nan")  # 0 where the format counts all steps of training

@@ -188,7 +188,7 @@ class _Report:
                 pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
                 pages.append(maker.write(self.options.judged(comparisons[-1]), *tables, planned=planned))
                 write_verdicts(self.out / VERDICTS, {page.comparison.name: page.verdicts for page in pages})
-                index = write_index(self.out, pages, runs, list(self._warnings), charts)
+                index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
             embed_files(index)  # all of them are drawn
             folder.sign(self.out, others)
         except OSError as error:

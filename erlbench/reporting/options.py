@@ -40,6 +40,7 @@ class ReportOptions:
     formats: tuple[str, ...] = FORMATS[:1]  # of figures, some of `FORMATS`
     table: bool = False  # for a paper: algorithms and environments
     statistic: str = "std"  # of `STATISTICS`, of that table's cells
+    checklist: bool = False  # of reproducibility, on a page of its own
     grid: bool = False  # a figure with the curves of all environments
     style: PaperStyle = field(default_factory=PaperStyle)  # of both
 

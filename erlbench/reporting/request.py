@@ -14,6 +14,7 @@ from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark
 from erlbench.reporting.data.sections import QUESTION
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.pages.checklist import NAME as CHECKLIST
 
 
 def requested_report(
@@ -34,7 +35,7 @@ def requested_report(
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     known = known_studies(studies)
     for name in known:
-        if name == ALL_RUNS or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
+        if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
             raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
     chosen = {name: find_study(known, name) for name in study or known}
     with opened([*folders, *([reference] if reference else [])]) as found:

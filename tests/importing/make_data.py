@@ -1,13 +1,17 @@
 """Makes the files of tests/importing/data by the programs that write such files: `python -m tests.importing.make_data`.
 
-Stable-Baselines3 trains PPO with its EvalCallback and its Monitor. The second part is the logging of CleanRL's
-ppo_continuous_action.py (MIT licence): Gymnasium's RecordEpisodeStatistics and PyTorch's SummaryWriter, with the same
-folder's name and the same tags; its policy is random.
+Stable-Baselines3 trains PPO with its EvalCallback and its Monitor. With the folder of a clone of CleanRL (MIT licence,
+github.com/vwxyzjn/cleanrl, commit fe8d8a03c41a7ef5b523e2e354bd01c363e786bb) as an argument, CleanRL's own
+ppo_continuous_action.py trains; it needs the packages tyro and gymnasium==0.29.1 in an environment of its own. The
+names of the folders and files have the time of the run, which tests name.
 """
 
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
@@ -32,32 +36,23 @@ def stable_baselines3(folder: Path) -> None:
         env.close()
 
 
-def cleanrl(folder: Path) -> None:
-    """Two runs: an event file each."""
-    import gymnasium as gym
-    from torch.utils.tensorboard import SummaryWriter
-
+def cleanrl(folder: Path, checkout: Path) -> None:
+    """Two runs of CleanRL's own program: an event file each, and the licence."""
+    folder.mkdir(parents=True)
+    shutil.copy(checkout / "LICENSE", folder / "LICENSE")
+    program = checkout.resolve() / "cleanrl" / "ppo_continuous_action.py"
     for seed in SEEDS:
-        run = folder / f"InvertedPendulum-v5__ppo_continuous_action__{seed}__1700000000"
-        writer = SummaryWriter(str(run))
-        writer.add_text("hyperparameters", f"|param|value|\n|-|-|\n|seed|{seed}|")
-        envs = gym.vector.SyncVectorEnv([lambda: gym.wrappers.RecordEpisodeStatistics(gym.make("InvertedPendulum-v5"))])
-        envs.single_action_space.seed(seed)
-        envs.action_space.seed(seed)
-        envs.reset(seed=seed)
-        for global_step in range(1, 600):
-            _, _, _, _, infos = envs.step(envs.action_space.sample())
-            if "episode" in infos:
-                writer.add_scalar("charts/episodic_return", infos["episode"]["r"][0], global_step)
-                writer.add_scalar("charts/episodic_length", infos["episode"]["l"][0], global_step)
-                writer.add_scalar("charts/SPS", 1000, global_step)
-        envs.close()
-        writer.close()
-        (events,) = run.iterdir()
-        events.rename(run / "events.out.tfevents.1700000000.host.1.0")
+        words = f"--env-id Pendulum-v1 --seed {seed} --total-timesteps 6000 --num-steps 500 --no-cuda"
+        more = "--num-minibatches 5 --update-epochs 2"
+        with tempfile.TemporaryDirectory() as place:
+            subprocess.run([sys.executable, program, *words.split(), *more.split()], cwd=place, check=True)
+            shutil.copytree(Path(place) / "runs", folder, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":
-    shutil.rmtree(DATA, ignore_errors=True)
-    stable_baselines3(DATA / "sb3")
-    cleanrl(DATA / "cleanrl")
+    if len(sys.argv) == 2:
+        shutil.rmtree(DATA / "cleanrl", ignore_errors=True)
+        cleanrl(DATA / "cleanrl", Path(sys.argv[1]))
+    else:
+        shutil.rmtree(DATA / "sb3", ignore_errors=True)
+        stable_baselines3(DATA / "sb3")

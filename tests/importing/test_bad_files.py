@@ -17,7 +17,7 @@ from erlbench.cli import cli
 
 DATA = Path(__file__).parent / "data"
 NPZ = DATA / "sb3/ppo/Pendulum-v1_1/evaluations.npz"
-(EVENTS,) = (DATA / "cleanrl/InvertedPendulum-v5__ppo_continuous_action__1__1700000000").iterdir()
+(EVENTS,) = (DATA / "cleanrl/Pendulum-v1__ppo_continuous_action__1__1795658158").iterdir()
 
 
 def refused(folder: Path, path: Path, *more: str) -> str:

@@ -83,10 +83,10 @@ def test_episodes_of_monitor_are_training_episodes_and_without_evaluations_they_
 
 def test_an_event_file_of_cleanrl_says_its_run(taken):
     one, two = runs_in(taken(CLEANRL))
-    assert (one.env, one.name, one.seed, two.seed) == ("InvertedPendulum-v5", "cleanrl-ppo_continuous_action", 1, 2)
+    assert (one.env, one.name, one.seed, two.seed) == ("Pendulum-v1", "cleanrl-ppo_continuous_action", 1, 2)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    read = EventAccumulator(str(CLEANRL / "InvertedPendulum-v5__ppo_continuous_action__1__1700000000"))
+    read = EventAccumulator(str(CLEANRL / "Pendulum-v1__ppo_continuous_action__1__1795658158"))
     read.Reload()
     scalars = read.Scalars("charts/episodic_return")
     episodes = erlbench.load_results(one.path).episodes
@@ -94,6 +94,14 @@ def test_an_event_file_of_cleanrl_says_its_run(taken):
     assert episodes["timesteps"].tolist() == [scalar.step for scalar in scalars]
     assert one.imported.returns == TRAINING
     assert math.isnan(one.evaluations.all_steps[-1])
+    assert (one.total_timesteps, one.status) == (6000, "done")  # of the settings that CleanRL writes as a text
+
+
+def test_the_budget_of_an_event_file_and_of_the_command_must_agree(tmp_path):
+    result = take(tmp_path / "results", CLEANRL, "--total-timesteps", 7000)
+    assert result.exit_code == 2
+    assert "budget is 6000 and 7000" in result.stderr
+    assert not (tmp_path / "results").exists()
 
 
 CSV = "env,algo,seed,step,return\n" + "".join(

@@ -17,6 +17,7 @@ class Machine:
 
     cpu: str = ""
     cores: str = ""
+    memory: str = ""  # GiB
     gpus: str = ""
     device: str = ""
     processes: str = ""
@@ -71,6 +72,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
     return Machine(
         cpu=_text(last, "cpu"),
         cores=_text(last, "cores"),
+        memory=_text(last, "memory_gib"),
         gpus=_text(last, "gpus"),
         device=_text(last, "device"),
         processes=_text(last, "processes"),

@@ -126,6 +126,7 @@ class Run:
     settings: Mapping[str, Any]  # hyper-parameters of config.toml
     costs: Mapping[str, Any]  # of simulated time
     budget: int  # training steps for which it was started; `total_timesteps` also where the run is cut
+    total_time_s: float = math.nan  # with evaluations after the training
     training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
     asked: Mapping[str, Any] = field(default_factory=dict)  # its table [run]
     imported: Imported | None = None  # whose it is, where another program made it
@@ -245,7 +246,8 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         settings=_mapping(config.get("settings")),
         costs={**{name: run_config[name] for name in MODELLED if name in run_config}, **_mapping(config.get("costs"))},
         budget=total,
-        training_return=float(value) if isinstance(value := state.get("training_return"), int | float) else math.nan,
+        total_time_s=_float(state.get("total_time_s")),
+        training_return=_float(state.get("training_return")),
         asked=run_config,
         imported=imported,
     )
@@ -351,6 +353,10 @@ def _int(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return 0
+
+
+def _float(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
 
 
 _SEED = re.compile(r"seed-(\d+)")

@@ -16,6 +16,7 @@ from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction, number
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
+from erlbench.reporting.pages import checklist
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
 from erlbench.reporting.pages.web import write_web_page
@@ -31,18 +32,24 @@ CELL_COLUMNS = (
 
 
 def write_index(
-    out: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark], charts: ChartData
-) -> Path:
-    """Write `index.md`, `index.html` and `cells.csv`, and return the path of `index.html`."""
+    out: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark], charts: ChartData,
+    with_checklist: bool = False,
+) -> Path:  # fmt: skip
+    """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
-    document = index_document(pages, runs, warnings)
+    more = {checklist.NAME: checklist.checklist(pages, runs, warnings)} if with_checklist else {}
+    for name, own in more.items():
+        checklist.write_checklist(out / name, own)
+    document = index_document(pages, runs, warnings, with_checklist)
     (out / "index.md").write_text(markdown.document(document), encoding="utf-8")
     path = out / "index.html"
-    write_web_page(path, document, pages, charts.shared())
+    write_web_page(path, document, pages, charts.shared(), more)
     return path
 
 
-def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark]) -> Document:
+def index_document(
+    pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark], with_checklist: bool = False
+) -> Document:
     """The page that leads to all others."""
     blocks: list[Block] = [Heading("Report", 1)]
     if before := [page.comparison for page in pages if page.known and not page.comparison.study]:
@@ -52,6 +59,8 @@ def index_document(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequenc
         blocks.append(Text((SMOKE_BANNER,), banner=True))
     blocks += [_summary(runs), *_overviews(pages)]
     blocks += [Heading("Contents"), _contents(pages)]
+    if with_checklist:
+        blocks.append(Text((Link(checklist.TITLE, f"{checklist.NAME}/index.md"),)))
     for title, section in (
         ("Warnings", _list(folded(warnings))),
         ("Runs that are not finished", _list(_unfinished(runs))),
