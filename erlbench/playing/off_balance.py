@@ -41,7 +41,7 @@ class OffBalance(gymnasium.Wrapper[Any, Any, Any, Any]):
             )
         self._places = _joints(model)
         self._reset = self._bare.reset
-        self._bare.reset = self._tilted  # innermost, so that all wrappers see the tilted state
+        vars(self._bare)["reset"] = self._tilted  # innermost, so that all wrappers see the tilted state
 
     @property
     def upright_after(self) -> int | None:
