@@ -94,9 +94,9 @@ def test_the_command_of_a_claim_names_cells(name):
 
 
 def test_options_that_are_typed_win_over_those_of_a_claim():
-    asked = arguments({"claim": "long-horizons", "seed": 3, "algo": ("openai-es",), "env_set": ("frame_skip=2",)})
-    assert (asked.algo, asked.all_seeds, asked.env) == (("openai-es",), (3,), ("erlbench/CyclicMDP-v0",))
-    assert {key: int(value) for key, value in asked.env_set.items()} == {"max_episode_steps": 200, "frame_skip": 2}
+    asked = arguments({"claim": "aes-any-learner", "seed": 3, "env": ("Hopper-v5",), "set": ("batch_size=64",)})
+    assert (asked.algo, asked.all_seeds, asked.env) == (("aes-rl",), (3,), ("Hopper-v5",))
+    assert {key: str(value) for key, value in asked.set.items()} == {"learner": "sac", "batch_size": "64"}
 
 
 def test_a_claim_without_a_command_says_what_it_lacks():
