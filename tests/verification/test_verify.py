@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.machine import description
 from erlbench.records.schema import EvaluationRow, header
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, budget, load_files, verify
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
@@ -159,6 +160,31 @@ def test_an_environment_that_is_not_here_is_no_difference(folder):
     edit(folder / "config.toml", 'env = "InvertedPendulum-v5"', 'env = "nowhere:Thing-v0"')
     (check,) = [check for check in verify(folder, trusted=True) if check.name == "policy"]
     assert (check.outcome, "No module named 'nowhere'" in check.text) == (UNKNOWN, True)
+
+
+def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, monkeypatch):
+    def refuse(*_, **__):
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("erlbench.verification.policy.local_pool", refuse)
+        (check,) = [check for check in verify(folder) if check.name == "policy"]
+        assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
+    budget._found.cache_clear()
+    monkeypatch.setattr("erlbench.pool.clean.started", refuse)
+    (check,) = [check for check in verify(folder) if check.name == "policy"]
+    assert (check.outcome, "no process can be started" in check.text) == (UNKNOWN, True)
+    budget._found.cache_clear()
+
+
+def test_the_beginning_of_a_search_that_chooses_its_own_population_agrees(tmp_path):
+    cell = make_cell("cma-es", tmp_path, "InvertedPendulum-v5", steps=300)
+    assert run(cell) == 0
+    text = (cell.directory / "config.toml").read_text()
+    (cell.directory / "config.toml").write_text(
+        re.sub("^workers = .*\n", "", text, flags=re.MULTILINE)
+    )  # which the command gives to no run of this algorithm
+    assert outcomes(verify(cell.directory))["beginning"] == AGREES
 
 
 @pytest.mark.parametrize("text", [None, "= 3"])
