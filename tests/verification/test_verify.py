@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -185,6 +187,47 @@ def test_the_beginning_of_a_search_that_chooses_its_own_population_agrees(tmp_pa
         re.sub("^workers = .*\n", "", text, flags=re.MULTILINE)
     )  # which the command gives to no run of this algorithm
     assert outcomes(verify(cell.directory))["beginning"] == AGREES
+
+
+SEARCH = """import erlbench, numpy
+
+@erlbench.maximise
+class Walk:
+    def __init__(self, mean, seed):
+        self.mean, self.rng = mean, numpy.random.default_rng(seed)
+
+    def ask(self):
+        return self.mean + self.rng.standard_normal((4, len(self.mean)))
+
+    def tell(self, values):
+        pass
+"""
+
+
+def test_a_search_of_ones_own_has_the_identity_of_its_run(tmp_path):
+    (tmp_path / "walks.py").write_text(SEARCH)
+
+    def command(*words):
+        line = [sys.executable, "-m", "erlbench", *words]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+
+    words = [
+        "run",
+        "--algo",
+        "walks:Walk",
+        "--env",
+        "function:sphere",
+        "--seeds",
+        "1",
+        "--total-timesteps",
+        "40",
+        "--processes",
+        "0",
+        "-q",
+    ]
+    assert command(*words).returncode == 0
+    found = command("verify", "results", "--import", "-v").stdout
+    assert re.search(r"^identity +agrees", found, re.MULTILINE), found
 
 
 @pytest.mark.parametrize("text", [None, "= 3"])
