@@ -34,11 +34,11 @@ from erlbench.bundle.contents import (
     is_part,
     largest,
 )  # fmt: skip
+from erlbench.bundle.names import KIND
 from erlbench.errors import UsageError
 from erlbench.files import READING, Unusable, open_file, plain, reason
 from erlbench.work.held import LOCK, HeldFolder
 
-KIND = "bundle"  # of held folders
 END = struct.Struct("<4s4H2LH")  # the end of a zip file: where its list of files is, without a comment
 LARGE_END = b"PK\x06\x07"  # the extension for large files, which no bundle needs
 BLOCK = 2**20

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from erlbench import __version__
+from erlbench.bundle.names import without_place
 from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest
 from erlbench.files import printable
 
@@ -84,7 +85,7 @@ class Commands(click.Group):
             _check_current_folder()
             return super().invoke(ctx)
         except ErlbenchError as error:
-            message(f"erlbench: {printable(str(error))}")
+            message(f"erlbench: {without_place(printable(str(error)))}")
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)

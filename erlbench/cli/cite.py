@@ -16,7 +16,10 @@ def command(results: tuple[Path, ...]) -> None:
     Examples:
       erlbench cite
       erlbench cite results/reference > references.bib
+      erlbench cite study.zip
     """
+    from erlbench.bundle.read import opened
     from erlbench.reporting.citations import cite_runs
 
-    click.echo("\n\n".join(cite_runs(results or (Path("results"),))))
+    with opened(results or (Path("results"),)) as folders:
+        click.echo("\n\n".join(cite_runs(folders)))

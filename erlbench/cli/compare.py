@@ -9,6 +9,7 @@ import click
 
 from erlbench.cli.notices import notices, print_verdicts
 from erlbench.cli.tables import print_table
+from erlbench.errors import UsageError
 
 PRINTED = (
     "name",
@@ -47,6 +48,8 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions
 
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("compare was given the same folder twice; name folders with different runs")
     with opened(folders) as found, notices() as warn:
         page, table = build_comparison(found, out, warn, ReportOptions(metric=metric), known_studies().values())
     print_verdicts(page.parent)

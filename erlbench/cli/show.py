@@ -46,7 +46,15 @@ def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
       erlbench show results/Walker2d-v5/aes-rl/seed-000
       erlbench show results
       erlbench show shard-1 shard-2 --follow
+      erlbench show study.zip
     """
+    from erlbench.bundle.read import opened
+
+    with opened(runs) as folders:
+        _show(folders, last, follow)
+
+
+def _show(runs: Sequence[Path], last: int, follow: bool) -> None:
     while True:
         if follow and sys.stdout.isatty():
             click.clear()

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from erlbench.bundle.names import without_place
 from erlbench.files import printable
 from erlbench.settings import setting_text
 
@@ -24,7 +25,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     On a terminal it is as wide as that: later columns are wrapped between words, then paths after a slash, then long
     words are broken. Elsewhere each row is one line.
     """
-    texts = [[printable(str(value)).replace("\n", " ") for value in row] for row in rows]
+    title, texts = without_place(title), [[without_place(printable(str(value)).replace("\n", " ")) for value in row]
+                                          for row in rows]  # fmt: skip
     if sys.stdout.isatty():
         from rich import box
         from rich.console import Console

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from erlbench.envs import catalogue
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import ErlbenchError, UsageError
-from erlbench.pool.clean import in_clean_process
+from erlbench.pool.clean import ask_clean_process
 
 STEPS = 20_000_000  # of all evaluations of a run
 SECONDS, STEPS_A_SECOND = 60.0, 100.0  # of a run, and more for its steps
@@ -80,7 +80,7 @@ def bounded_problem(env: str, settings: dict[str, Any]) -> Problem:
     found = _found(env, _Hashed(settings))
     if isinstance(found, Problem):
         return found
-    raise UsageError(found or f"environment '{env}' cannot be made within {MAKING:.0f} s with the run's settings")
+    raise UsageError(found)
 
 
 class _Hashed(dict[str, Any]):
@@ -92,10 +92,12 @@ class _Hashed(dict[str, Any]):
 
 @lru_cache(256)
 def _found(env: str, settings: _Hashed) -> Problem | str:
-    return in_clean_process(_problem_or_reason, env, dict(settings), limit=MAKING) or ""
+    found, failure = ask_clean_process(_problem_or_reason, env, dict(settings), limit=MAKING)
+    return f"environment '{env}' cannot be made here: {failure}" if failure else found
 
 
-def _problem_or_reason(env: str, settings: dict[str, Any]) -> Problem | str:
+def _problem_or_reason(say: Callable[[str], None], env: str, settings: dict[str, Any]) -> Problem | str:
+    say("making it")
     try:
         return problem(env, settings)
     except ErlbenchError as error:

@@ -144,7 +144,7 @@ def _beginning(cell: Cell, folder: Path) -> tuple[str, str] | None:
     """SHA-256 of the file of the first policy, and the digest of the first state; None where they are too large."""
     task = problem(cell.env, cell.env_settings)
     size = registry.find(cell.algo).policy_for(cell.settings, task).size
-    numbers = size * (1 + getattr(cell.settings, "population", 1))
+    numbers = size * (1 + (getattr(cell.settings, "population", None) or 1))
     if numbers > MOST_NUMBERS or getattr(cell.settings, "noise_table", 0) > MOST_NOISE:
         return None
     with local_pool(0) as pool, closing(Replay(folder, task.observation_size, task.action_size, pool.store)) as replay:

@@ -12,7 +12,7 @@ import numpy as np
 from erlbench.envs.catalogue import module_of
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import ErlbenchError
-from erlbench.files import read_bytes
+from erlbench.files import read_bytes, reason
 from erlbench.policy.file import load_policy
 from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
@@ -62,8 +62,10 @@ def check_policies(
                 yield _compare(name, run, _play(run, task, chosen, processes, seconds), chosen, alike)
             except OverBudget as error:
                 yield Check(name, UNKNOWN, str(error))
-            except (ErlbenchError, OSError, KeyError, TypeError, ValueError) as error:
-                yield Check(name, DIFFERS, f"cannot be played: {error}")
+            except OSError as error:  # of this machine: no process, no memory
+                yield Check(name, UNKNOWN, f"cannot be played here: {reason(error)}")
+            except (ErlbenchError, KeyError, TypeError, ValueError) as error:
+                yield Check(name, DIFFERS if alike else UNKNOWN, f"cannot be played: {error}")
 
 
 def _held(run: Files) -> dict[int, Path]:

@@ -170,6 +170,49 @@ def test_commands_read_a_bundle_as_a_folder(tmp_path, monkeypatch):
     assert not place.exists()
 
 
+def test_show_cite_and_export_read_a_bundle_as_a_folder(tmp_path, monkeypatch):
+    results = study(tmp_path / "mine", 2)
+    monkeypatch.chdir(tmp_path)
+    write([results], tmp_path / "x.zip")
+    for words in (["show"], ["cite"], ["export", "--to", "sb3", "--out"]):
+        of_folder, of_bundle = (
+            CliRunner().invoke(cli, [words[0], place, *words[1:], *([f"out-{place[-3:]}"] if words[1:] else [])])
+            for place in (str(results), "x.zip")
+        )
+        assert (of_folder.exit_code, of_bundle.exit_code) == (0, 0), of_bundle.output
+        assert of_bundle.output.replace("out-zip", "") == of_folder.output.replace(f"out-{str(results)[-3:]}", "")
+
+
+def test_what_is_printed_and_written_has_the_bundles_own_names(tmp_path, monkeypatch):
+    results = study(tmp_path / "mine", 2)
+    (results / "Foo-v5/cem/seed-001/eval.csv").unlink()  # a warning with its path
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    write([results], tmp_path / "x.zip")
+    (tmp_path / "other").mkdir()
+    write([results], tmp_path / "other/x.zip")
+    for words in (["report", "x.zip"], ["compare", "x.zip", "other/x.zip"], ["verify", "x.zip"]):
+        done = CliRunner().invoke(cli, words)
+        assert "x.zip/" in done.output
+        assert "bundle-" not in done.output
+    written = [path for name in ("report", "comparison") for path in (tmp_path / name).rglob("*") if path.is_file()]
+    assert [path for path in written if b"bundle-" in path.read_bytes()] == []
+    assert "x.zip/mine" in (tmp_path / "report/cells.csv").read_text()
+
+
+def test_one_bundle_twice_is_refused_and_two_of_one_name_are_told_apart(tmp_path, monkeypatch):
+    results = study(tmp_path / "mine", 1)
+    monkeypatch.chdir(tmp_path)
+    write([results], tmp_path / "x.zip")
+    assert CliRunner().invoke(cli, ["compare", "x.zip", "x.zip"]).exit_code == 2
+    (tmp_path / "other").mkdir()
+    write([results], tmp_path / "other/x.zip")
+    done = CliRunner().invoke(cli, ["compare", "x.zip", "other/x.zip"])
+    assert done.exit_code == 0
+    assert "(1)" in done.output
+    assert "(2)" in done.output
+
+
 def test_the_manifest_lists_what_was_written(tmp_path):
     write([study(tmp_path / "mine", 1)], tmp_path / "x.zip")
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:

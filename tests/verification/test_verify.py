@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.machine import description
 from erlbench.records.schema import EvaluationRow, header
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, budget, load_files, verify
 from erlbench.verification.same import same
 from tests.runs import make_cell, run
 
@@ -159,6 +162,72 @@ def test_an_environment_that_is_not_here_is_no_difference(folder):
     edit(folder / "config.toml", 'env = "InvertedPendulum-v5"', 'env = "nowhere:Thing-v0"')
     (check,) = [check for check in verify(folder, trusted=True) if check.name == "policy"]
     assert (check.outcome, "No module named 'nowhere'" in check.text) == (UNKNOWN, True)
+
+
+def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, monkeypatch):
+    def refuse(*_, **__):
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("erlbench.verification.policy.local_pool", refuse)
+        (check,) = [check for check in verify(folder) if check.name == "policy"]
+        assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
+    budget._found.cache_clear()
+    monkeypatch.setattr("erlbench.pool.clean.started", refuse)
+    (check,) = [check for check in verify(folder) if check.name == "policy"]
+    assert (check.outcome, "no process can be started" in check.text) == (UNKNOWN, True)
+    budget._found.cache_clear()
+
+
+def test_the_beginning_of_a_search_that_chooses_its_own_population_agrees(tmp_path):
+    cell = make_cell("cma-es", tmp_path, "InvertedPendulum-v5", steps=300)
+    assert run(cell) == 0
+    text = (cell.directory / "config.toml").read_text()
+    (cell.directory / "config.toml").write_text(
+        re.sub("^workers = .*\n", "", text, flags=re.MULTILINE)
+    )  # which the command gives to no run of this algorithm
+    assert outcomes(verify(cell.directory))["beginning"] == AGREES
+
+
+SEARCH = """import erlbench, numpy
+
+@erlbench.maximise
+class Walk:
+    def __init__(self, mean, seed):
+        self.mean, self.rng = mean, numpy.random.default_rng(seed)
+
+    def ask(self):
+        return self.mean + self.rng.standard_normal((4, len(self.mean)))
+
+    def tell(self, values):
+        pass
+"""
+
+
+def test_a_search_of_ones_own_has_the_identity_of_its_run(tmp_path):
+    (tmp_path / "walks.py").write_text(SEARCH)
+
+    def command(*words):
+        line = [sys.executable, "-m", "erlbench", *words]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+
+    words = [
+        "run",
+        "--algo",
+        "walks:Walk",
+        "--env",
+        "function:sphere",
+        "--seeds",
+        "1",
+        "--total-timesteps",
+        "40",
+        "--processes",
+        "0",
+        "-q",
+    ]
+    assert command(*words).returncode == 0
+    found = command("verify", "results", "--import", "-v").stdout
+    assert re.search(r"^identity +agrees", found, re.MULTILINE), found
 
 
 @pytest.mark.parametrize("text", [None, "= 3"])

@@ -85,6 +85,7 @@ class Table(Generic[Item]):
     columns: Sequence[Column[Item]]
     rows: Sequence[Item]
     remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
+    folds: bool = False  # a page shows it on demand
     spans: bool = False  # both columns of a paper, where one is too narrow
 
     def __post_init__(self) -> None:

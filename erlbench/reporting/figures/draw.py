@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+LINE = 0.17  # inches of a line of a legend
+
+
 def draw_plot(plot: Plot, path: Path, formats: Sequence[str]) -> None:
     """Write the panels that a plot has on paper to `path`, with each of the suffixes `formats`."""
     panels = [plot.panels[name] for name in plot.paper]
@@ -34,12 +37,23 @@ def _height(plot: Plot, panels: Sequence[Panel]) -> float:
     names = len([series for series in panels[0].series if not series.beside])
     legend = -(-len(panels[0].series) // 3)  # lines of it
     return {
-        "curves": max(2.75, 0.9 + 0.15 * names),
+        "curves": max(2.75, 0.9 + 0.15 * names) + _below(plot, panels),
         "profile": 2.6 + 0.17 * legend,
         "columns": 0.6 + 1.7 * len(panels),
         "timeline": 0.8 + sum(0.19 * len(panel.rows) + 0.5 for panel in panels),
         "grid": 0.4 + 1.8 * -(-len(panels) // _columns(plot, panels)),
     }[plot.kind]
+
+
+def _beside(panels: Sequence[Panel]) -> list[str]:
+    """The names in the legend below curves."""
+    return list(dict.fromkeys(series.label for panel in panels for series in panel.series if series.beside))
+
+
+def _below(plot: Plot, panels: Sequence[Panel]) -> float:
+    """Inches that this legend needs beyond its first line."""
+    names = _beside(panels)
+    return LINE * (-(-len(names) // style.legend_columns(names, plot.sheet.width)) - 1) if names else 0.0
 
 
 def _columns(plot: Plot, panels: Sequence[Panel]) -> int:
@@ -74,9 +88,10 @@ def _draw_series(figure: Figure, axes: Sequence[Any], panels: Sequence[Panel], p
     axes[0].set_ylabel(panels[0].y)
     if plot.kind == "curves":
         style.return_axis(axes[0].yaxis)
-    label_ends(axes[0], [(one.end, f"{style.glyph(one.marker)}{one.label}", colour_of(one.colour)) for one in first])
+    ends = [(one.end, f"{style.glyph(one.marker)}{one.label}", colour_of(one.colour)) for one in first]
+    label_ends(axes[0], ends, _below(plot, panels))
     if legend:
-        columns = style.legend_columns(len(legend))
+        columns = style.legend_columns(list(legend), plot.sheet.width)
         figure.legend([*legend.values()], [*legend], loc="outside lower center", ncols=columns)
 
 

@@ -9,15 +9,17 @@ from typing import Any
 POINTS = 8.0  # of the font
 
 
-def label_ends(axes: Any, ends: Sequence[tuple[float, str, str]]) -> None:
+def label_ends(axes: Any, ends: Sequence[tuple[float, str, str]], below: float = 0.0) -> None:
     """Write each (value at the end, text, colour) to the right of the axes, at its height or as near as there is room.
 
-    Call it when all is drawn: the limits of the axes are fixed by it.
+    Call it when all is drawn: the limits of the axes are fixed by it. `below`: inches that a legend takes.
     """
     ends = [end for end in ends if math.isfinite(end[0])]
     low, high = axes.get_ylim()
     axes.set_ylim(low, high)
-    room = 1.25 * POINTS / 72 / (axes.figure.get_figheight() * 0.72)  # of a line of text, as a share of the axes
+    room = (
+        1.25 * POINTS / 72 / ((axes.figure.get_figheight() - below) * 0.72)
+    )  # of a line of text, as a share of the axes
     order = sorted(range(len(ends)), key=lambda i: ends[i][0])
     wanted = [(ends[i][0] - low) / ((high - low) or 1.0) for i in order]
     for i, height in zip(order, spread(wanted, room), strict=True):

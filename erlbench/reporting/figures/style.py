@@ -35,6 +35,7 @@ RC: tuple[tuple[Any, Any], ...] = (
     ("svg.fonttype", "path"), ("svg.hashsalt", "erlbench"), ("pdf.fonttype", 42), ("axes.unicode_minus", True),
     ("text.parse_math", False),  # texts of files are drawn as they are
 )  # fmt: skip
+BESIDE, LETTER = 0.58, 0.06  # inches of an entry of a legend beside its text, and of a letter
 BASE = 8.5  # points: what the sizes of RC go with
 SIZES = [name for name, _ in RC if str(name).endswith("size")]
 
@@ -90,9 +91,11 @@ def save(figure: Figure, path: Path, formats: Sequence[str]) -> None:
         figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
 
 
-def legend_columns(count: int) -> int:
-    """Up to three columns, without a last row of one."""
-    return 2 if count in (2, 4) else min(3, count)
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """Up to three columns that are no wider than `width` inches, without a last row of one where that is easy."""
+    entry = BESIDE + LETTER * max(map(len, labels), default=0)
+    most = 2 if len(labels) in (2, 4) else min(3, len(labels))
+    return max(1, min(most, int(width / entry)))
 
 
 def steps_axis(axis: Any) -> None:

@@ -202,7 +202,7 @@ def _licence(package: str) -> str:
     except importlib.metadata.PackageNotFoundError:
         return UNKNOWN
     classifiers = [text.rpartition(" :: ")[2] for text in about.get_all("Classifier") or () if "License ::" in text]
-    said = [about.get("License-Expression"), ", ".join(classifiers), about.get("License")]
+    said = [*(about.get_all("License-Expression") or ()), ", ".join(classifiers), *(about.get_all("License") or ())]
     return next((text for text in said if text and len(text) <= LONGEST_LICENCE and "\n" not in text), UNKNOWN)
 
 

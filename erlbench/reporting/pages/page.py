@@ -23,6 +23,7 @@ from erlbench.reporting.figures.profiles import profiles_plot
 from erlbench.reporting.figures.timelines import timelines_plot
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
+from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.fairness import fairness_table
@@ -44,6 +45,7 @@ from erlbench.reporting.verdict.words import details, result, sentence
 
 MOST_PANELS = 8  # timelines in a figure
 MOST_VERDICTS = 20  # on a page
+OF_MANY_SEEDS = ("tests", "aggregate", "metrics", "tuning", "times", "utilisation")  # what names of tables begin with
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 
@@ -99,6 +101,7 @@ class Maker:
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 plots.append((f"timeline-{name}", title, timelines_plot(timelines, labels, group.env)))
         figures = [self._figure(folder, *plot) for plot in plots]
+        tables = _folded(tables, comparison)
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
         content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
         verdicts = tuple(verdicts_of(pairs) if planned is None else planned)
@@ -211,6 +214,14 @@ def _said(verdicts: Sequence[Verdict]) -> list[Block]:
     folds = tuple(Fold(sentence(one), tuple(details(one))) for one in order[:MOST_VERDICTS])
     more = f" {len(order) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(order) > MOST_VERDICTS else ""
     return [Text((result(order) + more,)), Folds(folds)] if order else []
+
+
+def _folded(tables: Sequence[Table[Any]], comparison: Comparison) -> list[Table[Any]]:
+    """The tables, of a page with scores of few seeds those folded that then have little to say."""
+    few = all(len(one.seeds) < FEWEST_RUNS for one in comparison.run_sets)
+    if not few or PagePart.CURVES not in comparison.parts:
+        return [*tables]
+    return [replace(table, folds=table.name.startswith(OF_MANY_SEEDS)) for table in tables]
 
 
 def _noted(figures: Sequence[Figure], comparison: Comparison) -> list[Figure]:

@@ -38,7 +38,19 @@ const bandOf = (chart, { bands = {} }) => {
     const band = bands.always || bands[state.band === "auto" ? chart.band : state.band]; // none has no entry
     return band && band.map(list);
 };
-function tracesOf(chart, panel, series) {
+// A legend's text in lines that fit: Plotly cuts off what is wider than the chart.
+const MARK = 110, // pixels beside a text of the legend
+    LETTER = 7; // and of a letter, about
+function wrapped(text, width) {
+    const most = Math.max(16, Math.floor((width - MARK) / LETTER)),
+        rows = [""];
+    for (const word of text.split(/(?<=[ ,@-])/)) {
+        if (rows.at(-1) && rows.at(-1).length + word.trimEnd().length > most) rows.push("");
+        rows[rows.length - 1] += word;
+    }
+    return rows.join("<br>");
+}
+function tracesOf(chart, panel, series, width) {
     const traces = [],
         tint = colour(series.colour),
         band = bandOf(chart, series),
@@ -73,16 +85,16 @@ function tracesOf(chart, panel, series) {
         mode: series.symbol ? "lines+markers" : x.length === 1 ? "markers" : "lines",
         line: { width: PIXELS * series.width, color: tint, dash: series.dash },
         marker: { color: tint, size: 7, symbol: series.symbol, maxdisplayed: series.every ? 0 : DATA.palette.markers },
-        name: series.label,
+        name: wrapped(series.label, width),
         showlegend: true, // of a single curve, too: it may be one of a run that is not finished
     });
     return traces;
 }
-function lines(chart) {
+function lines(chart, width) {
     const panel = panelOf(chart) || { series: [] };
     const missing = `No run of this figure counts ${state.x && DATA.axes[state.x].label.toLowerCase()}.`;
     return [
-        panel.series.flatMap((series) => tracesOf(chart, panel, series)),
+        panel.series.flatMap((series) => tracesOf(chart, panel, series, width)),
         layout({
             height: 400 + 9 * panel.series.length,
             hovermode: "x unified",
@@ -176,7 +188,7 @@ const timelineRows = (chart) => [
 const drawn = new Set();
 function draw(place) {
     const chart = DATA.charts[place.closest("figure").id],
-        [traces, how] = chart.kind === "timeline" ? timeline(chart) : lines(chart);
+        [traces, how] = chart.kind === "timeline" ? timeline(chart) : lines(chart, place.clientWidth);
     place.style.minHeight = "0"; // it kept the place; a timeline may be lower
     Plotly.react(place, traces, how, CONFIG);
     // Plotly measures texts in an element far outside the page, which a screen reader would meet as an image.

@@ -40,3 +40,19 @@ def test_the_unit_of_time_fits(seconds, unit):
     assert AXES["time"].unit(seconds)[0] == f"Training time ({unit})"
     assert AXES["timesteps"].unit(seconds) == ("Training steps", 1.0)
     assert np.isclose(dict([time_unit(3600.0 * 3)])["hours"], 3600)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("length", [10, 30, 55, 80])
+def test_no_legend_is_wider_than_its_figure(count, length):
+    names = [f"{'OpenAI-ES, episode ' * 5}"[: length - 1] + str(i) for i in range(count)]
+    with style.new_figure(4.0, Sheet()) as figure:
+        axes = figure.subplots()
+        lines = [axes.plot([0, 1], [0, i])[0] for i in range(count)]
+        columns = style.legend_columns(names, Sheet().width)
+        legend = figure.legend(lines, names, loc="outside lower center", ncols=columns)
+        figure.draw_without_rendering()
+        box = legend.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
+        assert columns > 1 or count == 1 or length > 40  # and no narrower than need be

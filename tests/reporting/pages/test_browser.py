@@ -268,3 +268,43 @@ def test_a_screen_reader_finds_a_name_for_all_that_it_meets(page, report, sectio
 
 def test_a_message_is_a_text(page):
     assert "<script>alert(1)" in page.execute_script("return document.querySelector('#overview').textContent")
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of two seeds, with a name that is wider than a telephone."""
+    folder = tmp_path_factory.mktemp("narrow")
+    for name in ("td3", "cem@a-preset-with-a-name-that-somebody-chose-without-a-telephone"):
+        for seed in range(2):
+            steps = [5000 * i for i in range(12)]
+            make_run(folder / "results", "Ant-v5", name, seed, learning_curve(seed, 1000, 12), steps=steps)
+    return build_report([folder / "results"], folder / "report", {}, None, lambda _: None, ReportOptions())
+
+
+def test_no_name_of_a_legend_is_cut_off_on_a_telephone(browser, narrow):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    )
+    try:
+        browser.get(narrow.as_uri() + "#all-runs")
+        place = chart(browser, "all-runs-curves-Ant-v5-55000")
+        wait(lambda: find(browser, ".legendtext"))
+        ends = "return [...arguments[0].querySelectorAll('.legendtext')].map(e => e.getBoundingClientRect().right)"
+        assert max(browser.execute_script(ends, place)) <= 390
+        texts = [element.text for element in find(browser, ".legendtext")]
+        assert any("telephone" in text for text in texts)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_tables_that_say_nothing_at_two_seeds_are_folded_and_the_scores_are_not(browser, narrow, report):
+    browser.get(narrow.as_uri() + "#all-runs")
+    folded = {one.get_attribute("id") for one in find(browser, SECTION + "section.table:has(> details.table)")}
+    assert {"all-runs-tests", "all-runs-metrics", "all-runs-times"} <= folded
+    assert "all-runs-scores" not in folded
+    (metrics,) = find(browser, "#all-runs-metrics")
+    assert not metrics.find_element("css selector", "table").is_displayed()
+    metrics.find_element("css selector", "summary").click()
+    assert wait(lambda: metrics.find_element("css selector", "table").is_displayed())
+    browser.get(report.as_uri() + "#all-runs")  # five seeds
+    assert find(browser, "details.table") == []
