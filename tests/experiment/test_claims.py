@@ -64,6 +64,8 @@ def test_what_parts_share_stands_once(read):
         ('budget = "final"', 'budget = "final"\nwithin = 0.1\nmargin = 1.0', 10, "within"),
         ('says = "A is above B."\n', "", 1, "says"),
         ('run = { algo = ["cem"], env = ["Pendulum-v1"], seeds = 2 }\n', "", 1, "lacks"),
+        ("second = { value = 1.0 }", 'second = { runs = ["a"], metric = "episodes" }', 1, "reaches"),
+        ("second = { value = 1.0 }", 'second = { runs = ["a"], reaches = 2.0 }', 1, "reaches"),
         ("second = { value = 1.0 }", 'second = { value = 1.0, over = { valeu = 2.0 } }', 14, "value"),
     ],
 )  # fmt: skip
@@ -94,9 +96,11 @@ def test_the_command_of_a_claim_names_cells(name):
 
 
 def test_options_that_are_typed_win_over_those_of_a_claim():
-    asked = arguments({"claim": "long-horizons", "seed": 3, "algo": ("openai-es",), "env_set": ("frame_skip=2",)})
-    assert (asked.algo, asked.all_seeds, asked.env) == (("openai-es",), (3,), ("erlbench/CyclicMDP-v0",))
-    assert {key: int(value) for key, value in asked.env_set.items()} == {"max_episode_steps": 200, "frame_skip": 2}
+    asked = arguments(
+        {"claim": "any-frame-skip", "seed": 3, "algo": ("openai-es",), "env_set": ("max_episode_steps=200",)}
+    )
+    assert (asked.algo, asked.all_seeds, asked.env) == (("openai-es",), (3,), ("HalfCheetah-v5",))
+    assert {key: int(value) for key, value in asked.env_set.items()} == {"max_episode_steps": 200, "frame_skip": 8}
 
 
 def test_a_claim_without_a_command_says_what_it_lacks():
