@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.claims.evidence import Sources
+from erlbench.claims.effects import shares
+from erlbench.claims.evidence import SideReading, Sources
 from erlbench.claims.standing import Standing, standing_of
-from erlbench.experiment.claims import SPREAD, Claim, ClaimPart, Evidence
+from erlbench.experiment.claims import RATIO, SHARES, SPREAD, Claim, ClaimPart, Evidence
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.references import ReferenceRuns, References, Source
 
@@ -142,6 +143,50 @@ def test_a_spread_is_that_of_the_samples_and_needs_the_single_scores():
     assert found.standing is Standing.HOLDS
     assert found.parts[0].effect == pytest.approx(stats.variation(wide, ddof=1) - stats.variation(narrow, ddof=1))
     assert standing_of(claim((published("A"), published("B")), measure=SPREAD), known).standing is Standing.OPEN
+
+
+def test_a_ratio_is_of_geometric_means_with_welchs_interval_of_the_logarithms():
+    slow, fast = np.array([4.0, 5, 6, 5, 4]), np.array([1.0, 2, 1, 2, 1])
+    known = sources(runs=[("slow", slow), ("fast", fast), ("never", np.array([1.0, 2, 3, 4, math.inf]))])
+    asked = (others("slow"), others("fast"))
+    found = standing_of(claim(asked, measure=RATIO, null=1.0, margin=2.0), known)
+    expected = stats.ttest_ind(np.log(slow), np.log(fast), equal_var=False).confidence_interval(0.95)
+    assert found.parts[0].effect == pytest.approx(stats.gmean(slow) / stats.gmean(fast))
+    np.testing.assert_allclose(found.parts[0].interval, np.exp(expected))
+    assert found.standing is Standing.HOLDS
+    turned = standing_of(claim(asked[::-1], measure=RATIO, null=1.0, margin=2.0), known)
+    assert turned.standing is Standing.FAILS
+    open_ = standing_of(claim((others("never"), others("fast")), measure=RATIO, null=1.0, margin=1.0), known)
+    assert open_.standing is Standing.OPEN
+
+
+def test_shares_have_the_intervals_of_wilson_and_newcombe():
+    """Newcombe 1998, table II, (d) and (h): 9 of 10 and 3 of 10; 10 of 10 and 0 of 10; method 10."""
+
+    def side(many, of):
+        return SideReading.of("X-v2", np.array([1.0] * many + [0.0] * (of - many)))
+
+    np.testing.assert_allclose(shares(side(9, 10), side(3, 10), 0.95), (0.6, 0.1705, 0.8090), atol=5e-5)
+    np.testing.assert_allclose(shares(side(10, 10), side(0, 10), 0.95), (1.0, 0.6075, 1.0), atol=5e-5)
+    wilson = stats.binomtest(1, 5).proportion_ci(method="wilson")
+    expected = (0.3, 0.5 - wilson.high, 0.5 - wilson.low)
+    np.testing.assert_allclose(shares(SideReading(number=0.5), side(1, 5), 0.95), expected)
+    np.testing.assert_allclose(shares(side(1, 5), SideReading(number=0.5), 0.95), [-x for x in (0.3, *expected[:0:-1])])
+
+
+def test_five_of_five_runs_are_more_than_one_half_and_four_are_not():
+    half = Evidence(value=0.5)
+    for many, standing in ((5, Standing.HOLDS), (4, Standing.OPEN), (0, Standing.FAILS)):
+        known = sources(runs=[("x", [1.0] * many + [0.0] * (5 - many))])
+        assert standing_of(claim((others("x"), half), measure=SHARES), known).standing is standing
+
+
+def test_samples_of_the_same_seeds_are_divided_seed_by_seed():
+    one, two = (SideReading.of("X-v2", np.array(values), (7, 3)) for values in ([6.0, 8.0], [2.0, 4.0]))
+    np.testing.assert_array_equal(one.over(two).scores, [3.0, 2.0])
+    other = SideReading.of("X-v2", np.array([2.0, 4.0]), (3, 7))
+    assert one.over(other).problem
+    assert one.over(SideReading(problem="no runs")).problem == "no runs"
 
 
 def test_evidence_that_says_nothing_leaves_a_part_open():
