@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def column_of(path: Path, env: str, name: str, column: str) -> tuple[tuple[int, 
     return seeds, np.array(values)
 
 
-def rows_text(rows: list[dict[str, object]]) -> str:
+def rows_text(rows: Sequence[Mapping[str, object]]) -> str:
     """What such a table holds, as CSV."""
     file = io.StringIO()
     writer = csv.DictWriter(file, rows[0], lineterminator="\n")

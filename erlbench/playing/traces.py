@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy
+from erlbench.playing.player import config_of, environment_of
+from erlbench.policy import NumpyPolicy, load_policy
+from erlbench.running.evaluation import evaluation_seeds
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import play
 
@@ -79,3 +82,10 @@ def trace_of(
     noise = ExplorationNoise(size, 1.0, action_noise) if action_noise else None
     play(traced, policy, limit, seed, np.random.default_rng(seed) if noise else None, noise, mode=True)
     return traced.trace()
+
+
+def trace_run(run: Path, episodes: int) -> list[Trace]:
+    """Episodes of the policy of the finished run in the folder `run`, from the start states of its last evaluation."""
+    config, policy = config_of(run), load_policy(run)
+    with environment_of(config, None) as (env, limit):
+        return [trace_of(env, policy, limit, seed) for seed in evaluation_seeds(config["seed"], None, episodes)]
