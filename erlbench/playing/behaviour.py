@@ -81,7 +81,7 @@ def distances(policies: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
     return np.sqrt(np.mean(squares, axis=0)) if squares else np.zeros((len(policies), len(policies)))
 
 
-def diversity(apart: np.ndarray, group: Sequence[int]) -> float:
+def diversity(apart: np.ndarray, group: Sequence[int] | np.ndarray) -> float:
     """The mean distance between two different policies of a group, which may hold one twice; NaN where all are one."""
     counts = np.bincount(group, minlength=len(apart)).astype(float)
     pairs = counts.sum() ** 2 - (counts**2).sum()

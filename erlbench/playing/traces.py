@@ -39,7 +39,8 @@ class Traced(gymnasium.Wrapper[Any, Any, Any, Any]):
         """`UsageError` for an environment that Gymnasium does not simulate by MuJoCo."""
         super().__init__(env)
         inner: Any = env.unwrapped
-        self._model, self._data = getattr(inner, "model", None), getattr(inner, "data", None)
+        self._model: Any = getattr(inner, "model", None)
+        self._data: Any = getattr(inner, "data", None)
         if not hasattr(self._model, "jnt_qposadr") or not hasattr(self._data, "contact"):
             raise UsageError("behaviour is known of Gymnasium's robots by MuJoCo alone")
         import mujoco
