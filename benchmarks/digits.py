@@ -72,7 +72,7 @@ def first_weights(seed: int) -> np.ndarray:
 
 def strategy(seed: int) -> Iterator[Progress]:
     """OpenAI-ES, update by update."""
-    with SearchHere(ES, ENVIRONMENT, problem(ENVIRONMENT), SETTINGS, seed, "paper") as search:
+    with SearchHere(ES, ENVIRONMENT, problem(ENVIRONMENT), SETTINGS, seed) as search:
         for _ in search.generations():
             yield Progress(search.parameters(), search.cpu_s)
 
