@@ -87,7 +87,7 @@ def draw(found: Sequence[Look], algo: str, env: str, path: Path) -> None:
     """A panel for each generation: rewards as colours, points in black, mean and update in white."""
     low, high = window(found, FUNCTIONS[env.removeprefix(PREFIX)][1])
     x, y, rewards = surface(env, low, high)
-    with style.new_figure(2.9, Sheet()) as figure:
+    with style.new_figure(3.1, Sheet()) as figure:
         panels = figure.subplots(1, len(found), sharex=True, sharey=True, squeeze=False)[0]
         for panel, look in zip(panels, found, strict=True):
             panel.contourf(x, y, rewards, np.quantile(rewards, np.linspace(0, 1, 4 * SHOWN + 1)), cmap="RdYlBu_r")
@@ -98,10 +98,10 @@ def draw(found: Sequence[Look], algo: str, env: str, path: Path) -> None:
                                                        "shrinkB": 0},
             )  # fmt: skip
             panel.set(title=f"generation {look.generation}", aspect="equal", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+            panel.set_xlabel("first parameter")
             panel.grid(visible=False)
-        figure.supxlabel("first parameter", fontsize=8.5)
         panels[0].set_ylabel("second parameter")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, facecolor="0.8")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, facecolor="0.8")
         figure.suptitle(f"{algo} on {env}", fontsize=10)
         style.save(figure, path.with_suffix(""), ["png"])
 
