@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from erlbench.claims.rows import rows_text
+from erlbench.claims.rows import measurements_text
 from erlbench.errors import UsageError
 from erlbench.playing.behaviour import descriptors, distances, diversity, diversity_difference
 from erlbench.playing.traces import trace_run
@@ -116,7 +116,7 @@ def main(results: Path, first: str, second: str, env: str, episodes: int, out: P
         )
     click.echo(f"{first} - {second}: {with_interval(gap, *interval)}, bootstrap over policies")
     out.mkdir(parents=True, exist_ok=True)
-    (out / "rows.csv").write_text(rows_text(table(found, env)), encoding="utf-8")
+    (out / "rows.csv").write_text(measurements_text(table(found, env)), encoding="utf-8")
     draw(found, (first, second), out / "diversity")
 
 

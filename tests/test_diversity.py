@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import diversity
-from erlbench.claims.rows import read_rows
+from erlbench.claims.rows import read_measurements
 from tests.runs import make_cell, run
 
 ENV, LABEL = "HalfCheetah-v5", "HalfCheetah-v5 (max_episode_steps=30)"
@@ -37,7 +37,7 @@ def test_stored_policies_become_a_table_and_a_figure(results, tmp_path):
     words = [str(results), "cem", "openai-es", "--env", LABEL, "--episodes", "2", "--out", str(tmp_path)]
     done = CliRunner().invoke(diversity.main, words)
     assert done.exit_code == 0, done.output
-    rows = read_rows(tmp_path / "rows.csv")
+    rows = read_measurements(tmp_path / "rows.csv")
     assert [(row["name"], row["seed"]) for row in rows] == [
         ("cem", "0"),
         ("cem", "1"),

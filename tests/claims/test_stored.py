@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from benchmarks.claim_verdicts import PAGE, RESULTS, VALUES, computed, with_claims
 from erlbench.claims.evidence import Sources, forecast_minutes
 from erlbench.claims.page import WIDTH, claim_values, strip
-from erlbench.claims.rows import read_rows, rows_text
+from erlbench.claims.rows import measurements_text, read_measurements
 from erlbench.claims.standing import DECIDED, PartStanding, Standing, standing_of
 from erlbench.cli import cli
 from erlbench.experiment.claims import EXPLORATORY, Evidence, load_claims
@@ -101,10 +101,10 @@ def changed_run(side: Evidence, tmp_path: Path) -> Sources:
 def changed_rows(side: Evidence, tmp_path: Path) -> Sources:
     """One seed measures half of what it did."""
     (tmp_path / side.rows).parent.mkdir(parents=True)
-    rows = read_rows(RESULTS / side.rows)
+    rows = read_measurements(RESULTS / side.rows)
     own = next(row for row in rows if (row["env"], row["name"]) == (side.env, side.name))
     own[side.metric] = str(float(own[side.metric]) / 2)
-    (tmp_path / side.rows).write_text(rows_text(rows))
+    (tmp_path / side.rows).write_text(measurements_text(rows))
     return Sources(tmp_path)
 
 
