@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from erlbench.claims.rows import rows_text
+from erlbench.claims.rows import measurements_text
 from erlbench.envs.digits import images
 from erlbench.envs.registry import problem
 from erlbench.machine.description import describe
@@ -72,7 +72,7 @@ def first_weights(seed: int) -> np.ndarray:
 
 def strategy(seed: int) -> Iterator[Progress]:
     """OpenAI-ES, update by update."""
-    with SearchHere(ES, ENVIRONMENT, problem(ENVIRONMENT), SETTINGS, seed, "paper") as search:
+    with SearchHere(ES, ENVIRONMENT, problem(ENVIRONMENT), SETTINGS, seed) as search:
         for _ in search.generations():
             yield Progress(search.parameters(), search.cpu_s)
 
@@ -147,7 +147,7 @@ def main(out: Path) -> None:
             reach(name, 10**6, 0.2)  # imports and first calls take no part
         rows = [reach(name, seed) for seed in SEEDS for name in SIDES]
     out.mkdir(parents=True, exist_ok=True)
-    (out / "rows.csv").write_text(rows_text([asdict(row) for row in rows]), encoding="utf-8")
+    (out / "rows.csv").write_text(measurements_text([asdict(row) for row in rows]), encoding="utf-8")
     (out / "machine.json").write_text(json.dumps(describe(), indent=1) + "\n", encoding="utf-8")
 
 

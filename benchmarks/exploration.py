@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.random_scores import SEED
 from erlbench.algorithms import registry
 from erlbench.algorithms.policy_settings import policy_of
-from erlbench.claims.rows import rows_text
+from erlbench.claims.rows import measurements_text
 from erlbench.envs.registry import build, problem
 from erlbench.machine.description import describe
 from erlbench.playing.behaviour import distance_travelled, path_length, straightness
@@ -75,7 +75,7 @@ def main(out: Path) -> None:
     """Write rows.csv and machine.json to the folder OUT."""
     rows = [row for env_id in ENVIRONMENTS for seed in SEEDS for row in travelled(env_id, seed)]
     out.mkdir(parents=True, exist_ok=True)
-    (out / "rows.csv").write_text(rows_text([asdict(row) for row in rows]), encoding="utf-8")
+    (out / "rows.csv").write_text(measurements_text([asdict(row) for row in rows]), encoding="utf-8")
     (out / "machine.json").write_text(json.dumps(describe(), indent=1) + "\n", encoding="utf-8")
 
 

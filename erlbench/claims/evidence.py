@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.claims.measured import measured
-from erlbench.claims.rows import column_of
+from erlbench.claims.rows import measured_column
 from erlbench.experiment.claims import PROCESSOR, REACHED, Claim, Evidence
 from erlbench.experiment.plan_file import plan_hash
 from erlbench.records.run import run_folders
@@ -180,7 +180,7 @@ class Sources:
 
     def _rows(self, asked: Evidence) -> SideReading:
         path = self.results / asked.rows
-        seeds, scores = column_of(path, asked.env, asked.name, asked.metric) if path.exists() else ((), ())
+        seeds, scores = measured_column(path, asked.env, asked.name, asked.metric) if path.exists() else ((), ())
         if not len(scores):
             return SideReading(problem=f"no rows of {asked.name} on {asked.env} are stored")
         return SideReading.of(asked.env, np.asarray(scores), seeds)

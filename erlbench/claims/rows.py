@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from erlbench.reporting.statistics.estimates import Array
 KEYS = "env", "name", "seed"  # columns of every table; all others are numbers
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
+def read_measurements(path: Path) -> list[dict[str, str]]:
     """The rows of a table; `UsageError` where it cannot be read, is no such table, or has a seed twice."""
     with readable(path):
         lines = csv.DictReader(io.StringIO(read_text(path)))
@@ -29,12 +30,12 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def column_of(path: Path, env: str, name: str, column: str) -> tuple[tuple[int, ...], Array]:
+def measured_column(path: Path, env: str, name: str, column: str) -> tuple[tuple[int, ...], Array]:
     """Seeds, and their numbers `(seeds,)`, of a name on an environment; both are empty where there are none.
 
     `UsageError` for a cell that is no finite number.
     """
-    rows = [row for row in read_rows(path) if (row["env"], row["name"]) == (env, name)]
+    rows = [row for row in read_measurements(path) if (row["env"], row["name"]) == (env, name)]
     try:
         seeds, values = tuple(int(row["seed"]) for row in rows), [float(row[column]) for row in rows]
     except (KeyError, TypeError, ValueError):
@@ -44,7 +45,7 @@ def column_of(path: Path, env: str, name: str, column: str) -> tuple[tuple[int, 
     return seeds, np.array(values)
 
 
-def rows_text(rows: list[dict[str, object]]) -> str:
+def measurements_text(rows: Sequence[Mapping[str, object]]) -> str:
     """What such a table holds, as CSV."""
     file = io.StringIO()
     writer = csv.DictWriter(file, rows[0], lineterminator="\n")

@@ -6,36 +6,36 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from erlbench.playing.traces import Trace
+from erlbench.playing.traces import Motion
 from erlbench.reporting.statistics.intervals import NONE, expanded_tail
 
 RANGE = 5.0, 95.0  # percentiles of a joint's angles, whose distance is its range
 RESAMPLES = 2000
 
 
-def distance_travelled(trace: Trace) -> float:
+def distance_travelled(trace: Motion) -> float:
     """From the start to the end, in metres on the ground."""
     return float(np.linalg.norm(trace.place[-1] - trace.place[0]))
 
 
-def path_length(trace: Trace) -> float:
+def path_length(trace: Motion) -> float:
     """Of the way between, in metres on the ground."""
     return float(np.linalg.norm(np.diff(trace.place, axis=0), axis=1).sum())
 
 
-def speed(trace: Trace) -> float:
+def speed(trace: Motion) -> float:
     """Mean of the motion along x, in metres a second; backwards is negative."""
     steps = len(trace.place) - 1
     return float(trace.place[-1, 0] - trace.place[0, 0]) / (steps * trace.seconds)
 
 
-def straightness(trace: Trace) -> float:
+def straightness(trace: Motion) -> float:
     """The distance travelled as a share of the path, 0 for a robot that stays."""
     path = path_length(trace)
     return distance_travelled(trace) / path if path else 0.0
 
 
-def gait_frequency(trace: Trace) -> float:
+def gait_frequency(trace: Motion) -> float:
     """Of the strongest oscillation of the joint that moves most, in hertz; 0 where no joint moves.
 
     The maximum of the periodogram; its resolution is one over the seconds of the episode.
@@ -46,13 +46,13 @@ def gait_frequency(trace: Trace) -> float:
     return strongest / (len(joint) * trace.seconds) if strongest and power[strongest] > 0 else 0.0
 
 
-def joint_ranges(trace: Trace) -> np.ndarray:
+def joint_ranges(trace: Motion) -> np.ndarray:
     """Between the 5th and the 95th percentile of each joint, in radians."""
     low, high = np.percentile(trace.joints, RANGE, axis=0)
     return np.asarray(high - low)
 
 
-def descriptors(traces: Sequence[Trace]) -> dict[str, np.ndarray]:
+def descriptors(traces: Sequence[Motion]) -> dict[str, np.ndarray]:
     """By kind, what the episodes of one policy are on average: speed, straightness, gait, contacts, joints."""
     values = {
         "speed": [[speed(one)] for one in traces],
@@ -81,7 +81,7 @@ def distances(policies: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
     return np.sqrt(np.mean(squares, axis=0)) if squares else np.zeros((len(policies), len(policies)))
 
 
-def diversity(apart: np.ndarray, group: Sequence[int]) -> float:
+def diversity(apart: np.ndarray, group: Sequence[int] | np.ndarray) -> float:
     """The mean distance between two different policies of a group, which may hold one twice; NaN where all are one."""
     counts = np.bincount(group, minlength=len(apart)).astype(float)
     pairs = counts.sum() ** 2 - (counts**2).sum()

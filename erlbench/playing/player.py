@@ -68,13 +68,13 @@ def play_run(
     Raises `UsageError` for a folder without a policy, and where nothing can be drawn or written, and `FilmError` when a
     film that was begun cannot be ended.
     """
-    config = _config(run)
+    config = config_of(run)
     policy = load_policy(run)
     if video is not None:
         film.check(video)
     seeds = evaluation_seeds(config["seed"] if seed is None else seed, None, episodes)
     mode = WINDOW if window else FRAMES if video else None
-    with _environment(config, mode) as (env, limit):
+    with environment_of(config, mode) as (env, limit):
         rate = float(env.metadata.get("render_fps") or RATE)
         with closing(film.create(video, rate)) if video else nullcontext() as made:
             if mode == FRAMES:
@@ -111,7 +111,7 @@ def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: i
     return PlayedEpisode(seed, played.length, played.total)
 
 
-def _config(run: Path) -> dict[str, Any]:
+def config_of(run: Path) -> dict[str, Any]:
     """The tables `run` and `env_settings` of config.toml, in one."""
     if not (run / CONFIG).exists():
         raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
@@ -128,7 +128,7 @@ def _config(run: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _environment(config: dict[str, Any], mode: str | None) -> Iterator[tuple[gymnasium.Env[Any, Any], int]]:
+def environment_of(config: dict[str, Any], mode: str | None) -> Iterator[tuple[gymnasium.Env[Any, Any], int]]:
     """The run's environment with the render mode `mode`, and its longest episode in steps."""
     name = config["env"]
     if mode == WINDOW and not renderer.has_display():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy
+from erlbench.playing.player import config_of, environment_of
+from erlbench.policy import NumpyPolicy, load_policy
+from erlbench.running.evaluation import evaluation_seeds
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import play
 
@@ -18,7 +21,7 @@ TORSO = 1  # the first of the robot
 
 
 @dataclass(frozen=True)
-class Trace:
+class Motion:
     """An episode of T steps; row 0 is the start."""
 
     seconds: float  # a step lasts
@@ -29,16 +32,14 @@ class Trace:
     bodies: tuple[str, ...]
 
 
-class Traced(gymnasium.Wrapper[Any, Any, Any, Any]):
+class MotionNoted(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Notes the robot's state after the reset and after each step."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         """`UsageError` for an environment that Gymnasium does not simulate by MuJoCo."""
         super().__init__(env)
         inner: Any = env.unwrapped
-        self._model, self._data = getattr(inner, "model", None), getattr(inner, "data", None)
-        if not hasattr(self._model, "jnt_qposadr") or not hasattr(self._data, "contact"):
-            raise UsageError("behaviour is known of Gymnasium's robots by MuJoCo alone")
+        self._model, self._data = _simulated(inner)
         import mujoco
 
         hinge = np.flatnonzero(self._model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
@@ -58,10 +59,10 @@ class Traced(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._rows.append(self._row())
         return outcome
 
-    def trace(self) -> Trace:
+    def trace(self) -> Motion:
         """Of the last episode."""
         place, joints, contacts = map(np.array, zip(*self._rows, strict=True))
-        return Trace(self._seconds, place, joints, contacts, self._hinges, self._bodies)
+        return Motion(self._seconds, place, joints, contacts, self._hinges, self._bodies)
 
     def _row(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         data, touching = self._data, np.zeros(len(self._bodies), bool)
@@ -70,12 +71,27 @@ class Traced(gymnasium.Wrapper[Any, Any, Any, Any]):
         return data.xpos[TORSO, :2].copy(), data.qpos[self._angles].copy(), touching
 
 
+def _simulated(inner: Any) -> tuple[Any, Any]:
+    """MuJoCo's model and data, as Gymnasium's robots hold them."""
+    model, data = getattr(inner, "model", None), getattr(inner, "data", None)
+    if not hasattr(model, "jnt_qposadr") or not hasattr(data, "contact"):
+        raise UsageError("behaviour is known of Gymnasium's robots by MuJoCo alone")
+    return model, data
+
+
 def trace_of(
     env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int, action_noise: float = 0.0
-) -> Trace:
+) -> Motion:
     """An episode of at most `limit` steps by the policy's mode, with white noise on its actions where that is asked."""
-    traced = Traced(env)
+    traced = MotionNoted(env)
     size = policy.spec.sizes[-1]
     noise = ExplorationNoise(size, 1.0, action_noise) if action_noise else None
     play(traced, policy, limit, seed, np.random.default_rng(seed) if noise else None, noise, mode=True)
     return traced.trace()
+
+
+def trace_run(run: Path, episodes: int) -> list[Motion]:
+    """Episodes of the policy of the finished run in the folder `run`, from the start states of its last evaluation."""
+    config, policy = config_of(run), load_policy(run)
+    with environment_of(config, None) as (env, limit):
+        return [trace_of(env, policy, limit, seed) for seed in evaluation_seeds(config["seed"], None, episodes)]

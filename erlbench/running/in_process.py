@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -19,38 +19,44 @@ from erlbench.records.schema import GenerationRow, TaskRow
 from erlbench.running.loop import Loop
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
+from erlbench.work.store import Store
 from erlbench.work.tasks import Task
 
 ENDLESS = 10**15  # training steps
 
 
-class NotingPool(SerialPool):
-    """It keeps the tasks that it was given in `given`."""
+Note = Callable[[Store, Task], object]
 
-    def __init__(self) -> None:
+
+class NotingPool(SerialPool):
+    """It shows each task to `note` when it gets it: the arrays of the task are in the store then."""
+
+    def __init__(self, note: Note) -> None:
         super().__init__()
-        self.given: list[Task] = []
+        self._note = note
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = [*tasks]
-        self.given += tasks
+        for task in tasks:
+            self._note(self.store, task)
         super().submit(tasks)
 
 
 class SearchHere:
-    """An algorithm and its pool; a context. After a generation `pool.given` has its tasks."""
+    """An algorithm and its pool; a context."""
 
     def __init__(
-        self, algo: str, env: str, task: Problem, overrides: Mapping[str, Any], seed: int, preset: str
-    ) -> None:
-        """`task` is the problem that `env` names; `UsageError` for settings that it cannot run with."""
+        self, algo: str, env: str, task: Problem, overrides: Mapping[str, Any], seed: int = 0, preset: str = "paper",
+        note: Note = lambda store, task: None,
+    ) -> None:  # fmt: skip
+        """`task` is the problem that `env` names, `note` sees each task. `UsageError` for settings that cannot run."""
         self.cpu_s = 0.0  # processor time of all tasks so far, evaluations and sums of noise
         cls = registry.find(algo)
         settings = resolve(cls.settings_type, env, registry.preset(algo, preset), overrides)
         cls.check(settings, task)
         with ExitStack() as ends:
             folder = ends.enter_context(tempfile.TemporaryDirectory())
-            self.pool = ends.enter_context(NotingPool())
+            self.pool = ends.enter_context(NotingPool(note))
             replay = Replay(Path(folder) / "replay", task.observation_size, task.action_size, self.pool.store)
             ends.enter_context(closing(replay))
             self.algorithm: Algorithm[Any, Any] = cls(
@@ -72,7 +78,7 @@ class SearchHere:
 
     def parameters(self) -> np.ndarray:
         """The reported policy's, float32 `(size,)`: a copy."""
-        return np.array(self.pool.store.get(self.algorithm.policy()))
+        return np.array(self.pool.store.load(self.algorithm.policy()))
 
     def generations(self) -> Iterator[int]:
         """How many generations have ended, after each; the caller ends it."""
@@ -83,4 +89,3 @@ class SearchHere:
                 self.cpu_s += record.cpu_s
             elif isinstance(record, GenerationRow):
                 yield self.algorithm.counters.generation
-                self.pool.given.clear()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from erlbench.claims.evidence import Sources
-from erlbench.claims.rows import column_of, read_rows, rows_text
+from erlbench.claims.rows import measured_column, measurements_text, read_measurements
 from erlbench.claims.standing import Standing, standing_of
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
@@ -28,7 +28,7 @@ def table(tmp_path):
         for name, values in (("slow", SLOW), ("fast", FAST)) for seed, value in enumerate(values)
     ]  # fmt: skip
     path = tmp_path / "rows.csv"
-    path.write_text(rows_text(rows))
+    path.write_text(measurements_text(rows))
     return path
 
 
@@ -67,12 +67,12 @@ def test_rows_that_are_not_there_leave_a_part_open(table):
 def test_a_damaged_table_is_refused_by_its_name(old, new, words, table):
     table.write_text(table.read_text().replace(old, new, 1))
     with pytest.raises(UsageError, match=f"{re.escape(str(table))}.*{words}"):
-        column_of(table, "E", "fast", "cpu_s")
+        measured_column(table, "E", "fast", "cpu_s")
 
 
 def test_a_table_that_is_no_regular_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="cannot be read"):
-        read_rows(tmp_path)
+        read_measurements(tmp_path)
 
 
 def test_a_claim_with_a_program_names_it_in_place_of_a_run():

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from benchmarks.claim_verdicts import PAGE, RESULTS, VALUES, computed, with_claims
 from erlbench.claims.evidence import Sources, forecast_minutes
 from erlbench.claims.page import WIDTH, claim_values, strip
+from erlbench.claims.rows import measurements_text, read_measurements
 from erlbench.claims.standing import DECIDED, PartStanding, Standing, standing_of
 from erlbench.cli import cli
 from erlbench.experiment.claims import EXPLORATORY, PROCESSOR, Evidence, load_claims
@@ -107,6 +108,16 @@ def _halve(path: Path, *columns: str) -> None:
         writer.writerows(rows)
 
 
+def changed_rows(side: Evidence, tmp_path: Path) -> Sources:
+    """One seed measures half of what it did."""
+    (tmp_path / side.rows).parent.mkdir(parents=True)
+    rows = read_measurements(RESULTS / side.rows)
+    own = next(row for row in rows if (row["env"], row["name"]) == (side.env, side.name))
+    own[side.metric] = str(float(own[side.metric]) / 2)
+    (tmp_path / side.rows).write_text(measurements_text(rows))
+    return Sources(tmp_path)
+
+
 def changed_others(side: Evidence, tmp_path: Path) -> Sources:
     """One seed of others scores half of what it did."""
     known, sets = load_published(), []
@@ -135,7 +146,13 @@ def changed_forecast(side: Evidence, tmp_path: Path) -> Sources:
     return Sources(RESULTS, minutes=lambda asked: forecast_minutes(asked) / (1 + (asked == side)))
 
 
-CHANGED = {"runs": changed_run, "others": changed_others, "published": changed_number, "forecast": changed_forecast}
+CHANGED = {
+    "runs": changed_run,
+    "rows": changed_rows,
+    "others": changed_others,
+    "published": changed_number,
+    "forecast": changed_forecast,
+}
 
 
 def test_a_figure_has_its_marks_in_their_order():

@@ -11,7 +11,7 @@ from scipy import signal, spatial
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 from erlbench.playing import behaviour
-from erlbench.playing.traces import Trace, Traced, trace_of
+from erlbench.playing.traces import Motion, MotionNoted, trace_of
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
 
 STEPS = 500
@@ -21,7 +21,7 @@ def motion(place=None, joints=None, contacts=None, seconds=0.05):
     still = np.zeros((STEPS + 1, 2))
     joints = still if joints is None else joints
     contacts = np.zeros((STEPS + 1, 1), bool) if contacts is None else contacts
-    return Trace(seconds, still if place is None else place, joints, contacts, ("a", "b"), ("foot",))
+    return Motion(seconds, still if place is None else place, joints, contacts, ("a", "b"), ("foot",))
 
 
 def line(metres):
@@ -127,4 +127,4 @@ def test_noise_on_actions_changes_the_trace_and_repeats():
 
 def test_an_environment_without_mujoco_is_refused():
     with pytest.raises(UsageError, match="MuJoCo alone"):
-        Traced(build(problem("Pendulum-v1").env))
+        MotionNoted(build(problem("Pendulum-v1").env))
