@@ -46,11 +46,11 @@ def test_the_runs_of_mushroomrl_are_25_seeds_with_their_caveat(references):
         assert "with the behaviour policy" in found.returns
 
 
-def test_a_run_of_trpo_has_those_of_mushroomrl_beside_it(tmp_path):
+def test_a_run_of_trpo_has_those_of_mushroomrl_beside_it(tmp_path, references):
     for seed in range(3):
         make_run(tmp_path, "HalfCheetah-v5", "trpo", seed, [0, 100, 200], steps=[0, 30_000, 60_000])
-    (row,) = rows_of(references_table(comparison_of(tmp_path)))
-    assert (row["reference_source"], row["reference_runs"]) == ("MushroomRL benchmark", 25)
+    (record,) = references_table(page_of(tmp_path), references).records
+    assert (record["source"], record["their_runs"], record["steps"]) == ("MushroomRL benchmark", 25, 60_000)
 
 
 def test_what_a_value_is_depends_on_source_and_algorithm(references):
