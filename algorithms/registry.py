@@ -37,6 +37,7 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
         "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC"),
         "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC"),
         "ppo": AlgorithmEntry("erlbench.algorithms.ppo:PPO", extra=("ppo", "stable_baselines3")),
+        "trpo": AlgorithmEntry("erlbench.algorithms.trpo:TRPO", extra=("trpo", "sb3_contrib")),
         "nevergrad": AlgorithmEntry(
             "erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad"), library="nevergrad"
         ),

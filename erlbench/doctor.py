@@ -24,6 +24,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # for users -> module
         **catalogue.EXTRAS,
         "nevergrad": ("nevergrad",),
         "ppo": ("stable_baselines3",),
+        "trpo": ("sb3_contrib",),
         "video": ("imageio_ffmpeg",),
         "exports": ("pyarrow", "tensorboard", "wandb"),
         "tune": ("optuna",),

@@ -41,6 +41,7 @@ CELLS = {
     "aes-rl": ("aes-rl", {}),
     "erl": ("erl", {"population": 3}),
     "esac": ("esac", {}),
+    "trpo": ("trpo", {"rollout_steps": 250, "value_epochs": 4}),
 }
 STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing

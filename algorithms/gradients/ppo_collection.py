@@ -1,4 +1,4 @@
-"""The steps of a PPO iteration: Gaussian or categorical actions, running normalisation, episodes that go on.
+"""The steps of an iteration of PPO or TRPO: sampled actions, running normalisation, episodes that go on.
 
 What an iteration sees is what stable-baselines3 sees on one environment in `VecNormalize`. Its last episode goes on
 in the next iteration, which may be in another process: from the same seed with the same actions it comes to the same
@@ -13,7 +13,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOIteration
+from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP
+from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.contract import Told, advance, reset
@@ -112,7 +113,7 @@ class Playing:
         if not np.array_equal(self.observation, observation):
             raise TaskError(
                 f"the environment, reset with seed {self.seed}, does not repeat itself: {len(actions)} equal actions "
-                "lead to another observation; PPO needs environments that depend on nothing but seed and actions"
+                "lead to another observation; the environment must depend on nothing but seed and actions"
             )
 
     def _executed(self, action: np.ndarray) -> Any:
@@ -157,22 +158,25 @@ class Rollout:
 
 
 def collect(
-    settings: PPOIteration,
+    learning: OnPolicySettings,
+    settings: OnPolicyIteration,
     inputs: Mapping[str, np.ndarray],
     network: np.ndarray,
     deviations: np.ndarray | None,
     key: Key,
     workspace: Workspace,
 ) -> Rollout:
-    """Play `settings.steps` steps with the policy network's vector `network`; see `ppo_iteration.iteration`.
+    """Play `settings.steps` steps with the policy network's vector `network`; see `on_policy.iterate`.
 
     `deviations` are those of the actions; None where they are discrete.
     """
-    problem, ppo = settings.problem, settings.ppo
+    problem = settings.problem
     env, limit, seeds = workspace.environment(problem.env), problem.env.max_episode_steps, iter(range(2**31))
-    statistics = Statistics(inputs["statistics"], ppo.discount, ppo.normalise_observations, ppo.normalise_rewards)
-    sizes = (problem.observation_size, *ppo.hidden, problem.action_size)
-    policy = NumpyPolicy(PolicySpec(sizes, ppo.activation, (), (), squashing="linear"), network)
+    statistics = Statistics(
+        inputs["statistics"], learning.discount, learning.normalise_observations, learning.normalise_rewards
+    )
+    sizes = (problem.observation_size, *learning.hidden, problem.action_size)
+    policy = NumpyPolicy(PolicySpec(sizes, learning.activation, (), (), squashing="linear"), network)
     random = generator(*key, int(Purpose.EXPLORATION))
     if settings.seed < 0:
         episode = Playing(env, limit, environment_seed(*key, next(seeds)), problem.env.info)

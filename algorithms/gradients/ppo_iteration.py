@@ -1,212 +1,51 @@
-"""The task function of PPO: one iteration. Steps are ours, the updates stable-baselines3's `PPO.train`.
-
-The environment's actions and the normalisation are numpy, as in stable-baselines3's loop and its `VecNormalize`; the
-networks' values and log probabilities follow in one batch after the last step. Nothing reads or seeds a global
-generator of random numbers.
-"""
+"""The task function of PPO: one iteration, with stable-baselines3's `PPO.train`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from gymnasium import spaces
 from stable_baselines3 import PPO
-from stable_baselines3.common.buffers import RolloutBuffer
-from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.type_aliases import RolloutBufferSamples
-from torch import Tensor
 
-from erlbench.algorithms.gradients.learners.minibatches import load, saved
-from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
-from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_parameters
+from erlbench.algorithms.gradients.on_policy import OnPolicyLearner, iterate
 from erlbench.algorithms.parts.ppo_settings import PPOIteration, PPOSettings
-from erlbench.envs.registry import Problem
-from erlbench.errors import NumericalError
-from erlbench.work.contract import told_values
-from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
-ACTIVATION_MODULES = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": torch.nn.LeakyReLU}
-COLUMNS = {
-    "policy_loss": "train/policy_gradient_loss",
-    "value_loss": "train/value_loss",
-    "divergence": "train/approx_kl",
-    "clip_fraction": "train/clip_fraction",
-    "explained_variance": "train/explained_variance",
-    "std": "train/std",
-}
-
 
 def iteration(settings: PPOIteration, inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: `steps` environment steps and the updates from them.
+    """Task function: see `iterate`."""
+    return iterate(settings.ppo, settings, inputs, key, workspace, PPOLearner)
 
-    Inputs: `learner` and `statistics` (see `erlbench.algorithms.parts.ppo_networks`), and `actions`
-    and `observation` of the episode that goes on.
-    Values: `returns` and `lengths` of the episodes that ended, `steps`, `replayed`
-    (steps made again to get back into the episode that goes on), `critic_updates`, `actor_updates`, `seed` (of
-    the episode that goes on) and `metrics`. Arrays: `learner`, `actor`, `statistics`, `actions`, `observation`.
-    A NaN or infinite value raises `NumericalError`.
-    """
-    problem, ppo = settings.problem, settings.ppo
-    learner = _learner(workspace, problem, ppo, settings.steps)
-    learner.load(inputs["learner"], settings.updates)
-    host = np.asarray(inputs["learner"][0])
-    network = actor_parameters(host, problem, ppo.hidden)
-    deviations = None if problem.discrete else np.exp(host[: problem.action_size])
-    rollout = collect(settings, inputs, network, deviations, key, workspace)
-    updates, metrics = learner.train(rollout, settings, generator(*key, int(Purpose.MINIBATCH)))
-    state = saved(learner.state, "the learner")
-    statistics = rollout.statistics.array()
-    arrays = {
-        "learner": state,
-        "actor": reported_parameters(state[0], statistics, problem, ppo),
-        "statistics": statistics,
-        "actions": rollout.actions_to_replay,
-        "observation": rollout.observation,
+
+class PPOLearner(OnPolicyLearner):
+    """Epochs of minibatches that move both networks."""
+
+    columns: ClassVar[Mapping[str, str]] = {
+        "policy_loss": "train/policy_gradient_loss",
+        "value_loss": "train/value_loss",
+        "divergence": "train/approx_kl",
+        "clip_fraction": "train/clip_fraction",
+        "explained_variance": "train/explained_variance",
+        "std": "train/std",
     }
-    values = {
-        "returns": rollout.returns,
-        "lengths": rollout.lengths,
-        "steps": settings.steps,
-        "replayed": rollout.replayed,
-        "critic_updates": updates,
-        "actor_updates": updates,
-        "seed": rollout.seed,
-        "metrics": metrics,
-        **told_values(rollout.told),
-    }
-    return Outcome(values, arrays)
+    losses: ClassVar[tuple[str, ...]] = ("policy_loss", "value_loss")
 
+    @staticmethod
+    def model(learning: PPOSettings, **common: Any) -> PPO:
+        return PPO(
+            "MlpPolicy",
+            None,  # type: ignore[arg-type]  # no environment: steps are not its business
+            n_epochs=learning.epochs,
+            clip_range=learning.clip_range,
+            clip_range_vf=learning.value_clip_range,
+            ent_coef=learning.entropy_coefficient,
+            vf_coef=learning.value_coefficient,
+            max_grad_norm=learning.max_gradient_norm,
+            **common,
+        )
 
-class Buffer(RolloutBuffer):
-    """stable-baselines3's rollout buffer, but its minibatches are drawn from `random`, not from numpy's generator."""
-
-    random: np.random.Generator
-
-    def get(self, batch_size: int | None = None) -> Iterator[RolloutBufferSamples]:  # type: ignore[override]
-        """All steps once, in random order, `batch_size` at a time."""
-        if not self.generator_ready:
-            for name in ("observations", "actions", "values", "log_probs", "advantages", "returns"):
-                setattr(self, name, self.swap_and_flatten(getattr(self, name)))
-            self.generator_ready = True
-        indices, size = self.random.permutation(self.buffer_size), batch_size or self.buffer_size
-        for start in range(0, self.buffer_size, size):
-            yield self._get_samples(indices[start : start + size])
-
-    def fill(self, rollout: Rollout, rewards: np.ndarray, values: Tensor, log_probs: Tensor) -> None:
-        """Take in all steps of a rollout at once."""
-        self.reset()
-        self.observations[:, 0], self.actions[:, 0] = rollout.observations, rollout.actions
-        self.rewards[:, 0], self.episode_starts[:, 0] = rewards, rollout.starts
-        self.values[:, 0], self.log_probs[:, 0] = values.cpu().numpy(), log_probs.cpu().numpy()
-        self.pos, self.full = self.buffer_size, True
-
-
-class PPOLearner:
-    """stable-baselines3's model, whose parameters and Adam moments are views of `state`, float32 `(3, P)`."""
-
-    def __init__(self, problem: Problem, ppo: PPOSettings, steps: int, device: str) -> None:
-        rate, constant = ppo.learning_rate, ppo.learning_rate_schedule == "constant"
-        with torch.random.fork_rng(devices=[]):  # the initial parameters, which are overwritten
-            self._model = PPO(
-                "MlpPolicy",
-                None,  # type: ignore[arg-type]  # no environment: steps are not its business
-                learning_rate=lambda progress: rate if constant else rate * progress,
-                n_steps=steps,
-                batch_size=ppo.batch_size,
-                n_epochs=ppo.epochs,
-                gamma=ppo.discount,
-                gae_lambda=ppo.gae_lambda,
-                clip_range=ppo.clip_range,
-                clip_range_vf=ppo.value_clip_range,
-                normalize_advantage=ppo.normalise_advantages,
-                ent_coef=ppo.entropy_coefficient,
-                vf_coef=ppo.value_coefficient,
-                max_grad_norm=ppo.max_gradient_norm,
-                rollout_buffer_class=Buffer,
-                target_kl=ppo.target_divergence,
-                policy_kwargs={"net_arch": list(ppo.hidden), "activation_fn": ACTIVATION_MODULES[ppo.activation]},
-                device=device,
-                _init_setup_model=False,
-            )
-            self._model.observation_space = spaces.Box(-np.inf, np.inf, (problem.observation_size,), np.float32)
-            self._model.action_space = (
-                spaces.Discrete(problem.action_size)
-                if problem.discrete
-                else spaces.Box(np.array(problem.action_low, np.float32), np.array(problem.action_high, np.float32))
-            )
-            self._model.n_envs = 1
-            self._model._setup_model()
-        self._model.set_logger(Logger(None, []))
-        self._policy = self._model.policy
-        self._policy.set_training_mode(False)
-        self.state, self._counts = self._share_parameters()
-
-    def _share_parameters(self) -> tuple[Tensor, list[Tensor]]:
-        """Move parameters and Adam's moments into one tensor; it, and Adam's counts of steps."""
-        parameters = list(self._policy.parameters())
-        state = torch.zeros(3, sum(p.numel() for p in parameters), device=self._model.device)
-        torch.nn.utils.vector_to_parameters(state[0], parameters)
-        counts, start = [], 0
-        for parameter in parameters:
-            part = slice(start, start := start + parameter.numel())
-            counts.append(torch.zeros(()))
-            self._policy.optimizer.state[parameter] = {
-                "step": counts[-1],
-                "exp_avg": state[1, part].view(parameter.shape),
-                "exp_avg_sq": state[2, part].view(parameter.shape),
-            }
-        return state, counts
-
-    def load(self, array: np.ndarray, updates: int) -> None:
-        """Take over a learner that has made so many updates."""
-        load(self.state, array)
-        for count in self._counts:
-            count.fill_(updates)
-
-    def train(
-        self, rollout: Rollout, settings: PPOIteration, random: np.random.Generator
-    ) -> tuple[int, dict[str, float]]:
-        """stable-baselines3's updates from a rollout; their number and what it logs."""
-        model, buffer = self._model, self._model.rollout_buffer
-        assert isinstance(buffer, Buffer)
-        self._fill(buffer, rollout)
-        buffer.random = random
-        model._current_progress_remaining = settings.progress
-        model.train()
-        self._policy.set_training_mode(False)
-        logged = model.logger.name_to_value
-        metrics = {column: float(logged[name]) for column, name in COLUMNS.items() if name in logged}
-        if not np.isfinite([metrics["policy_loss"], metrics["value_loss"]]).all():
-            raise NumericalError("PPO's loss has a NaN or infinite value")
-        return int(self._counts[0]) - settings.updates, metrics
-
-    def _fill(self, buffer: Buffer, rollout: Rollout) -> None:
-        """The buffer with values, log probabilities and advantages; a truncated episode goes on in its value."""
-        device, rewards = self._model.device, rollout.rewards.copy()
-        with torch.no_grad():
-            observations = torch.from_numpy(rollout.observations).to(device)
-            actions = torch.from_numpy(rollout.actions).to(device)
-            if isinstance(self._model.action_space, spaces.Discrete):
-                actions = actions.long().flatten()
-            values, log_probs, _ = self._policy.evaluate_actions(observations, actions)
-            if rollout.truncated:
-                steps, finals = zip(*rollout.truncated)
-                beyond = self._policy.predict_values(torch.from_numpy(np.stack(finals)).to(device))
-                rewards[list(steps)] += self._model.gamma * beyond.flatten().cpu().numpy()
-            last = self._policy.predict_values(torch.from_numpy(rollout.next_observation[None]).to(device))
-        buffer.fill(rollout, rewards, values.flatten(), log_probs)
-        buffer.compute_returns_and_advantage(last, np.array([rollout.ended]))
-
-
-def _learner(workspace: Workspace, problem: Problem, ppo: PPOSettings, steps: int) -> PPOLearner:
-    """The workspace's model for these settings; its contents never outlive a task."""
-    name = (PPOLearner, repr((problem, ppo, steps)))
-    if name not in workspace.scratch:
-        workspace.scratch[name] = PPOLearner(problem, ppo, steps, workspace.device)
-    found: PPOLearner = workspace.scratch[name]
-    return found
+    def updates(self, random: np.random.Generator) -> None:
+        self._model.train()

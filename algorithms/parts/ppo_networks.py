@@ -1,4 +1,4 @@
-"""PPO's networks and running statistics as flat vectors, and the policy that they make. Known without torch."""
+"""Networks and running statistics of PPO and TRPO as flat vectors, and their policy. Known without torch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP, PPOSettings
+from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP
+from erlbench.algorithms.parts.trpo_settings import OnPolicySettings
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key, generator
@@ -19,7 +20,7 @@ def layer_sizes(problem: Problem, hidden: Sequence[int], outputs: int) -> list[t
     return list(zip(widths, widths[1:]))
 
 
-def initial_learner(problem: Problem, settings: PPOSettings, key: Key) -> np.ndarray:
+def initial_learner(problem: Problem, settings: OnPolicySettings, key: Key) -> np.ndarray:
     """A fresh learner, float32 `(3, P)`: parameters and Adam's first and second moments.
 
     The parameters are in stable-baselines3's order: log standard deviations (continuous actions only), hidden layers
@@ -63,7 +64,7 @@ def initial_statistics(observation_size: int) -> np.ndarray:
 
 
 def reported_parameters(
-    parameters: np.ndarray, statistics: np.ndarray, problem: Problem, settings: PPOSettings
+    parameters: np.ndarray, statistics: np.ndarray, problem: Problem, settings: OnPolicySettings
 ) -> np.ndarray:
     """The vector of `reported_policy`, float32."""
     actor, size = actor_parameters(parameters, problem, settings.hidden), problem.observation_size
@@ -73,7 +74,7 @@ def reported_parameters(
     return np.concatenate([actor, statistics[:size], deviation]).astype(np.float32)
 
 
-def reported_policy(problem: Problem, settings: PPOSettings) -> PolicySpec:
+def reported_policy(problem: Problem, settings: OnPolicySettings) -> PolicySpec:
     """The policy that is evaluated: the mean action, clipped to its range, or the likeliest one."""
     return PolicySpec(
         (problem.observation_size, *settings.hidden, problem.action_size),

@@ -23,7 +23,8 @@ from tests.runs import heed_interrupts
 IMPORTED = (
     "erlbench.cli.run", "erlbench.running.runner", "erlbench.work.rollout", "erlbench.pool.worker", "mujoco", "torch",
     "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes",
-    "erlbench.algorithms.gradients.ppo_iteration", "tests.campaign.warm",
+    "erlbench.algorithms.gradients.ppo_iteration", "erlbench.algorithms.gradients.trpo_iteration",
+    "tests.campaign.warm",
 )  # fmt: skip
 CONTEXT = multiprocessing.get_context("forkserver")
 

@@ -52,7 +52,7 @@ def test_the_packaged_studies():
             assert study.profiles["paper"].total_timesteps == 1_000_000
     assert len(studies["aes-rl-table-2"].entries) == 10
     assert [entry.name for entry in studies["aes-rl-table-3"].entries] == [
-        "td3@cem-rl", "td3", "sac", "cem", "erl", "cem-rl", "aes-rl",
+        "multi-actor-td3@one-actor", "td3@cem-rl", "td3", "sac", "cem", "erl", "cem-rl", "aes-rl",
     ]  # fmt: skip
     assert studies["aes-rl-table-3"].not_run == ()
     assert len(studies["aes-rl-table-3"].profiles["paper"].envs) == 6
@@ -104,10 +104,10 @@ def test_p_cem_rl_stands_beside_aes_rl_with_the_same_batch(study, profile):
 
 def test_quoted_columns_are_the_quoted_algorithms():
     table = entries_of("aes-rl-table-3")
-    assert table["td3@cem-rl"].published == "TD3"
-    assert not table["td3"].published
-    quoted = resolved("aes-rl-table-3", "td3@cem-rl")
+    assert [name for name, entry in table.items() if entry.published == "TD3"] == ["multi-actor-td3@one-actor"]
+    quoted = resolved("aes-rl-table-3", "multi-actor-td3@one-actor")
     assert (quoted.hidden, quoted.activation, quoted.batch_size) == ((400, 300), "tanh", 100)
+    assert (quoted.actors, quoted.update_ratio) == (1, 1.0)
 
 
 def test_erl_has_the_budgets_of_its_paper():

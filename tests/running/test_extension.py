@@ -18,6 +18,7 @@ REASONS = {
     "ddpg": "the last episode ends with the budget",
     "sac": "the last episode ends with the budget",
     "ppo": "the last iteration ends with the budget, and the learning rate can fall to 0 there",
+    "trpo": "the last iteration ends with the budget, and the learning rate can fall to 0 there",
     "aes-rl": "aes-rl is asynchronous",
 }
 

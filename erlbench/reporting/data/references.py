@@ -15,7 +15,8 @@ from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.cut import NEAR, nearest_index
 from erlbench.reporting.data.runs import Array, Run
 
-ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG"}  # ours, and their name in the sources
+# ours, and their name in the sources
+ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG", "trpo": "TRPO"}
 
 
 @dataclass(frozen=True, kw_only=True)

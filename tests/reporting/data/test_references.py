@@ -30,9 +30,27 @@ def of(references, source, env, algorithm):
 
 
 def test_all_runs_are_there_and_every_source_is_described(references):
-    assert sum(len(one.runs) for one in references.sets) == 1020
-    assert len({one.source.name for one in references.sets}) == 6
+    assert sum(len(one.runs) for one in references.sets) == 1920
+    assert len({one.source.name for one in references.sets}) == 7
     assert all(one.source.commit and one.source.environments for one in references.sets)
+    assert all(one.source.licence for one in references.sets)
+
+
+def test_the_runs_of_mushroomrl_are_25_seeds_with_their_caveat(references):
+    """Means at 990,000 steps on HalfCheetah-v3, recomputed from the files of their repository."""
+    published = {"A2C": 552, "DDPG": 1381, "PPO": 3442, "SAC": 9479, "TD3": 6437, "TRPO": 3721}
+    for algorithm, mean in published.items():
+        found = of(references, "MushroomRL benchmark", "HalfCheetah-v3", algorithm)
+        assert len(found.runs) == 25
+        assert found.at(990_000).mean() == pytest.approx(mean, abs=0.5)
+        assert "with the behaviour policy" in found.returns
+
+
+def test_a_run_of_trpo_has_those_of_mushroomrl_beside_it(tmp_path, references):
+    for seed in range(3):
+        make_run(tmp_path, "HalfCheetah-v5", "trpo", seed, [0, 100, 200], steps=[0, 30_000, 60_000])
+    (record,) = references_table(page_of(tmp_path), references).records
+    assert (record["source"], record["their_runs"], record["steps"]) == ("MushroomRL benchmark", 25, 60_000)
 
 
 def test_what_a_value_is_depends_on_source_and_algorithm(references):

@@ -1,0 +1,126 @@
+"""PPO and TRPO, begun on a task, and stable-baselines3's own loop with their initial parameters and random numbers."""
+
+from contextlib import contextmanager
+
+import gymnasium
+import numpy as np
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.distributions import CategoricalDistribution, DiagGaussianDistribution
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.gradients.on_policy import ACTIVATION_MODULES, Buffer
+from erlbench.envs.registry import EnvSpec, Problem, problem
+from erlbench.work.replay import Replay
+from erlbench.work.seeding import Purpose, environment_seed, generator
+from erlbench.work.store import Store
+from erlbench.work.workspace import Workspace
+
+SEED, STEPS, TOTAL = 3, 256, 768
+CARTPOLE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), True)
+TASKS = {"InvertedPendulum-v5": problem, "Pendulum-v1": problem, "CartPole-v1": lambda name: CARTPOLE}
+
+
+@contextmanager
+def starting(algorithm, folder):
+    """A function that starts the algorithm on a task with settings; it gives the algorithm and a workspace."""
+    store, made = Store.create(), []
+
+    def make(task, total=TOTAL, **settings):
+        replay = Replay(folder / str(len(made)), task.observation_size, task.action_size)
+        context = Context(problem=task, seed=SEED, total_timesteps=total, workers=0, store=store, replay=replay)
+        made.append((replay, Workspace(store)))
+        values = {"rollout_steps": STEPS, "hidden": (16, 8)} | settings
+        return algorithm(algorithm.settings_type(**values), context), made[-1][1]
+
+    yield make
+    for replay, workspace in made:
+        replay.close()
+        workspace.close()
+    store.close()
+
+
+def iterate(algorithm, workspace):
+    """One iteration; its task and its result."""
+    (task,) = algorithm.ask()
+    assert algorithm.ask() == []
+    result = workspace.run(task)
+    algorithm.tell(task, result)
+    return task, result
+
+
+class Seeded(gymnasium.Wrapper):
+    """Starts each episode from the seed that comes next, whatever it is asked for."""
+
+    seeds = iter(())
+
+    def reset(self, *, seed=None, options=None):
+        return self.env.reset(seed=next(self.seeds), options=options)
+
+
+class Follow(BaseCallback):
+    """Gives stable-baselines3 the random numbers of our tasks, and keeps its parameters before each iteration.
+
+    `draw`, if any, is called with the generator of minibatches first, as TRPO draws the seed of its own noise.
+    """
+
+    def __init__(self, keys, draw=None):
+        super().__init__()
+        self.keys, self.draw, self.found, self.noise = keys, draw, [], None
+
+    def begin(self, iteration):
+        key = self.keys[iteration]
+        self.noise = generator(*key, Purpose.EXPLORATION)
+        self.model.rollout_buffer.random = generator(*key, Purpose.MINIBATCH)
+        if self.draw:
+            self.draw(self.model.rollout_buffer.random)
+        Seeded.seeds = (environment_seed(*key, index) for index in range(10**6))
+
+    def parameters(self):
+        return torch.nn.utils.parameters_to_vector(self.model.policy.parameters()).detach().numpy()
+
+    def _on_rollout_start(self):
+        if self.found:  # the first iteration has begun with the first reset
+            self.begin(len(self.found))
+        self.found.append(self.parameters())
+
+    def _on_step(self):
+        return True
+
+
+def their_model(theirs, algorithm, task, follow, first, monkeypatch, **own):
+    """stable-baselines3's model of class `theirs` with the settings `own` on the same task, and with our
+    initial parameters and random numbers."""
+    settings = algorithm.settings
+    env = DummyVecEnv([lambda: Seeded(gymnasium.make(task.env.id))])
+    normalise = {"norm_obs": settings.normalise_observations, "norm_reward": settings.normalise_rewards}
+    env = VecNormalize(env, gamma=settings.discount, **normalise)
+    constant = settings.learning_rate_schedule == "constant"
+    model = theirs(
+        "MlpPolicy",
+        env,
+        learning_rate=lambda progress: settings.learning_rate * (1.0 if constant else progress),
+        n_steps=STEPS,
+        policy_kwargs={"net_arch": [16, 8], "activation_fn": ACTIVATION_MODULES[settings.activation]},
+        rollout_buffer_class=Buffer,
+        device="cpu",
+        **own,
+    )
+    model.set_logger(Logger(None, []))  # its own would make a folder in the temporary one
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(first.copy()), model.policy.parameters())
+
+    def normal(self):
+        noise = follow.noise.standard_normal(self.distribution.mean.shape[-1], dtype=np.float32)
+        return self.distribution.mean + self.distribution.stddev * torch.from_numpy(noise)
+
+    def categorical(self):
+        logits = self.distribution.logits
+        return torch.argmax(logits + torch.from_numpy(follow.noise.gumbel(size=logits.shape[-1])), dim=-1)
+
+    monkeypatch.setattr(DiagGaussianDistribution, "sample", normal)
+    monkeypatch.setattr(CategoricalDistribution, "sample", categorical)
+    follow.model = model
+    follow.begin(0)
+    return model

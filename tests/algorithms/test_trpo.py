@@ -1,0 +1,135 @@
+"""TRPO: whole iterations against sb3-contrib's own loop, its counts, and a step that the line search refuses."""
+
+import numpy as np
+import pytest
+import torch
+from sb3_contrib import TRPO as Theirs
+
+from erlbench.algorithms import registry, trpo
+from erlbench.envs.registry import problem
+from erlbench.settings import resolve
+from tests.algorithms.on_policy import TASKS, TOTAL, Follow, iterate, starting, their_model
+from tests.runs import make_cell, rows, run
+
+
+@pytest.fixture
+def start(tmp_path):
+    """A function that starts TRPO on a task with settings; it gives the algorithm and a workspace."""
+    with starting(trpo.TRPO, tmp_path) as make:
+        yield make
+
+
+def seed_noise(random):
+    torch.manual_seed(int(random.integers(2**31)))
+
+
+def their_trpo(algorithm, task, keys, first, monkeypatch):
+    """sb3-contrib's TRPO on the same task with our initial parameters and random numbers."""
+    settings, follow = algorithm.settings, Follow(keys, seed_noise)
+    own = {
+        "batch_size": settings.batch_size, "cg_max_steps": settings.conjugate_steps, "cg_damping": settings.damping,
+        "gamma": settings.discount, "n_critic_updates": settings.value_epochs, "target_kl": settings.target_divergence,
+        "sub_sampling_factor": settings.subsampling,
+    }  # fmt: skip
+    return their_model(Theirs, algorithm, task, follow, first, monkeypatch, **own), follow
+
+
+@pytest.mark.parametrize(
+    ("env", "settings"),
+    [
+        ("InvertedPendulum-v5", {}),  # episodes that fail
+        ("Pendulum-v1", {}),  # and that are cut: the value goes on
+        ("CartPole-v1", {}),  # discrete actions
+        ("Pendulum-v1", dict(registry.preset("trpo", "sb3"))),
+        ("Pendulum-v1", {"subsampling": 2, "discount": 0.9, "target_divergence": 0.04}),
+    ],
+)
+def test_three_iterations_equal_those_of_sb3_contrib(env, settings, start, monkeypatch):
+    task = TASKS[env](env)
+    algorithm, workspace = start(task, **settings)
+    tasks = [iterate(algorithm, workspace)[0] for _ in range(3)]
+    assert algorithm.ask() == []
+    refs = [task.inputs["learner"] for task in tasks] + [algorithm.state.learner]
+    ours = [workspace.store.get(ref)[0] for ref in refs]
+    model, follow = their_trpo(algorithm, task, [task.key for task in tasks], ours[0], monkeypatch)
+    model.learn(TOTAL, callback=follow)
+    theirs = [*follow.found, follow.parameters()]
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4)
+    for before, after in zip(ours, ours[1:]):
+        assert np.abs(after - before).max() > 1e-2
+
+
+def test_the_policy_makes_one_step_an_iteration_and_the_values_one_a_minibatch(start):
+    algorithm, workspace = start(problem("Pendulum-v1"), total=450, rollout_steps=150, value_epochs=2)
+    successes = []
+    for _ in range(3):
+        iterate(algorithm, workspace)
+        successes.append(algorithm.metrics()["line_search_success"])
+    assert algorithm.counters.timesteps == 450
+    assert algorithm.counters.critic_updates == 3 * 2 * 2  # batches of 128 and 22
+    assert algorithm.counters.actor_updates == sum(successes) == 3
+    assert 0 < algorithm.metrics()["divergence"] < 0.01
+
+
+def test_a_refused_step_leaves_the_policy_as_it_was(start, monkeypatch):
+    """Down the gradient no step length improves the objective."""
+    monkeypatch.setattr(
+        "sb3_contrib.trpo.trpo.conjugate_gradient_solver", lambda product, gradient, max_iter: -gradient
+    )
+    algorithm, workspace = start(problem("Pendulum-v1"))
+    task, _ = iterate(algorithm, workspace)
+    before, after = (workspace.store.get(ref)[0] for ref in (task.inputs["learner"], algorithm.state.learner))
+    assert algorithm.metrics()["line_search_success"] == algorithm.counters.actor_updates == 0
+    hidden = 1 + 16 * 4 + 8 * 17  # the deviation and the policy's hidden layers
+    np.testing.assert_array_equal(after[:hidden], before[:hidden])
+    assert np.abs(after - before).max() > 1e-3  # the values learn
+
+
+def test_a_task_of_trpo_repeated_gives_the_same_bits_and_leaves_global_generators_alone(start):
+    algorithm, workspace = start(problem("InvertedPendulum-v5"))
+    iterate(algorithm, workspace)
+    (task,) = algorithm.ask()
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    first, second = (workspace.store.get(workspace.run(task).arrays["learner"]).copy() for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_settings_are_those_of_the_zoo():
+    """rl-baselines3-zoo, hyperparams/trpo.yml: all MuJoCo tasks, and what HalfCheetah and Swimmer have of their own."""
+    found = {name: resolve(trpo.TRPOSettings, f"{name}-v5") for name in ("Hopper", "HalfCheetah", "Swimmer")}
+    assert [(one.target_divergence, one.discount) for one in found.values()] == [
+        (0.01, 0.99), (0.04, 0.99), (0.01, 0.9999)
+    ]  # fmt: skip
+    hopper = found["Hopper"]
+    assert (hopper.conjugate_steps, hopper.value_epochs, hopper.batch_size, hopper.rollout_steps) == (25, 20, 128, 2048)
+
+
+def test_the_preset_is_the_default_of_sb3_contrib():
+    """All that its constructor takes, with the values that our names give it."""
+    model = Theirs("MlpPolicy", "Pendulum-v1", device="cpu")
+    ours = resolve(trpo.TRPOSettings, "Pendulum-v1", registry.preset("trpo", "sb3"))
+    assert (
+        ours.rollout_steps, ours.batch_size, ours.discount, ours.gae_lambda, ours.conjugate_steps, ours.damping,
+        ours.line_search_shrinking, ours.line_search_steps, ours.value_epochs, ours.target_divergence,
+        ours.subsampling, ours.learning_rate, ours.normalise_advantages,
+    ) == (
+        model.n_steps, model.batch_size, model.gamma, model.gae_lambda, model.cg_max_steps, model.cg_damping,
+        model.line_search_shrinking_factor, model.line_search_max_iter, model.n_critic_updates, model.target_kl,
+        model.sub_sampling_factor, model.learning_rate, model.normalize_advantage,
+    )  # fmt: skip
+    widths = [tuple(parameter.shape) for parameter in model.policy.mlp_extractor.policy_net.parameters()]
+    assert widths == [(64, 3), (64,), (64, 64), (64,)]
+
+
+@pytest.mark.slow
+def test_trpo_learns_to_balance(tmp_path):
+    cell = make_cell(
+        "trpo", tmp_path, steps=20_480, eval_freq=10_240, eval_episodes=5,
+        settings={"hidden": (64, 64), "rollout_steps": 1024, "batch_size": 128},
+    )  # fmt: skip
+    assert run(cell) == 0
+    found = [float(row["return_mean"]) for row in rows(cell.directory, "eval.csv")]
+    assert found[0] < 100
+    assert found[-1] > 500
