@@ -31,7 +31,7 @@ def of(references, source, env, algorithm):
 
 def test_all_runs_are_there_and_every_source_is_described(references):
     assert sum(len(one.runs) for one in references.sets) == 1920
-    assert len({one.source.name for one in references.sets}) == 6
+    assert len({one.source.name for one in references.sets}) == 7
     assert all(one.source.commit and one.source.environments for one in references.sets)
 
 
