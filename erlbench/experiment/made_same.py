@@ -35,7 +35,12 @@ def shared_settings(
         for algo, preset in parts
     }  # fmt: skip
     changed: dict[str, dict[str, Any]] = {algo: {} for algo in settings}
-    for name in (name.replace("-", "_") for name in arguments.same):
+    for asked in arguments.same:
+        name, given, _ = asked.replace("-", "_").partition("=")
+        if given:
+            raise UsageError(
+                f"--same {asked}: it takes names, and the first algorithm's values; --set {asked} gives one"
+            )
         owners = [algo for algo, own in settings.items() if name in {item.name for item in dataclasses.fields(own)}]
         if len(owners) < 2:
             known = {item.name for own in settings.values() for item in dataclasses.fields(own)}

@@ -19,6 +19,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import Estimate
 from erlbench.records.run import NEVER_TRAINED, RunFiles
+from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import load_run
 from tests.runs import make_cell, rows, run
 
@@ -46,8 +47,10 @@ def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_t
     assert run(cell) == 0
     assert rows(cell.directory, "eval.csv")[-1]["critic_updates"] == "0"
     assert RunFiles(cell.directory).status()["never_trained"] is True
-    found = load_run(cell.directory, [].append)
+    warned = []
+    found = load_run(cell.directory, warned.append)
     assert (found.status, found.done) == (NEVER_TRAINED, False)
+    assert warned == [remark(RemarkKind.NEVER_TRAINED, cell.directory)]
 
 
 @pytest.mark.parametrize("algo", registry.ALGORITHMS)

@@ -65,6 +65,11 @@ def test_same_refuses_what_it_cannot_make_equal(given):
         cells(**given)
 
 
+def test_same_with_a_value_names_the_option_that_takes_one():
+    with pytest.raises(UsageError, match="--set batch_size=100"):
+        cells(algo="td3,cem-rl", same="batch_size=100")
+
+
 def test_terminal_and_page_have_the_sheet_and_the_tuning_table_speaks_of_defaults_only(tmp_path):
     words = [
         "run",

@@ -25,6 +25,10 @@ class RemarkKind(Enum):
         "of a seed counts"
     )
     NO_EVALUATION = "{path}: no evaluation within {near} of {moment}; left out"
+    NEVER_TRAINED = (
+        "{path}: made no gradient step, as its budget is not above its warm-up; it has no score and is compared with "
+        "nothing"
+    )
     DAMAGED_END = "{path}: the last row of eval.csv is damaged: {problem}; left out"
     OTHER_SETTINGS = (
         "{path}: has the name and the budget of study {study}, profile {profile}, but other settings ({settings}); it "

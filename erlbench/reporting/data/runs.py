@@ -220,6 +220,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         status = "incomplete"
     elif status == "done" and (state.get("never_trained") is True or _never_trained(run_config, evaluations)):
         status, message = NEVER_TRAINED, "it made no gradient step: its budget is not above its warm-up"
+        warn(remark(RemarkKind.NEVER_TRAINED, path))
     train_time = state.get("train_time_s")
     if not isinstance(train_time, int | float):
         train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan

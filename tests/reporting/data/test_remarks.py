@@ -22,6 +22,8 @@ HERE, THERE = Path("results/a"), Path("results/b")
          "results/a: no evaluation within 10% of 2,000 training steps; left out"),
         (remark(RemarkKind.DAMAGED_END, HERE, problem="bad"),
          "results/a: the last row of eval.csv is damaged: bad; left out"),
+        (remark(RemarkKind.NEVER_TRAINED, HERE), "results/a: made no gradient step, as its budget is not above its "
+         "warm-up; it has no score and is compared with nothing"),
         (remark(RemarkKind.OTHER_SETTINGS, HERE, study="s", profile="p", settings=("tau", "sigma")),
          "results/a: has the name and the budget of study s, profile p, but other settings (tau, sigma); it is not "
          "shown there"),
