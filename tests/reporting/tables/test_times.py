@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from erlbench.reporting.data.comparison import comparisons_of
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.tables.times import times_table
 from tests.reporting.make_runs import make_run
