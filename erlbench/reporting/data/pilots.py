@@ -20,7 +20,7 @@ def stretch_of(run: Run) -> tuple[float, float]:
 
     Raises `UsageError` for a run without such an evaluation.
     """
-    end = run.total_timesteps - int(table_in(_config(run), "run").get("eval_freq") or 0)
+    end = run.total_timesteps - int(table_in(RunFiles(run.path).readable_config(), "run").get("eval_freq") or 0)
     if end <= 0 or end == run.total_timesteps:
         raise UsageError(f"{run.path} has no evaluation before its final one, which a plan's score is made of")
     return LAST * end, float(end)
@@ -71,7 +71,7 @@ def _shared_config(runs: Iterable[Run]) -> dict[str, Any]:
     """The configuration of runs that differ in their seeds alone."""
     configs = []
     for run in runs:
-        config = _config(run)
+        config = RunFiles(run.path).readable_config()
         configs.append({**config, "run": {**table_in(config, "run"), "seed": 0}})
         if configs[-1] != configs[0]:
             raise UsageError(f"{run.path} has other settings than the pilot runs beside it; name folders that agree")
@@ -104,7 +104,3 @@ def _time(config: Mapping[str, Any]) -> tuple[Simulated | None, dict[str, Any] |
         int(run.get("simulated_processes") or 0), str(run.get("simulated_critic") or Simulated().critic)
     )
     return simulated, dict(table_in(config, "costs"))
-
-
-def _config(run: Run) -> dict[str, Any]:
-    return RunFiles(run.path).readable_config()
