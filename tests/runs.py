@@ -105,7 +105,7 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch, results: int) -> None:
 
 def stop(training: Training) -> None:
     """Ask a training to stop."""
-    training.listeners[-1]._stop.set()
+    training.stop.set()
 
 
 def interrupt(cell: Cell, *results: int, **options) -> Cell:

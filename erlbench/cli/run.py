@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from erlbench.cli.completion import VALUES, complete
-from erlbench.cli.dry_run import estimates_of, show_plan, trust, wall
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.arguments import arguments, run_options
@@ -94,7 +93,6 @@ def run(**given: Any) -> None:
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.experiment.before import doubts, in_short, sharing
     from erlbench.experiment.command import requested_cells, study_plan
-    from erlbench.experiment.plan_file import plan_text
     from erlbench.running.admission import problems, rules_of
 
     check_device(asked.device)
@@ -122,6 +120,7 @@ def run(**given: Any) -> None:
             _message(line)
     options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
     if asked.plan:
+        from erlbench.experiment.plan_file import plan_text
         from erlbench.reporting.statistics.simulated_studies import check_plan
 
         written, _ = study_plan(asked)
@@ -129,6 +128,8 @@ def run(**given: Any) -> None:
         options = dataclasses.replace(options, study_plan=plan_text(written))
         _message(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
+        from erlbench.cli.dry_run import show_plan
+
         show_plan(cells, options)
         return
     if asked.launcher is not None:
@@ -138,6 +139,8 @@ def run(**given: Any) -> None:
     if asked.tensorboard:
         _message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     if len(cells) > 1 and not asked.quiet:
+        from erlbench.cli.dry_run import estimates_of, trust, wall
+
         about = wall(estimates_of(cells, options), options)
         _message(f"{len(cells)} runs, about {about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
@@ -177,14 +180,15 @@ def _message(line: str) -> None:
 
 def _compare_with_plan(cells: Sequence[Cell]) -> None:
     """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
-    from erlbench.experiment.departures import of_run
     from erlbench.experiment.plan import FILE
-    from erlbench.experiment.plan_file import read_plan
 
     for out in dict.fromkeys(cell.out for cell in cells):
         own, path = [cell for cell in cells if cell.out == out], out / FILE
         if not path.exists():
             continue
+        from erlbench.experiment.departures import of_run
+        from erlbench.experiment.plan_file import read_plan
+
         plan = read_plan(path)
         found = [f"{one.kind} ({one.what})" for cell in own for one in of_run(plan, cell.config(), cell.label)]
         if found:
@@ -208,6 +212,8 @@ def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
 
 def _differences(cells: Sequence[Cell]) -> str:
     """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
+    if len({cell.name for cell in cells}) < 2:
+        return ""
     from erlbench.experiment.fairness import fairness_sheet
 
     sheet = fairness_sheet(cell.config() for cell in cells)

@@ -12,7 +12,6 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import Cell
-from erlbench.experiment.estimate import steps_in_time
 
 EVAL_FREQ = 5000  # training steps between two evaluations
 FEW = 3  # doubts of one kind that are shown one by one
@@ -48,7 +47,11 @@ def usual_frequency(steps: float) -> int:
 
 def planned_steps(cell: Cell, task: Problem) -> float:
     """About how many training steps a cell takes, by its steps, modelled minutes and generations."""
-    steps = float(max(cell.total_timesteps, steps_in_time(cell)))
+    steps = float(cell.total_timesteps)
+    if cell.total_minutes is not None:
+        from erlbench.experiment.estimate import steps_in_time
+
+        steps = max(steps, steps_in_time(cell))
     if cell.total_generations is None:
         return steps
     return min(steps, cell.total_generations * registry.find(cell.algo).needs(cell.settings, task).steps)

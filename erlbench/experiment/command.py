@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import canonical, extra_of, installed
+from erlbench.envs.catalogue import canonical
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
-from erlbench.errors import CellError, UsageError, nearest
-from erlbench.experiment import planned, studies
+from erlbench.errors import CellError, UsageError
 from erlbench.experiment.before import EVAL_FREQ, planned_steps, usual_frequency
-from erlbench.experiment.cells import CRITIC, FINAL_EPISODES, Cell, Origin, differences
+from erlbench.experiment.cells import CRITIC, FINAL_EPISODES, Cell, Origin, cell_name, differences
 from erlbench.experiment.costs import built_in_costs, load_costs
-from erlbench.experiment.made_same import shared_settings, usual_name
 from erlbench.experiment.options import RunArguments, option_fields
-from erlbench.experiment.own_studies import known_studies
-from erlbench.experiment.plan import Plan
-from erlbench.experiment.plan_file import read_plan
 from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.settings import resolve
 
+if TYPE_CHECKING:
+    from erlbench.experiment.plan import Plan
+
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 RESULTS = Path("results")
-PROFILE = "smoke"
 
 
 def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) -> list[Cell]:
@@ -55,6 +51,9 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
 
 def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
     """The plan of `--plan` with all values, and one cell with seed 0 for each of its cells, not checked."""
+    from erlbench.experiment import planned
+    from erlbench.experiment.plan_file import read_plan
+
     path = Path(arguments.plan or "")
     written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
     made = [next(_free_cells(request, problem)) for request in planned.requests(written, path, folder)]
@@ -65,12 +64,20 @@ def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
 
 def _planned_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     """The cells of a plan, all of a seed before those of the next."""
+    from erlbench.experiment.planned import decided
+
     whole, made = study_plan(arguments)
     # What a plan states wins over what a folder holds; a setting of a later version is none of these.
-    origins = [Origin(planned.decided(whole, cell)) for cell in whole.cells]
+    origins = [Origin(decided(whole, cell)) for cell in whole.cells]
     for seed in whole.assigned_seeds()[: arguments.only_seeds]:
         for cell, origin in zip(made, origins, strict=True):
             yield dataclasses.replace(cell, seed=seed, origin=origin)
+
+
+def _study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
+    from erlbench.experiment.study_cells import study_cells
+
+    return study_cells(arguments, problem_of)
 
 
 def _check_problems(cells: Iterable[Cell], problem_of: ProblemOf) -> list[Cell]:
@@ -104,10 +111,14 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
     if arguments.name is not None and len(arguments.algo) > 1:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
     parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
-    _check_workers(arguments, [algo for algo, _ in parts])
-    typed = _typed(arguments)
+    _checkworkers_of(arguments, [algo for algo, _ in parts])
+    typed = typed_of(arguments)
     for env in dict.fromkeys(map(canonical, arguments.env)):
-        shared = shared_settings(arguments, env, parts) if arguments.same else {}
+        shared: Mapping[str, Mapping[str, Any]] = {}
+        if arguments.same:
+            from erlbench.experiment.made_same import shared_settings
+
+            shared = shared_settings(arguments, env, parts)
         for algo, own_preset in parts:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
@@ -122,9 +133,9 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                     env=env,
                     seed=seed,
                     settings=settings,
-                    name=arguments.name or usual_name(algo, preset, bool(made_same)),
+                    name=arguments.name or _usual_name(algo, preset, bool(made_same)),
                     total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
-                    workers=_workers(algo, arguments.workers),
+                    workers=workers_of(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or EVAL_FREQ,
                     eval_episodes=arguments.eval_episodes or 10,
                     final_episodes=arguments.final_episodes or FINAL_EPISODES,
@@ -139,9 +150,14 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                         | ({"run.preset"} if own_preset else set())
                         | {f"settings.{key}" for key in arguments.same}
                     ),
-                    **_simulated(arguments),
+                    **simulated_of(arguments),
                 )
                 yield cell if arguments.eval_freq else replace(cell, eval_freq=_usual_frequency(cell, problem_of))
+
+
+def _usual_name(algo: str, preset: str, made_same: bool) -> str:
+    """The name of runs that have none: the algorithm with its preset, and whether it has others' settings."""
+    return cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET) + ("+same" if made_same else "")
 
 
 def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
@@ -155,121 +171,7 @@ def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
     return usual_frequency(planned_steps(cell, task))
 
 
-def _study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
-    for option in ("preset", "name", "workers", "total_generations", "total_minutes", "same"):
-        if getattr(arguments, option) not in (None, ()):
-            given = f"--{option.replace('_', '-')}"
-            raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
-    known = known_studies(arguments.studies)
-    chosen = {name: studies.find_study(known, name) for name in arguments.study}
-    profile_name = arguments.profile or PROFILE
-    chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
-    _check_filters(arguments, chosen, profile_name)
-    chosen = {name: _with_envs(study, profile_name, arguments.env) for name, study in chosen.items()}
-    wanted = [
-        (study.profiles[profile_name], [entry for entry in study.entries if _wanted(entry.name, arguments.algo)])
-        for study in chosen.values()
-    ]
-    _require_extras(wanted)
-    studies.validate(chosen, problem_of)
-    # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
-    timed = {entry.name for study in known.values() if study.kind == studies.TIME for entry in study.entries}
-    for profile, entries in wanted:
-        for env in profile.envs:
-            for entry in entries:
-                for cell in _entry_cells(arguments, entry, profile, env, profile_name, problem_of):
-                    yield dataclasses.replace(cell, one_core=entry.name in timed)
-
-
-def _entry_cells(
-    arguments: RunArguments,
-    entry: studies.Entry,
-    profile: studies.Profile,
-    env: str,
-    profile_name: str,
-    problem_of: ProblemOf,
-) -> Iterator[Cell]:
-    known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
-    own = {name: value for name, value in arguments.set.items() if name in known}
-    settings = studies.entry_settings(profile, entry, env, own)
-    env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
-    if arguments.total_timesteps:
-        profile = dataclasses.replace(
-            profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
-        )
-    stated = (f"settings.{name}" for name in studies.profile_settings(profile, entry))
-    typed = _typed(arguments) | {"run.*", "env_settings.*", *stated}
-    longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
-    for seed in arguments.all_seeds or profile.seeds:
-        yield Cell(
-            algo=entry.algo,
-            preset=entry.preset,
-            name=entry.name,
-            env=env,
-            seed=seed,
-            settings=settings,
-            total_timesteps=profile.most_timesteps(env, entry),
-            total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
-            workers=_workers(entry.algo, entry.workers),
-            eval_freq=arguments.eval_freq or profile.eval_freq,
-            eval_episodes=arguments.eval_episodes or profile.eval_episodes,
-            final_episodes=arguments.final_episodes or profile.final_episodes,
-            evaluate=arguments.evaluate or profile.evaluate,
-            info=arguments.info,
-            out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
-            processes=entry.processes,
-            env_settings=env_settings,
-            origin=Origin(typed),
-            **_simulated(arguments),
-        )
-
-
-def _only(study: studies.Study, profile: str) -> studies.Study:
-    return dataclasses.replace(study, profiles={profile: studies.find_profile(study, profile)})
-
-
-def _with_envs(study: studies.Study, profile: str, only: tuple[str, ...]) -> studies.Study:
-    """The study on those of its environments that were asked for, so that no other environment's extra is needed."""
-    old = study.profiles[profile]
-    envs = tuple(env for env in old.envs if _wanted(env, only))
-    return dataclasses.replace(study, profiles={profile: dataclasses.replace(old, envs=envs)})
-
-
-def _require_extras(wanted: Iterable[tuple[studies.Profile, list[studies.Entry]]]) -> None:
-    """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
-    needed: dict[str, str] = {}  # extra -> who needs it first
-    for profile, entries in wanted:
-        for env, entry in itertools.product(profile.envs, entries):
-            if (extra := extra_of(env)) and not installed(extra):
-                needed.setdefault(extra, env)
-            if extra := registry.missing_extra(entry.algo):
-                needed.setdefault(extra, entry.algo)
-    if needed:
-        raise UsageError(
-            f"packages are missing for {', '.join(needed.values())}; install them by: "
-            f"pip install 'erlbench[{','.join(needed)}]'"
-        )
-
-
-def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study], profile: str) -> None:
-    """Refuse an --algo, --env or --set that means nothing to any of the studies."""
-    entries = {entry.name for study in chosen.values() for entry in study.entries}
-    envs = {env for study in chosen.values() for env in study.profiles[profile].envs}
-    algos = {entry.algo for study in chosen.values() for entry in study.entries if _wanted(entry.name, arguments.algo)}
-    settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
-    filters = (("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings))
-    for option, given, known in filters:
-        for word in given:
-            if word not in known:
-                hint = nearest(word, known) or f"; there are {', '.join(sorted(known))}"
-                raise UsageError(f"{option} {word} is in none of the studies (profile {profile}){hint}")
-
-
-def _wanted(name: str, only: tuple[str, ...]) -> bool:
-    return not only or name in only
-
-
-def _check_workers(arguments: RunArguments, algos: list[str]) -> None:
+def _checkworkers_of(arguments: RunArguments, algos: list[str]) -> None:
     if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
         raise UsageError(
             f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
@@ -282,13 +184,13 @@ def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
         raise UsageError(f"--total-minutes cannot be given with {algo}, which needs its number of steps: {reason}")
 
 
-def _workers(algo: str, wanted: int | None) -> int:
+def workers_of(algo: str, wanted: int | None) -> int:
     """Individuals in flight; 0 for an algorithm that has no such number."""
     default = registry.find(algo).default_workers
     return 0 if default is None else wanted or default
 
 
-def _typed(arguments: RunArguments) -> frozenset[str]:
+def typed_of(arguments: RunArguments) -> frozenset[str]:
     """What the command line or a --config file gives, as `Origin.typed`, and what says which folder it is."""
     given = {name for name in option_fields() if getattr(arguments, name) not in (None, False, (), {})}
     tables = {"settings": arguments.set, "env_settings": arguments.env_set}
@@ -296,7 +198,7 @@ def _typed(arguments: RunArguments) -> frozenset[str]:
     return frozenset(keys | {f"run.{name}" for name in given | FOLDER} | ({"costs.*"} if arguments.costs else set()))
 
 
-def _simulated(arguments: RunArguments) -> dict[str, Any]:
+def simulated_of(arguments: RunArguments) -> dict[str, Any]:
     """The fields of a cell about simulated time."""
     if not arguments.simulated_time:
         return {}

@@ -8,16 +8,8 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError, nearest
-from erlbench.experiment.cells import cell_name
 from erlbench.experiment.options import RunArguments
 from erlbench.settings import resolve
-
-SUFFIX = "+same"  # of the names of runs whose settings are changed
-
-
-def usual_name(algo: str, preset: str, made_same: bool) -> str:
-    """The name of runs that have none: the algorithm with its preset, and whether it has others' settings."""
-    return cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET) + (SUFFIX if made_same else "")
 
 
 def shared_settings(

@@ -95,10 +95,7 @@ def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) 
 
 def scored(cell: Cell) -> list[tuple[str, float, float]]:
     """The stretches of a run's evaluation curve that enter scores of the plan beside its results: axis, begin, end."""
-    path = cell.out / FILE
-    if not path.exists():
-        return []
-    plan = read_plan(path)
+    plan = read_plan(cell.out / FILE)
     own = {there.label for there in plan.cells if (there.env, there.name) == (cell.env, cell.name)}
     chosen = [contrast for contrast in plan.contrasts if own & {contrast.a, contrast.b}]
     return sorted({(contrast.axis, *contrast.stretch) for contrast in chosen})

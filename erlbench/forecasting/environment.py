@@ -191,16 +191,12 @@ def load_costs_of(path: Path | None) -> tuple[Costs, Mapping[str, Any]]:
 
 
 def of_this_environment(
-    cells: Sequence[Cell],
-    costs: Costs,
-    measured_on: Mapping[str, Any],
-    lengths: Lengths | None = None,
-    seconds: float | None = None,
+    cells: Sequence[Cell], costs: Costs, measured_on: Mapping[str, Any], lengths: Lengths | None = None
 ) -> tuple[Lengths, list[Costs]]:
     """Lengths of episodes, those of the first cell's initial policies by default, and the costs of each cell.
 
     Costs of another environment or of other hidden layers have their time of a step multiplied by the ratio of both
-    steps on this machine, which are played for `seconds`, by default `SECONDS`. The cells have the same environment.
+    steps on this machine, which are played for `SECONDS`. The cells have the same environment.
     """
     task = problem(cells[0].env, cells[0].env_settings)
     ratios: dict[PolicySpec, float] = {}  # of a step here and one of the costs, by policy
@@ -209,7 +205,7 @@ def of_this_environment(
         spec, same = registry.find(cell.algo).policy_for(cell.settings, task), _same_step(cell, measured_on)
         if spec not in ratios and not (same and lengths):
             here, there = Played(task, spec), None if same else _reference(measured_on)
-            play_in_turns([player for player in (here, there) if player], SECONDS if seconds is None else seconds)
+            play_in_turns([player for player in (here, there) if player], SECONDS)
             ratios[spec] = median(here.seconds) / median(there.seconds) if there else 1.0
             lengths = lengths or here.as_lengths()
         found.append(replace(costs, timestep=costs.timestep * ratios.get(spec, 1.0)))

@@ -29,10 +29,10 @@ def cores() -> int:
     return min(own, int(task)) if task.isdigit() and int(task) else own
 
 
-def busy_cores(seconds: float = 0.5) -> float:
-    """Mean number of this process's cores that other programs use for `seconds`; 0 where the system does not say."""
+def busy_cores() -> float:
+    """Mean number of this process's cores that other programs use for half a second; 0 where nothing says it."""
     before = _core_times()
-    time.sleep(seconds)
+    time.sleep(0.5)
     busy = 0.0
     for core, (worked, total) in _core_times().items():
         worked_before, total_before = before.get(core, (worked, total))

@@ -47,6 +47,11 @@ class RowColumn:
         """Whether each row must have it: a finite number."""
         return self.default is REQUIRED
 
+    @property
+    def measured(self) -> bool:
+        """Whether equal runs may differ in it: a clock measured it, or it says which process had a task."""
+        return self.unit in ("s", "processes", "cores") or self.name == "process"
+
 
 def column(
     help: str,

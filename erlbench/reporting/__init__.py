@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.reporting import folder
-from erlbench.reporting.data.comparison import (
-    REFERENCE,
-    Comparison,
-    check_profile,
-    comparisons_of,
-    everything,
-    was_run,
-    without_judgement,
-)
+from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
+from erlbench.reporting.data.identities import suspicions_of
 from erlbench.reporting.data.nominal import nominal_budgets, nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
@@ -28,7 +21,7 @@ from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sections import pages_of_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study import check_open
-from erlbench.reporting.data.suspicious import suspicions_of
+from erlbench.reporting.data.study_comparisons import check_profile, comparisons_of, was_run
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.experiment import journal
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.plan_file import plan_hash
+from erlbench.experiment.plan import FILE as PLAN
 from erlbench.machine import kernel
 from erlbench.pool import Pool
 from erlbench.running.checkpoint import FORMAT
@@ -26,6 +25,7 @@ def start_of(
     admission: Admission,
 ) -> dict[str, Any]:
     """The start of a cell on `machine`; under a plan it is appended to the plan's journal."""
+    command = shlex.join(asked.command_line)
     start = {
         "format": FORMAT,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -41,14 +41,25 @@ def start_of(
         **({"force_identity": True} if asked.force_identity else {}),
         **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
         **({"studies": list(asked.studies)} if asked.studies else {}),
-        "command_line": shlex.join(asked.command_line),
+        "command_line": command,
     }
-    if digest := plan_hash(cell.out):
-        entry = journal.append(
-            cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
-            folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(machine),
-            identity=journal.fingerprint(identity), commit=machine.get("commit", ""),
-            command=start["command_line"], forced=asked.force,
-        )  # fmt: skip
-        start |= {"study_plan": digest, "journal": entry}
-    return start
+    return start | _in_journal(cell, asked, machine, identity, command)
+
+
+def _in_journal(
+    cell: Cell, asked: RunOptions, machine: Mapping[str, Any], identity: Mapping[str, Any] | None, command: str
+) -> dict[str, Any]:
+    """The plan's hash and the ID of the new line in its journal; nothing without a plan."""
+    if not (cell.out / PLAN).exists():
+        return {}
+    from erlbench.experiment import journal
+    from erlbench.experiment.plan_file import plan_hash
+
+    if not (digest := plan_hash(cell.out)):
+        return {}
+    entry = journal.append(
+        cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
+        folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(machine),
+        identity=journal.fingerprint(identity), commit=machine.get("commit", ""), command=command, forced=asked.force,
+    )  # fmt: skip
+    return {"study_plan": digest, "journal": entry}

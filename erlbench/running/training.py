@@ -23,7 +23,6 @@ from erlbench.running.lease import LostLease
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.checkpoints import Checkpoints
 from erlbench.running.listeners.files import RowFiles
-from erlbench.running.listeners.stopping import Stopping
 from erlbench.running.loop import WHOLE, WORKS, Loop, Record
 from erlbench.running.results import RunDirectory
 from erlbench.running.resume import resume
@@ -74,8 +73,9 @@ class Training:
             self.loop, self.evaluations, files, directory, options.checkpoint_every, options.keep_all
         )
         self.listeners: tuple[Listener, ...] = (
-            files, self.checkpoints, *listeners, Stopping(stop, self.checkpoints.save)
+            files, self.checkpoints, *listeners, self._stop_if_asked
         )  # fmt: skip
+        self.stop = stop  # set: the run ends where it can be saved
         self.begun = False  # whether the run has begun, or gone on from a checkpoint
         self.sums: dict[str, str] = {}  # of the files of a finished run
         self._pools = [pool] if aside is None else [pool, aside]
@@ -102,6 +102,12 @@ class Training:
             with suppress(OSError):
                 self.files.write()
             raise
+
+    def _stop_if_asked(self, record: Record) -> None:
+        """The last listener: once somebody has asked for the end, save the run and raise `Interrupted`."""
+        if record is WHOLE and self.stop.is_set():
+            self.save()
+            raise Interrupted("interrupted; everything is saved, the same command continues")
 
     def save(self) -> None:
         """Write a checkpoint; also from another thread while this one waits for a result."""

@@ -12,12 +12,10 @@ from erlbench.verification.across import check_across
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.claims import check_beginning, check_claims
 from erlbench.verification.copies import check_copies, trace
-from erlbench.verification.imported import check_imported
+from erlbench.verification.history import check_imported, check_redaction, check_starts
 from erlbench.verification.policy import check_policies
-from erlbench.verification.redaction import check_redaction
 from erlbench.verification.rows import check_rows
 from erlbench.verification.software import check_admission, check_identity, check_software
-from erlbench.verification.starts import check_starts
 from erlbench.work.identity import recorded
 
 __all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify", "verify_all"]

@@ -9,17 +9,14 @@ import numpy as np
 
 from erlbench import files
 from erlbench.records.run import POLICY
-from erlbench.records.schema import COUNTED, Row
+from erlbench.records.schema import COUNTED, Row, columns_of
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # What differs between two equal runs: times, and which process had a task.
-MEASURED = frozenset({
-    "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "cpu_s", "paused_s", "process",
-    "queueing_median_s", "queueing_90_s", "busy_processes", "second_cores",
-})  # fmt: skip
+MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
 
 
 def same(run: Files, other: Files) -> Iterator[Check]:

@@ -6,6 +6,8 @@ import numpy as np
 
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import EnvSpec, Problem
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import dataclass_named
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, Output, Result
@@ -72,3 +74,18 @@ class Fake:
             "rewards": np.zeros(episodes * length, np.float32),
             "continues": np.ones(episodes * length, np.float32),
         }
+
+
+def go_on(first, second, folder, fitness):
+    """Have `second` go on from a checkpoint of `first`, a search that is replayed; both finish the open tasks."""
+    tasks, snapshot = first.ask(), first.algorithm.snapshot()
+    path = save_checkpoint(folder, {"algorithm": snapshot, "tasks": tasks}, {})
+    assert "pickle" not in str(list(path.rglob("*")))
+    for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
+        second.store.put(ref.name, first.store.get(ref))
+    second.algorithm.restore(load_checkpoint(path, dataclass_named)[0]["algorithm"])
+    second.open = {task.id: task for task in tasks}
+    for task in tasks:
+        value = fitness(first.input(task, "parameters"))
+        first.finish(task, value)
+        second.finish(task, value)

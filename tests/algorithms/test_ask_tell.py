@@ -19,10 +19,9 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.ask_tell import algorithm_of
 from erlbench.algorithms.search.ask_tell import Channel, EvosaxObject, SteppedObject
 from erlbench.errors import CellError, ErlbenchError, UsageError
-from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.encoding import dataclass_named
 from erlbench.settings import resolve
 from erlbench.testing import check_algorithm
+from tests.algorithms.fake import go_on
 from tests.runs import all_rows
 
 SEED = 5
@@ -153,18 +152,7 @@ def test_a_restored_object_goes_on_as_if_nothing_had_been(fake, tmp_path, made):
     first, second = fake(made), fake(made)
     for _ in range(70):  # beyond the first capacity
         generation(first)
-    tasks = first.ask()
-    snapshot = first.algorithm.snapshot()
-    path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
-    payload, _ = load_checkpoint(path, dataclass_named)
-    for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
-        second.store.put(ref.name, first.store.get(ref))
-    second.algorithm.restore(payload["algorithm"])
-    second.open = {task.id: task for task in tasks}
-    for task in tasks:
-        value = -sphere(first.input(task, "parameters"))
-        first.finish(task, value)
-        second.finish(task, value)
+    go_on(first, second, tmp_path / "checkpoint", lambda x: -sphere(x))
     for _ in range(3):
         np.testing.assert_array_equal(generation(first), generation(second))
     np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)

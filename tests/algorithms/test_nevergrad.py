@@ -1,6 +1,5 @@
 """nevergrad: sequences against nevergrad driven directly, batches and generations, replay, names, GoodAI's presets."""
 
-import json
 import math
 
 import cma
@@ -16,10 +15,9 @@ from erlbench.algorithms.search.pycma import default_population
 from erlbench.cli import cli
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import initial_policy
-from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.encoding import dataclass_named
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose, generator
+from tests.algorithms.fake import go_on
 
 SEED = 5
 
@@ -113,19 +111,7 @@ def test_a_restored_search_goes_on_with_the_same_candidates(name, fake, tmp_path
     first, second = fake(**settings), fake(**settings)
     for _ in range(37):  # in the middle of a generation, and beyond the first capacity of the losses
         batch(first)
-    tasks = first.ask()
-    snapshot = first.algorithm.snapshot()
-    path = save_checkpoint(tmp_path / "checkpoint", {"algorithm": snapshot, "tasks": tasks}, {})
-    payload, _ = load_checkpoint(path, dataclass_named)
-    assert "pickle" not in json.dumps(list(map(str, path.rglob("*"))))
-    for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
-        second.store.put(ref.name, first.store.get(ref))
-    second.algorithm.restore(payload["algorithm"])
-    second.open = {task.id: task for task in tasks}
-    for task in tasks:
-        value = -sphere(first.input(task, "parameters"))
-        first.finish(task, value)
-        second.finish(task, value)
+    go_on(first, second, tmp_path / "checkpoint", lambda x: -sphere(x))
     for _ in range(5):
         np.testing.assert_array_equal(batch(first), batch(second))
     np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)

@@ -28,9 +28,8 @@ from erlbench.files import Unusable
 from erlbench.verification import load_files
 from erlbench.verification.across import check_across
 from erlbench.verification.claims import check_claims
-from erlbench.verification.redaction import check_redaction
+from erlbench.verification.history import check_redaction, check_starts
 from erlbench.verification.rows import check_rows
-from erlbench.verification.starts import check_starts
 from erlbench.work.private import private_folders
 from tests.reporting.make_runs import make_run
 from tests.users import FIRST, as_user, everybodys, needs_root

@@ -16,7 +16,7 @@ from multiprocess import forkserver
 
 from erlbench.errors import TaskError
 from erlbench.pool import handle, local_pool
-from erlbench.pool.handle import start_context
+from erlbench.pool.handle import OVER_MEMORY, start_context
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.work.tasks import Output
@@ -258,7 +258,7 @@ def test_a_worker_over_its_memory_is_replaced():
         pool.submit(task(number, "hoard", {"mib": 60, "keep": True}) for number in range(8))
         assert sorted(results(pool, 8)) == list(range(8))
         messages = [event.message for event in pool.events()]
-        assert sum("using more memory than --worker-memory allows" in message for message in messages) >= 1
+        assert sum(OVER_MEMORY in message for message in messages) >= 1
         pool.submit([task(20, "hoard", {"mib": 600})])
         with pytest.raises(TaskError, match=r"task 20 .*3 workers, .*more memory"):
             results(pool, 1)

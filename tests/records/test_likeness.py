@@ -10,8 +10,8 @@ import pytest
 from erlbench.records.likeness import Likeness, ReturnSeries, suspicions
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow
+from erlbench.reporting.data.identities import suspicions_of
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.suspicious import suspicions_of
 
 ROOT = Path(__file__).parents[2]
 ROWS = 40

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from erlbench.reporting.data.comparison import comparisons_of, everything
+from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_studies import make_study
 

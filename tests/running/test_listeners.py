@@ -13,7 +13,6 @@ from erlbench.running import progress
 from erlbench.running.jobs import Runner
 from erlbench.running.listeners.checkpoints import Checkpoints
 from erlbench.running.listeners.files import RowFiles
-from erlbench.running.listeners.stopping import Stopping
 from erlbench.running.loop import WHOLE, Taken
 from erlbench.running.results import RunDirectory
 from tests.runs import all_rows, listen, make_cell, run
@@ -73,7 +72,7 @@ def test_files_and_checkpoints_hear_before_the_caller_and_stopping_last(tmp_path
     assert isinstance(files, RowFiles)
     assert isinstance(checkpoints, Checkpoints)
     assert others[-1] is mine
-    assert isinstance(stopping, Stopping)
+    assert stopping.__name__ == "_stop_if_asked"
 
 
 def test_the_rows_that_a_checkpoint_counts_on_are_in_their_files(tmp_path, monkeypatch):

@@ -9,19 +9,8 @@ from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work import rollout as module
 from erlbench.work.rollout import RolloutSettings, play, rollout
 from erlbench.work.seeding import environment_seed
-from erlbench.work.store import Store
-from erlbench.work.workspace import Workspace
 
 PENDULUM = "erlbench/PartiallyObservablePendulum-v0"
-
-
-@pytest.fixture
-def workspace():
-    store = Store.create()
-    made = Workspace(store)
-    yield made
-    made.close()
-    store.close()
 
 
 @pytest.fixture

@@ -14,17 +14,6 @@ from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
-from erlbench.work.store import Store
-from erlbench.work.workspace import Workspace
-
-
-@pytest.fixture
-def workspace():
-    store = Store.create()
-    made = Workspace(store)
-    yield made
-    made.close()
-    store.close()
 
 
 def small_policy(task, key=(0, 1)):

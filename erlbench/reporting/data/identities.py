@@ -1,9 +1,11 @@
-"""Remarks on the identity of runs: cells whose runs were made with different packages, and seeds run repeatedly."""
+"""Remarks on runs that should be alike and are not, or are too alike: packages, seeds, episodes, returns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from erlbench.records.likeness import ReturnSeries, suspicions
+from erlbench.reporting.data.remarks import Remark, RemarkKind, remark
 from erlbench.reporting.data.runs import Run
 from erlbench.work.identity import changes
 from erlbench.work.repeats import scores_in_words
@@ -20,6 +22,31 @@ def mixed_identities(cells: Cells) -> Iterator[str]:
     mixed = [f"{label} ({'; '.join(found)})" for label, runs in cells if (found := [*_groups(runs)])]
     if mixed:
         yield f"MIXED IDENTITIES: the mean is over runs with different software: {'; '.join(mixed)}."
+
+
+def unequal_episodes(cells: Cells) -> Iterator[str]:
+    """A remark on the cells (label, runs) some of whose scores are means of more episodes than others.
+
+    They are where runs of one experiment are cut at a moment that is the end of some: a final evaluation has more.
+    """
+    unequal = [f"{label} ({' or '.join(counts)})" for label, runs in cells if len(counts := episode_counts(runs)) > 1]
+    if unequal:
+        yield f"UNEQUAL EPISODES: the mean is over scores of different numbers of episodes: {'; '.join(unequal)}."
+
+
+def episode_counts(runs: Iterable[Run]) -> list[str]:
+    """Numbers of episodes of the evaluations that give the scores, ascending, as far as they are known."""
+    return sorted({run.final_episodes for run in runs if run.final_episodes}, key=lambda count: (len(count), count))
+
+
+def suspicions_of(runs: Iterable[Run]) -> Iterator[Remark]:
+    """What their evaluations have in common; of running means of training returns, which overlap, nothing is said."""
+    series = [ReturnSeries(run.path, run.env, run.name, run.seed, run.evaluations.return_mean) for run in runs]
+    for found in suspicions(series):
+        yield remark(
+            RemarkKind.SUSPICIOUS, found.path, what=found.kind.value, other=found.other, rows=found.rows,
+            start=found.start + 1, other_start=found.other_start + 1,
+        )  # fmt: skip
 
 
 def repeated_seeds(cells: Cells) -> Iterator[str]:

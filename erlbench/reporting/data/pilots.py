@@ -8,6 +8,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.plan import Contrast, Evaluation, Plan, PlannedCell, Simulated, Test
+from erlbench.files import table_in
 from erlbench.records.run import RunFiles
 from erlbench.reporting.data.runs import Run
 
@@ -19,7 +20,7 @@ def stretch_of(run: Run) -> tuple[float, float]:
 
     Raises `UsageError` for a run without such an evaluation.
     """
-    end = run.total_timesteps - int(_table(_config(run), "run").get("eval_freq") or 0)
+    end = run.total_timesteps - int(table_in(RunFiles(run.path).readable_config(), "run").get("eval_freq") or 0)
     if end <= 0 or end == run.total_timesteps:
         raise UsageError(f"{run.path} has no evaluation before its final one, which a plan's score is made of")
     return LAST * end, float(end)
@@ -70,15 +71,15 @@ def _shared_config(runs: Iterable[Run]) -> dict[str, Any]:
     """The configuration of runs that differ in their seeds alone."""
     configs = []
     for run in runs:
-        config = _config(run)
-        configs.append({**config, "run": {**_table(config, "run"), "seed": 0}})
+        config = RunFiles(run.path).readable_config()
+        configs.append({**config, "run": {**table_in(config, "run"), "seed": 0}})
         if configs[-1] != configs[0]:
             raise UsageError(f"{run.path} has other settings than the pilot runs beside it; name folders that agree")
     return configs[0]
 
 
 def _cell(run: Run, config: Mapping[str, Any]) -> PlannedCell:
-    table, settings = config["run"], _table(config, "settings")
+    table, settings = config["run"], table_in(config, "settings")
     if run.total_generations or not settings:
         what = "ends by generations" if run.total_generations else "has no settings in its config.toml"
         raise UsageError(f"{run.path} {what}, which a plan cannot repeat")
@@ -91,7 +92,7 @@ def _cell(run: Run, config: Mapping[str, Any]) -> PlannedCell:
         total_timesteps=run.total_timesteps or None,
         total_minutes=table.get("total_minutes"),
         settings=dict(settings),
-        env_settings=dict(_table(config, "env_settings")),
+        env_settings=dict(table_in(config, "env_settings")),
     )
 
 
@@ -102,13 +103,4 @@ def _time(config: Mapping[str, Any]) -> tuple[Simulated | None, dict[str, Any] |
     simulated = Simulated(
         int(run.get("simulated_processes") or 0), str(run.get("simulated_critic") or Simulated().critic)
     )
-    return simulated, dict(_table(config, "costs"))
-
-
-def _config(run: Run) -> dict[str, Any]:
-    return RunFiles(run.path).readable_config()
-
-
-def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = config.get(name)
-    return found if isinstance(found, Mapping) else {}
+    return simulated, dict(table_in(config, "costs"))

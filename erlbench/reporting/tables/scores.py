@@ -9,9 +9,14 @@ from dataclasses import dataclass, replace
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
-from erlbench.reporting.data.identities import mixed_identities, not_repeatable, repeated_seeds
+from erlbench.reporting.data.identities import (
+    episode_counts,
+    mixed_identities,
+    not_repeatable,
+    repeated_seeds,
+    unequal_episodes,
+)
 from erlbench.reporting.data.machine import mixed_kernels
-from erlbench.reporting.data.mixture import episode_counts, unequal_episodes
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps, with_interval

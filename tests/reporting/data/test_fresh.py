@@ -7,9 +7,9 @@ from pathlib import Path
 
 from erlbench.experiment.studies import load_studies
 from erlbench.records.read import ignore
-from erlbench.reporting.data.comparison import comparisons_of
 from erlbench.reporting.data.departures import with_departures
 from erlbench.reporting.data.runs import env_label, env_labels, load_run
+from erlbench.reporting.data.study_comparisons import comparisons_of
 
 ANT = Path(__file__).parents[3] / "results/reference/goodai-ant"
 STUDY = load_studies()["goodai-ant"]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.reporting.data.comparison import comparisons_of, everything
+from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.documents import latex
 from erlbench.reporting.documents.model import Column, Table

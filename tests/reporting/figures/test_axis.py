@@ -10,10 +10,10 @@ from erlbench.errors import UsageError
 from erlbench.experiment import studies
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.data.comparison import comparisons_of
 from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.figures.axis import AXES, Axis, moving_average
 from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions

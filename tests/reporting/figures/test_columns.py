@@ -4,9 +4,9 @@ import pytest
 
 from erlbench.experiment.studies import Entry, Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.data.comparison import comparisons_of
 from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.figures import columns as column_figure
 from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES

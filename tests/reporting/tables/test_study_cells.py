@@ -7,11 +7,12 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.studies import Entry, Profile
-from erlbench.reporting.data.comparison import comparisons_of, everything
+from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.documents.model import Figure, Text
 from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
