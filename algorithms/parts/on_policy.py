@@ -35,7 +35,7 @@ class OnPolicyState:
     metrics: dict[str, float] = field(default_factory=dict)  # of the last iteration
 
 
-Settings = TypeVar("Settings", PPOSettings, TRPOSettings)
+Settings = TypeVar("Settings", bound=PPOSettings | TRPOSettings)
 State = TypeVar("State", bound=OnPolicyState)
 
 
