@@ -34,7 +34,7 @@ from erlbench.work.workspace import Workspace
 ACTIVATION_MODULES = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": torch.nn.LeakyReLU}
 
 
-class Updates(NamedTuple):
+class CountedSteps(NamedTuple):
     """Gradient steps of an iteration, and what stable-baselines3 logs of it."""
 
     critic: int
@@ -189,7 +189,7 @@ class OnPolicyLearner(ABC):
         for count in self._counts:
             count.fill_(updates)
 
-    def train(self, rollout: Rollout, settings: OnPolicyIteration, random: np.random.Generator) -> Updates:
+    def train(self, rollout: Rollout, settings: OnPolicyIteration, random: np.random.Generator) -> CountedSteps:
         """stable-baselines3's updates from a rollout."""
         model, buffer = self._model, self._model.rollout_buffer
         assert isinstance(buffer, Buffer)
@@ -204,9 +204,9 @@ class OnPolicyLearner(ABC):
             raise NumericalError(f"the loss of {type(model).__name__} has a NaN or infinite value")
         return self.counted(int(self._counts[-1]) - settings.updates, metrics)
 
-    def counted(self, steps: int, metrics: dict[str, float]) -> Updates:
+    def counted(self, steps: int, metrics: dict[str, float]) -> CountedSteps:
         """The updates of an iteration in which the value network made so many `steps`: the policy as many."""
-        return Updates(steps, steps, metrics)
+        return CountedSteps(steps, steps, metrics)
 
     def _fill(self, buffer: Buffer, rollout: Rollout) -> None:
         """The buffer with values, log probabilities and advantages; a truncated episode goes on in its value."""

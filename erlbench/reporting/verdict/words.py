@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from erlbench.reporting.documents.formats import count, number, p_value, steps, with_interval
+from erlbench.reporting.documents.formats import number, p_value, steps, with_interval
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.verdict.rule import Case, Ruling, unseen_failures
@@ -181,8 +181,8 @@ def _power(verdict: Verdict) -> Iterator[str]:
         yield f"No number of seeds within reach shows a difference of {wanted}."
         return
     many = outcome.seeds_missing > MOST_SEEDS
-    more = f"{'More than' if many else 'About'} {count(min(MOST_SEEDS, outcome.seeds_missing))}"
-    yield f"{more} more seeds a side would show a difference of {wanted} ({number(outcome.margin)})."
+    more = f"{'More than' if many else 'About'} {counted(min(MOST_SEEDS, outcome.seeds_missing), 'more seed')}"
+    yield f"{more} a side would show a difference of {wanted} ({number(outcome.margin)})."
 
 
 def _hidden(verdict: Verdict) -> Iterator[str]:
