@@ -100,9 +100,9 @@ def _folded(text: str, width: int) -> str:
         if len(word) <= width:
             lines.append(word)
             continue
-        line = ""
+        line = word[: len(word) - len(word.lstrip())]
         for part in _parts(word):
-            if line and len(line) + len(part) > width:
+            if line.strip() and len(line) + len(part) > width:
                 lines.append(f"{line}\n")
                 line = ""
             line += part

@@ -54,3 +54,11 @@ def test_a_path_is_broken_after_a_slash_where_it_does_not_fit(monkeypatch, capsy
     lines = [line.rstrip() for line in click.unstyle(capsys.readouterr().out).splitlines()]
     assert lines[:2] == ["A title of more letters than the table below it", "has"]
     assert lines[4:] == ["results/HalfCheetah-v5/          1,000,000  12 min", "aes-rl@fixed-ratio/seed-000"]
+
+
+def test_a_word_as_wide_as_its_column_keeps_the_space_before_it(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table("", ("claim", "stands on"), [("digits-thousand", "our measurements")])
+    words = click.unstyle(capsys.readouterr().out).split()
+    assert words == ["claim", "stands", "on", "digits-thousand", "our", "measurements"]
