@@ -61,4 +61,4 @@ def test_a_word_as_wide_as_its_column_keeps_the_space_before_it(monkeypatch, cap
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_table("", ("claim", "stands on"), [("digits-thousand", "our measurements")])
     words = click.unstyle(capsys.readouterr().out).split()
-    assert words == ["claim", "stands", "on", "digits-thousand", "our", "measurements"]
+    assert words[-3:] == ["digits-thousand", "our", "measurements"]
