@@ -57,7 +57,7 @@ def test_a_path_is_broken_after_a_slash_where_it_does_not_fit(monkeypatch, capsy
 
 
 def test_a_word_as_wide_as_its_column_keeps_the_space_before_it(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("COLUMNS", "29")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_table("", ("claim", "stands on"), [("digits-thousand", "our measurements")])
     words = click.unstyle(capsys.readouterr().out).split()
