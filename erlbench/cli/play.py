@@ -56,7 +56,7 @@ def command(
       erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.mp4
       erlbench play results/Swimmer-v5/cem/seed-000 --video a.gif --steps 200
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
-      erlbench play results/Walker2d-v5/td3/seed-000 --no-video --episodes 10 --angle 30
+      erlbench play results/Walker2d-v5/td3/seed-000 --no-video --angle 30
     """
     from erlbench.playing import play_run
     from erlbench.pool.apart import apart

@@ -43,6 +43,7 @@ STEPS = {  # how long an environment step takes, relative to HalfCheetah's, by `
     "dm_control/walker-run": 4.1,
     "dm_control/walker-walk": 3.9,
     "erlbench/CyclicMDP": 0.5,
+    "erlbench/Digits": 1.2,
     "erlbench/PartiallyObservablePendulum": 0.2,  # of several episodes together
     "AntBulletEnv": 11.0,
     "HalfCheetahBulletEnv": 7.9,

@@ -65,7 +65,7 @@ def check_policies(
             except OSError as error:  # of this machine: no process, no memory
                 yield Check(name, UNKNOWN, f"cannot be played here: {reason(error)}")
             except (ErlbenchError, KeyError, TypeError, ValueError) as error:
-                yield Check(name, DIFFERS if alike else UNKNOWN, f"cannot be played: {error}")
+                yield Check(name, DIFFERS, f"cannot be played: {error}")
 
 
 def _held(run: Files) -> dict[int, Path]:

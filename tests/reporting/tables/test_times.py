@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.data.timeline import load_timeline
@@ -11,10 +12,10 @@ from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
 
-def table_of(tmp_path):
+def table_of(tmp_path, warn=pytest.fail):
     study = make_study("time", "Table 1")
-    (comparison,) = comparisons_of(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
-    table = times_table(comparison, load_published(), pytest.fail)
+    (comparison,) = comparisons_of(study, find_runs([tmp_path], warn), None, warn)
+    table = times_table(comparison, load_published(), warn)
     return table, {(record["env"], record["name"]): record for record in table.records}
 
 
@@ -104,7 +105,9 @@ def test_times_against_a_baseline_without_runs_have_no_columns(tmp_path):
 
 def test_updates_are_printed_where_there_are_some(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], warmup=2000)
-    assert "Updates/step" not in table_of(tmp_path)[0].header
+    warnings = []
+    assert "Updates/step" not in table_of(tmp_path, warnings.append)[0].header
+    assert [remark.kind for remark in warnings] == [RemarkKind.NEVER_TRAINED]
 
 
 def test_what_makes_times_incomparable_is_said(tmp_path):
