@@ -54,7 +54,7 @@ def behaviours(runs: Sequence[Run], episodes: int) -> Behaviours:
 
 
 def table(found: Behaviours, env: str) -> list[dict[str, object]]:
-    """A row for each policy: its descriptors, and its mean distance to the others of its algorithm."""
+    """A row for each policy: its descriptors, its distance to each seed of its algorithm, and their mean to others."""
     rows = []
     for place, (name, seed, kinds) in enumerate(zip(found.names, found.seeds, found.described, strict=True)):
         others = [other for other in found.of(name) if other != place]
@@ -64,7 +64,8 @@ def table(found: Behaviours, env: str) -> list[dict[str, object]]:
             for index, value in enumerate(values)
         }
         mean = round(float(found.apart[place, others].mean()), 6)
-        rows.append({"env": env, "name": name, "seed": seed, **numbers, "distance": mean})
+        apart = {f"to_{found.seeds[other]}": round(float(found.apart[place, other]), 6) for other in found.of(name)}
+        rows.append({"env": env, "name": name, "seed": seed, **numbers, "mean_distance": mean, **apart})
     return rows
 
 

@@ -44,7 +44,8 @@ def test_stored_policies_become_a_table_and_a_figure(results, tmp_path):
         ("openai-es", "0"),
         ("openai-es", "1"),
     ]
-    assert rows[0]["distance"] == rows[1]["distance"] != rows[2]["distance"]  # of a pair, both ways
+    assert rows[0]["mean_distance"] == rows[1]["mean_distance"] != rows[2]["mean_distance"]  # of a pair, both ways
+    assert (rows[0]["to_0"], rows[0]["to_1"]) == ("0.0", rows[0]["mean_distance"])
     assert (tmp_path / "diversity.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from erlbench.claims.evidence import SideReading
-from erlbench.experiment.claims import DIFFERENCE, RATIO, SHARES, SPREAD
+from erlbench.experiment.claims import DIFFERENCE, DIVERSITY, RATIO, SHARES, SPREAD
+from erlbench.playing.behaviour import diversity_difference
 from erlbench.reporting.statistics.estimates import Array, mean, std
 from erlbench.reporting.statistics.intervals import bootstrap_interval, share_difference, share_interval
 from erlbench.reporting.statistics.significance import Summary
@@ -71,11 +72,22 @@ def shares(first: SideReading, second: SideReading, confidence: float) -> Effect
     return UNKNOWN
 
 
+def diversity(first: SideReading, second: SideReading, confidence: float) -> Effect:
+    """The difference of the mean distances within each side, with a bootstrap interval over policies."""
+    if first.apart is None or second.apart is None:
+        return UNKNOWN
+    runs = first.runs, first.runs + second.runs
+    apart = np.zeros((runs[1], runs[1]))  # distances between the sides do not count
+    apart[: runs[0], : runs[0]], apart[runs[0] :, runs[0] :] = first.apart, second.apart
+    gap, (low, high) = diversity_difference(apart, range(runs[0]), range(*runs), confidence)
+    return gap, low, high
+
+
 def _counted(scores: Array) -> tuple[int, int]:
     """Runs that count, and all."""
     return round(float(scores.sum())), len(scores)
 
 
 EFFECTS: Mapping[str, Callable[[SideReading, SideReading, float], Effect]] = {
-    DIFFERENCE: difference, SPREAD: spread, RATIO: ratio, SHARES: shares,
+    DIFFERENCE: difference, SPREAD: spread, RATIO: ratio, SHARES: shares, DIVERSITY: diversity,
 }  # fmt: skip

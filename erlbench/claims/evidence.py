@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from erlbench.claims.measured import measured
-from erlbench.claims.rows import measured_column
-from erlbench.experiment.claims import PROCESSOR, REACHED, Claim, Evidence
+from erlbench.claims.measured import MEASURED, measured
+from erlbench.claims.rows import distance_matrix, measured_column
+from erlbench.experiment.claims import DISTANCE, Claim, Evidence
 from erlbench.experiment.plan_file import plan_hash
 from erlbench.records.run import run_folders
 from erlbench.reporting.data.comparison import everything
@@ -35,6 +35,7 @@ class SideReading:
     summary: Summary | None = None
     scores: Array | None = None  # (seeds,), where they are known one by one
     seeds: tuple[int, ...] = ()  # of the scores, where they are runs of ours
+    apart: Array | None = None  # (seeds, seeds), distances within the sample, where they are the metric
     number: float = math.nan  # of evidence without spread
     problem: str = ""
 
@@ -162,11 +163,21 @@ class Sources:
         return SideReading(problem=f"{asked.others} has no runs of {asked.name} on {asked.env}")
 
     def _runs(self, asked: Evidence) -> SideReading:
+        if not asked.names:
+            return self._named(asked)
+        found = [self._named(replace(asked, name=name)) for name in asked.names]
+        if problem := next((one.problem for one in found if one.problem), ""):
+            return SideReading(problem=problem)
+        if len({one.seeds for one in found}) > 1 or not found[0].seeds:
+            return SideReading(problem="a range needs the same seeds of each name")
+        return SideReading.of(asked.env, np.ptp([one.scores for one in found], axis=0), found[0].seeds)
+
+    def _named(self, asked: Evidence) -> SideReading:
         found = [run for folder in asked.runs for run in self._in(self.results / folder)]
         found = [run for run in found if (run.env, run.name) == (asked.env, asked.name)]
         if not found:
             return SideReading(problem=f"no runs of {asked.name} on {asked.env} are stored")
-        own = asked.metric in (PROCESSOR, *REACHED)
+        own = asked.metric in MEASURED
         page = ReportOptions(metric=FINAL if own else asked.metric).judged(everything(found))
         run_set = page.groups[0].run_set(asked.name)
         if run_set is None or run_set.failed or not len(run_set.scores):
@@ -183,7 +194,8 @@ class Sources:
         seeds, scores = measured_column(path, asked.env, asked.name, asked.metric) if path.exists() else ((), ())
         if not len(scores):
             return SideReading(problem=f"no rows of {asked.name} on {asked.env} are stored")
-        return SideReading.of(asked.env, np.asarray(scores), seeds)
+        apart = distance_matrix(path, asked.env, asked.name, seeds) if asked.metric == DISTANCE else None
+        return replace(SideReading.of(asked.env, scores, seeds), apart=apart)
 
     def _in(self, folder: Path) -> list[Run]:
         if folder not in self._read:

@@ -45,6 +45,11 @@ def measured_column(path: Path, env: str, name: str, column: str) -> tuple[tuple
     return seeds, np.array(values)
 
 
+def distance_matrix(path: Path, env: str, name: str, seeds: Sequence[int]) -> Array:
+    """Distances `(seeds, seeds)` within a name, which the columns `to_SEED` hold."""
+    return np.array([measured_column(path, env, name, f"to_{seed}")[1] for seed in seeds])
+
+
 def measurements_text(rows: Sequence[Mapping[str, object]]) -> str:
     """What such a table holds, as CSV."""
     file = io.StringIO()

@@ -20,11 +20,13 @@ from erlbench.experiment.toml_file import Keys, TomlFile
 from erlbench.settings import MOST, setting
 
 PLAN, DOCUMENT, EXPLORATORY = "plan", "document", "exploratory"  # who fixed the test before the runs were seen
-DIFFERENCE, SPREAD, RATIO, SHARES = "difference", "spread", "ratio", "shares"
-MEASURES = (DIFFERENCE, SPREAD, RATIO, SHARES)
+DIFFERENCE, SPREAD, RATIO, SHARES, DIVERSITY = "difference", "spread", "ratio", "shares", "diversity"
+MEASURES = (DIFFERENCE, SPREAD, RATIO, SHARES, DIVERSITY)
 PROCESSOR = "processor-time"  # in place of a score: seconds of tasks a training step
+POPULATION = "population-return"  # in place of a score: of the first `generations`
 REACHED = ("timesteps", "episodes", "generations")  # in place of a score: how many before the first evaluation
 # that reaches `reaches`
+DISTANCE = "mean_distance"  # of rows: the mean of a policy's distances to the others, which the columns `to_SEED` have
 SIDES = ("first", "second")
 KINDS = ("runs", "rows", "others", "published", "forecast", "value")  # of evidence
 
@@ -41,9 +43,11 @@ class Evidence:
     value: float | None = None
     env: str = ""
     name: str = ""  # of the runs, or the algorithm as the source calls it
+    names: tuple[str, ...] = ()  # of runs, in place of one: the sample is the range over them, seed by seed
     table: str = ""  # of the published number
     statistic: str = "mean"  # of the published number; a mean has its `std` and seeds beside it
-    metric: str = "final"  # of stored runs: of a report, `PROCESSOR` or one of `REACHED`; of rows: a column
+    metric: str = "final"  # of stored runs: of a report, or one that `measured` knows; of rows: a column
+    generations: int = setting(1, "whose fitness is the metric `population-return`", minimum=1, maximum=MOST)
     reaches: float | None = None  # a score that runs have to reach
     by: float | None = None  # counts runs of `shares`: those that reach it within so many of what `metric` counts
     steps: int = setting(1_000_000, "training steps, of others' runs and forecasts", minimum=1, maximum=MOST)
@@ -103,7 +107,7 @@ class Claim:
     core_hours: float = setting(0.0, "to run it, by `--dry-run`; 0: unknown", minimum=0, maximum=1e9)
     measure: str = setting(
         DIFFERENCE,
-        "of the parts: difference of means, or of std / mean, ratio of means, difference of shares of runs",
+        "of the parts: difference of means, of std / mean, of shares of runs, of distances in a side; ratio of means",
         choices=MEASURES,
     )
     null: float = 0.0  # the effect of no difference
@@ -218,4 +222,6 @@ def _evidence(file: TomlFile, raw: dict[str, Any], where: Keys) -> Evidence:
     if len(kinds) != 1:
         said = " and ".join(kinds) or "none of them"
         file.fail(f"evidence has one of {', '.join(KINDS)}, not {said}", where)
+    if found.names and (found.name or found.kind != "runs"):
+        file.fail("'names' is of runs, in place of 'name'", (*where, "names"))
     return found

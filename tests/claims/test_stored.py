@@ -21,7 +21,7 @@ from erlbench.claims.page import WIDTH, claim_values, strip
 from erlbench.claims.rows import measurements_text, read_measurements
 from erlbench.claims.standing import DECIDED, PartStanding, Standing, standing_of
 from erlbench.cli import cli
-from erlbench.experiment.claims import EXPLORATORY, PROCESSOR, Evidence, load_claims
+from erlbench.experiment.claims import DISTANCE, EXPLORATORY, POPULATION, PROCESSOR, Evidence, load_claims
 from erlbench.reporting.data.published import Published, load_published
 from erlbench.reporting.data.references import References
 
@@ -85,11 +85,14 @@ def with_over(side: Evidence):
 def changed_run(side: Evidence, tmp_path: Path) -> Sources:
     """One seed scores half of what it did, and its tasks took half of the time; no checksum says so."""
     shutil.copytree(RESULTS / side.runs[0], tmp_path / side.runs[0])
-    (seeds,) = (tmp_path / side.runs[0]).glob(f"{side.env.split(' ')[0].replace('/', '_')}/{side.name}")
+    name = side.name or side.names[-1]
+    (seeds,) = (tmp_path / side.runs[0]).glob(f"{side.env.split(' ')[0].replace('/', '_')}/{name}")
     folder = min(seeds.iterdir())
     _halve(folder / "eval.csv", "return_mean", "returns")
     if side.metric == PROCESSOR:
         _halve(folder / "tasks.csv", "cpu_s")
+    if side.metric == POPULATION:
+        _halve(folder / "train.csv", "fitness_mean")
     status = json.loads((folder / "status.json").read_text())
     status.pop("files", None)
     (folder / "status.json").write_text(json.dumps(status))
@@ -113,7 +116,8 @@ def changed_rows(side: Evidence, tmp_path: Path) -> Sources:
     (tmp_path / side.rows).parent.mkdir(parents=True)
     rows = read_measurements(RESULTS / side.rows)
     own = next(row for row in rows if (row["env"], row["name"]) == (side.env, side.name))
-    own[side.metric] = str(float(own[side.metric]) / 2)
+    for column in (side.metric, *(key for key in own if side.metric == DISTANCE and key.startswith("to_"))):
+        own[column] = str(float(own[column]) / 2)
     (tmp_path / side.rows).write_text(measurements_text(rows))
     return Sources(tmp_path)
 
