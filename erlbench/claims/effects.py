@@ -10,7 +10,7 @@ import numpy as np
 from erlbench.claims.evidence import SideReading
 from erlbench.experiment.claims import DIFFERENCE, DIVERSITY, RATIO, SHARES, SPREAD
 from erlbench.playing.behaviour import diversity_difference
-from erlbench.reporting.statistics.estimates import Array, mean, std
+from erlbench.reporting.statistics.estimates import Array, relative_std
 from erlbench.reporting.statistics.intervals import bootstrap_interval, share_difference, share_interval
 from erlbench.reporting.statistics.significance import Summary
 
@@ -38,8 +38,8 @@ def spread(first: SideReading, second: SideReading, confidence: float) -> Effect
         return UNKNOWN
 
     def gap(sides: list[Array]) -> float:
-        one, two = (std(side) / abs(mean(side)) for side in sides)
-        return float(one - two)
+        one, two = map(relative_std, sides)
+        return one - two
 
     samples = [np.asarray(first.scores), np.asarray(second.scores)]
     low, high = bootstrap_interval(gap, samples, confidence=confidence, resamples=RESAMPLES)

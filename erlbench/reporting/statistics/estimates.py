@@ -27,6 +27,12 @@ def mean_std(values: ArrayLike) -> tuple[float, float]:
     return mean(values), std(values)
 
 
+def relative_std(values: ArrayLike) -> float:
+    """The sample standard deviation as a share of the mean's size; NaN where that is 0 or there is no deviation."""
+    centre = abs(mean(values))
+    return std(values) / centre if centre else float("nan")
+
+
 def median(values: ArrayLike) -> float:
     """The median; NaN for none."""
     x = flat(values)

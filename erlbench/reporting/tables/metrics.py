@@ -12,7 +12,7 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.documents.formats import between, interval, number, plus_minus, steps
+from erlbench.reporting.documents.formats import between, interval, number, plus_minus, share, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import (
@@ -48,6 +48,8 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
         Column("Mean's interval", lambda row: _interval(mean_interval, row), between,
                name=("final_low", "final_high"), note="95 % interval of the mean of Final (Student); too narrow where "
                "few runs fail (how-we-decide)."),
+        Column("Std / mean", lambda row: estimates.relative_std(_of_runs(row, final)), share, name="relative_std",
+               note="of Final: the AES-RL paper's measure of stability; it says nothing where returns lie about zero."),
         Column("Near the best", lambda row: _near(row, origins[row.group.env]), interval,
                name=("near_best", "near_best_low", "near_best_high"),
                note="share of seeds with a Final within 10 % of the best mean, of the way from a random policy, with "

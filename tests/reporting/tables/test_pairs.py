@@ -131,4 +131,5 @@ def test_intervals_of_the_mean_and_of_runs(tmp_path):
     assert (record["final_low"], record["final_high"]) == pytest.approx((theirs.low, theirs.high))
     # Howe's factor of two-sided tolerance limits for n = 5, 90 % of runs, 95 % confidence, as tabulated: 4.275
     assert record["tolerance_high"] - x.mean() == pytest.approx(4.275 * x.std(ddof=1), rel=1e-3)
+    assert record["relative_std"] == pytest.approx(x.std(ddof=1) / abs(x.mean()))
     assert any("at least 34 % of all runs lie between the lowest and the highest of 5 runs" in n for n in table.notes)
