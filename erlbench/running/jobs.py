@@ -129,7 +129,7 @@ class Runner:
             self.command.display.failed(cell.label, str(error))
             return FAILED
         except Exception as error:
-            message = explained(error, directory)
+            message = explained(error, directory, run and run.pool.store)
             if finished and (run is None or not run.training.begun):  # it could not be extended
                 directory.put_back(finished)
             elif run is not None:
@@ -172,7 +172,7 @@ class Runner:
         )
         thread = threading.get_ident()
         known, pool = self._pools.get(thread, (None, None))
-        if pool is None or known != wanted:
+        if pool is None or known != wanted or pool.store.gone:
             if pool is not None:
                 pool.close()
             pool = make_pool(options.pool, wanted)

@@ -46,6 +46,11 @@ class Store:
         store._own = own
         return store
 
+    @property
+    def gone(self) -> bool:
+        """Whether another program has removed its folder, and what it held."""
+        return not self.folder.is_dir()
+
     def put(self, name: str, array: npt.ArrayLike) -> ArrayRef:
         """Write `array` under `name`; a repeated task replaces its own array by an equal one."""
         data = np.ascontiguousarray(array)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -289,6 +290,27 @@ def test_what_fails_while_the_policy_is_saved_is_explained(tmp_path, monkeypatch
     assert message.format(cell.directory / POLICY) in status(cell)["message"]
     broken[0] = False
     assert run(cell) == 0
+
+
+def test_a_store_that_another_program_removes_costs_its_cell_alone_and_no_rows(tmp_path, monkeypatch):
+    algorithm = registry.find("cem")
+    tell, left = algorithm._tell, [15]
+
+    def remove(self, task, result):
+        left[0] -= 1
+        if not left[0]:
+            shutil.rmtree(self.context.store.folder)
+        tell(self, task, result)
+
+    monkeypatch.setattr(algorithm, "_tell", remove)
+    cells = [make_cell("cem", tmp_path / "hit", steps=2000, seed=seed) for seed in range(2)]
+    assert run(*cells) == 1
+    assert [status(cell)["status"] for cell in cells] == ["failed", "done"]
+    assert "another program removed" in status(cells[0])["message"]
+    assert run(*cells) == 0
+    whole = make_cell("cem", tmp_path / "whole", steps=2000)
+    assert run(whole) == 0
+    assert rows(cells[0].directory, "episodes.csv") == rows(whole.directory, "episodes.csv")
 
 
 @pytest.mark.parametrize("name", ["eval.csv", "policy.safetensors", "checkpoint", "replay"])
