@@ -18,6 +18,7 @@ from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import Number, Published, load_published
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.score import FINAL
+from erlbench.reporting.data.spent import time_of
 from erlbench.reporting.data.study import read_study
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.options import ReportOptions
@@ -126,6 +127,15 @@ class Sources:
         last = {row.contrast: row for row in rows if row.seeds == study.reached[-1]}
         return [*(last | {row.contrast: row for row in rows if row.verdict.stops}).values()]
 
+    def core_hours(self, claim: Claim) -> float:
+        """What its stored runs took: processor time of tasks, else time by the clock; NaN where one says neither."""
+        asked = [side for side in claim.evidence if side.kind == "runs"]
+        found = {run.path: run for side in asked for folder in side.runs for run in self._in(self.results / folder)
+                 if run.env == side.env and run.name in (side.names or (side.name,))}  # fmt: skip
+        if claim.folder:
+            found = {run.path: run for run in self._in(self.results / claim.folder)}
+        return math.fsum(map(_core_hours, found.values()))
+
     def _value(self, asked: Evidence) -> SideReading:
         assert asked.value is not None
         return SideReading(asked.env, number=asked.value)
@@ -201,3 +211,8 @@ class Sources:
         if folder not in self._read:
             self._read[folder] = find_runs([folder], lambda said: None) if run_folders(folder) else []
         return self._read[folder]
+
+
+def _core_hours(run: Run) -> float:
+    time = time_of(run)
+    return time.clock if math.isnan(time.processor) else time.processor

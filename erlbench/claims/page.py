@@ -51,8 +51,12 @@ def verdict_words(one: ClaimStanding) -> str:
 
 def price(one: ClaimStanding) -> str:
     """Core-hours of its command."""
-    hours = one.claim.core_hours
-    return NONE if not hours else "below 1" if hours < 1 else count(hours)
+    return hours_text(one.claim.core_hours)
+
+
+def hours_text(hours: float) -> str:
+    """Two digits below ten; a dash for none or unknown."""
+    return NONE if not hours or math.isnan(hours) else count(hours) if hours >= 9.5 else f"{hours:.2g}"
 
 
 def strip(part: PartStanding) -> str:
@@ -87,24 +91,30 @@ def summary_line(found: Sequence[ClaimStanding]) -> str:
 
 
 def claim_rows(found: Sequence[ClaimStanding]) -> list[tuple[str, ...]]:
-    """Claim, verdict, what it stands on, parts that hold, runs, core-hours."""
+    """Claim, verdict, what it stands on, parts that hold, runs, core-hours of its command and of the stored runs."""
     return [
         (one.claim.id, str(one.standing) + ("*" if one.claim.basis == EXPLORATORY and one.parts else ""),
-         stands_on(one) or NONE, _parts(one), _runs(one), price(one))
+         stands_on(one) or NONE, _parts(one), _runs(one), price(one), hours_text(one.core_hours))
         for one in found
     ]  # fmt: skip
 
 
-HEADS = ("claim", "verdict", "stands on", "parts that hold", "runs a side", "core-hours")
+HEADS = ("claim", "verdict", "stands on", "parts that hold", "runs a side", "core-hours", "measured")
 
 
 def markdown_page(found: Sequence[ClaimStanding]) -> str:
     """The summary, the table, and a section for each claim."""
-    lines = [summary_line(found), "", f"| {' | '.join(HEADS)} |", "|---|---|---|---:|---:|---:|"]
+    lines = [summary_line(found), "", f"| {' | '.join(HEADS)} |", "|---|---|---|---:|---:|---:|---:|"]
     lines += [
         f"| [{name}](#{name}) | {' | '.join(map(markdown.escape, cells))} |" for name, *cells in claim_rows(found)
     ]
-    lines += ["", "\\* exploratory: it does not count. core-hours: of the claim's command, by its `--dry-run`.", LEGEND]
+    lines += [
+        "",
+        "\\* exploratory: it does not count. core-hours: of the claim's command, by its `--dry-run`, "
+        "before its runs. measured: of the stored runs, processor time of their tasks, or time by the clock where "
+        "none is recorded.",
+        LEGEND,
+    ]
     for one in found:
         lines += ["", *_section(one)]
     return "\n".join(lines) + "\n"
@@ -122,6 +132,7 @@ def claim_values(one: ClaimStanding) -> dict[str, Any]:
             "stands_on": stands_on(one),
             "needs": one.claim.needed,
             "core_hours": one.claim.core_hours,
+            "core_hours_measured": one.core_hours,
             "parts": [
                 {"label": part.part.label, "verdict": str(part.standing), "effect": part.effect,
                  "interval": part.interval, "runs": part.runs, "null": part.null, "margin": part.margin,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from erlbench.claims.effects import EFFECTS
@@ -50,6 +50,7 @@ class ClaimStanding:
     claim: Claim
     standing: Standing
     parts: tuple[PartStanding, ...]
+    core_hours: float = 0.0  # that its stored runs took
 
     @property
     def counts(self) -> bool:
@@ -67,8 +68,8 @@ class ClaimStanding:
 
 
 def standings(claims: Iterable[Claim], sources: Sources) -> list[ClaimStanding]:
-    """The verdict on each claim."""
-    return [standing_of(claim, sources) for claim in claims]
+    """The verdict on each claim, and what its runs took."""
+    return [replace(standing_of(claim, sources), core_hours=sources.core_hours(claim)) for claim in claims]
 
 
 def standing_of(claim: Claim, sources: Sources) -> ClaimStanding:

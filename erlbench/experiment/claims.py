@@ -62,10 +62,9 @@ class Evidence:
         return next(kind for kind in KINDS if getattr(self, kind) not in ((), "", None))
 
     @property
-    def kinds(self) -> frozenset[str]:
-        """Its own kind and that of what divides it, without plain numbers."""
-        found = {self.kind} | (self.over.kinds if self.over else frozenset())
-        return frozenset(found - {"value"})
+    def all(self) -> tuple[Evidence, ...]:
+        """Itself and what divides it."""
+        return (self, *(self.over.all if self.over else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +130,14 @@ class Claim:
         return self.program or (f"erlbench run --claim {self.id}" if self.run else "")
 
     @property
+    def evidence(self) -> list[Evidence]:
+        """All that its parts compare."""
+        return [one for part in self.parts for side in part.sides for one in side.all]
+
+    @property
     def kinds(self) -> frozenset[str]:
         """Of its evidence."""
-        found = {kind for part in self.parts for side in part.sides for kind in side.kinds}
+        found = {side.kind for side in self.evidence} - {"value"}
         return frozenset(found | ({"runs"} if self.plan else set()))
 
 

@@ -40,6 +40,7 @@ def test_page_and_values_are_computed_from_the_stored_runs(found):
     for one in stored:
         now = claim_values(found[one["id"]])
         assert (one["verdict"], one["counts"]) == (now["verdict"], now["counts"])
+        assert one["core_hours_measured"] == pytest.approx(now["core_hours_measured"])
         for before, after in zip(one["parts"], now["parts"], strict=True):
             for value, other in ((before["effect"], after["effect"]), *zip(before["interval"], after["interval"])):
                 assert value == other or math.isclose(value, other, rel_tol=1e-6)
@@ -55,6 +56,14 @@ def test_no_more_than_five_verdicts_count_by_forecast_or_counting(found):
             assert all(not runs or runs >= 5 for part in one.parts for runs in part.runs)
 
 
+def test_the_measured_cost_is_the_processor_time_of_the_plans_tasks(found):
+    spent = 0.0
+    for path in (RESULTS / "claims" / "long-horizons-2").rglob("tasks.csv"):
+        with path.open() as file:
+            spent += sum(float(row["cpu_s"]) for row in csv.DictReader(file))
+    assert found["long-horizons"].core_hours == pytest.approx(spent / 3600)
+
+
 def stored_decisions():
     stored = json.loads(VALUES.read_text())["claims"]
     return [one["id"] for one in stored if one["verdict"] in {str(each) for each in DECIDED}]
@@ -68,18 +77,13 @@ def test_there_are_decisions_to_test():
 def test_a_verdict_moves_with_one_run_or_number(name, found, tmp_path):
     """In turn: each stored sample, sample of others, published number and forecast that the claim stands on."""
     before = found[name]
-    sides = {side for part in before.claim.parts for one in part.sides for side in with_over(one)}
-    kinds = {side.kind: side for side in sorted(sides, key=str) if side.kind != "value"}
+    kinds = {side.kind: side for side in sorted(set(before.claim.evidence), key=str) if side.kind != "value"}
     assert kinds  # a claim that a plan decided needs a case of its own here
     for kind, side in kinds.items():
         after = standing_of(before.claim, CHANGED[kind](side, tmp_path))
         effects = [[part.effect for part in one.parts] for one in (before, after)]
         assert effects[0] != effects[1], kind
         assert all(part.runs == other.runs for part, other in zip(before.parts, after.parts, strict=True)), kind
-
-
-def with_over(side: Evidence):
-    return [side, *(with_over(side.over) if side.over else ())]
 
 
 def changed_run(side: Evidence, tmp_path: Path) -> Sources:
