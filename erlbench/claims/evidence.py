@@ -180,7 +180,7 @@ class Sources:
             return SideReading(problem=problem)
         if len({one.seeds for one in found}) > 1 or not found[0].seeds:
             return SideReading(problem="a range needs the same seeds of each name")
-        return SideReading.of(asked.env, np.ptp([one.scores for one in found], axis=0), found[0].seeds)
+        return SideReading.of(asked.env, np.ptp(np.array([one.scores for one in found]), axis=0), found[0].seeds)
 
     def _named(self, asked: Evidence) -> SideReading:
         found = [run for folder in asked.runs for run in self._in(self.results / folder)]
@@ -201,7 +201,9 @@ class Sources:
 
     def _rows(self, asked: Evidence) -> SideReading:
         path = self.results / asked.rows
-        seeds, scores = measured_column(path, asked.env, asked.name, asked.metric) if path.exists() else ((), ())
+        seeds, scores = (
+            measured_column(path, asked.env, asked.name, asked.metric) if path.exists() else ((), np.empty(0))
+        )
         if not len(scores):
             return SideReading(problem=f"no rows of {asked.name} on {asked.env} are stored")
         apart = distance_matrix(path, asked.env, asked.name, seeds) if asked.metric == DISTANCE else None

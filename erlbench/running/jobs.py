@@ -129,7 +129,7 @@ class Runner:
             self.command.display.failed(cell.label, str(error))
             return FAILED
         except Exception as error:
-            message = explained(error, directory, run and run.pool.store)
+            message = explained(error, directory, run.pool.store if run else None)
             if finished and (run is None or not run.training.begun):  # it could not be extended
                 directory.put_back(finished)
             elif run is not None:
