@@ -82,14 +82,8 @@ class TD3(EpisodeLearner[TD3Settings, TD3State]):
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        update, noise = update_of(self.settings, self._policy, self._critic), self.settings.exploration_noise
+        update, noise = TD3Update.of(self.settings, self._policy, self._critic), self.settings.exploration_noise
         return self.next_episode("train_td3", update, exploration_noise=noise)
-
-
-def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> TD3Update:
-    """The update of `TD3Settings`, or of others with their fields."""
-    names = ("batch_size", "learning_rate", "discount", "tau", "target_noise", "noise_clip", "policy_delay")
-    return TD3Update(policy, critic, **{name: getattr(settings, name) for name in names})
 
 
 def initial_learner(policy: PolicySpec, critic: CriticSpec, key: Key) -> np.ndarray:
