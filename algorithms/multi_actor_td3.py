@@ -60,7 +60,7 @@ class MultiActorTD3Settings:
         0.2, "standard deviation of the target actions' noise", CODE, by_env=unscaled(0.2), minimum=0
     )
     noise_clip: float = setting(
-        0.5, "the target actions' noise is cut to +- this", CODE, by_env=unscaled(0.5), minimum=0
+        0.5, "the target actions' noise is clipped to +- this", CODE, by_env=unscaled(0.5), minimum=0
     )
     policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1)
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CODE, minimum=1)

@@ -57,7 +57,7 @@ class TD3Settings:
     start_timesteps: int = setting(25_000, "random actions and no updates before this step", CODE, minimum=0)
     exploration_noise: float = setting(0.1, "standard deviation of the action's noise", CODE, minimum=0)
     target_noise: float = setting(0.2, "standard deviation of the target action's noise", CODE, minimum=0)
-    noise_clip: float = setting(0.5, "the target action's noise is cut to +- this", CODE, minimum=0)
+    noise_clip: float = setting(0.5, "the target action's noise is clipped to +- this", CODE, minimum=0)
     policy_delay: int = setting(2, "critic updates per update of the actor and the targets", CODE, minimum=1)
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
 

@@ -132,7 +132,7 @@ class Rollout:
         self.actions = np.empty((steps, columns), np.float32)
         self.rewards = np.empty(steps, np.float32)
         self.starts = np.empty(steps, np.float32)  # 1 where an episode begins
-        self.truncated: list[tuple[int, np.ndarray]] = []  # step that an episode was cut at, observation after it
+        self.truncated: list[tuple[int, np.ndarray]] = []  # step that an episode was truncated at, observation after it
         self.returns: list[float] = []  # of the episodes that ended
         self.lengths: list[int] = []
         self.told: list[Told] = []
@@ -195,19 +195,19 @@ def collect(
         rollout.ended = episode.ended
         if episode.ended:
             rollout.count(episode)
-            final, cut = episode.observation, not episode.terminated
+            final, truncated = episode.observation, not episode.terminated
             episode = Playing(env, limit, environment_seed(*key, next(seeds)), problem.env.info)
         statistics.see(episode.observation)
         rollout.rewards[step] = statistics.reward(reward)
         if rollout.ended:
             statistics.episode_ended()
-            if cut:
+            if truncated:
                 rollout.truncated.append((step, statistics.normalised(final)))
         observation = statistics.normalised(episode.observation)
     rollout.next_observation = observation
     rollout.leave(episode)
     if settings.last and episode.actions:
-        rollout.count(episode)  # cut by the budget
+        rollout.count(episode)  # truncated by the budget
     return rollout
 
 

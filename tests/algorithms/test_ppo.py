@@ -35,7 +35,7 @@ def their_ppo(algorithm, task, keys, first, monkeypatch):
     ("env", "settings"),
     [
         ("InvertedPendulum-v5", {}),  # episodes that fail
-        ("Pendulum-v1", {}),  # and that are cut: the value goes on
+        ("Pendulum-v1", {}),  # and that are truncated: the value goes on
         ("CartPole-v1", {}),  # discrete actions
         ("Pendulum-v1", dict(registry.preset("ppo", "sb3")) | {"activation": "relu"}),
     ],
@@ -73,7 +73,7 @@ def test_the_reported_policy_acts_as_stable_baselines3_without_noise(env, start,
             np.testing.assert_allclose(found, expected[0], atol=1e-6)
 
 
-def test_steps_are_counted_once_and_the_last_episode_is_cut(start):
+def test_steps_are_counted_once_and_the_last_episode_is_truncated(start):
     algorithm, workspace = start(problem("Pendulum-v1"), total=450, rollout_steps=150, epochs=1)
     lengths, steps = [], []
     for _ in range(3):

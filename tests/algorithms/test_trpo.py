@@ -38,7 +38,7 @@ def their_trpo(algorithm, task, keys, first, monkeypatch):
     ("env", "settings"),
     [
         ("InvertedPendulum-v5", {}),  # episodes that fail
-        ("Pendulum-v1", {}),  # and that are cut: the value goes on
+        ("Pendulum-v1", {}),  # and that are truncated: the value goes on
         ("CartPole-v1", {}),  # discrete actions
         ("Pendulum-v1", dict(registry.preset("trpo", "sb3"))),
         ("Pendulum-v1", {"subsampling": 2, "discount": 0.9, "target_divergence": 0.04}),
