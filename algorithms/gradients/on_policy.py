@@ -26,7 +26,7 @@ from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_pa
 from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
-from erlbench.work.contract import told_values
+from erlbench.work.contract import info_values
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
@@ -88,7 +88,7 @@ def iterate(
         "actor_updates": updates.actor,
         "seed": rollout.seed,
         "metrics": updates.metrics,
-        **told_values(rollout.told),
+        **info_values(rollout.infos),
     }
     return Outcome(values, arrays)
 
