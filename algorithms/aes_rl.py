@@ -1,7 +1,7 @@
 """AES-RL: an asynchronous evolution strategy some of whose individuals are trained by TD3's gradients.
 
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
-Search", NeurIPS 2020, with what only its public code tells (github.com/KyunghyunLee/aes-rl). Each worker takes one
+Search", NeurIPS 2020, with what only its public code says (github.com/KyunghyunLee/aes-rl). Each worker takes one
 individual through its life on its own: sample, train by gradients or not, one episode, then the episodes of a
 snapshot of the mean, and the update of the search distribution. A critic learns beside them all the time.
 """

@@ -65,7 +65,7 @@ class AskTellSettings(PolicySettings, FitnessSettings):
 class OneSearch:
     """An object of a run: with generators of its own, returns turned into its direction, and its best candidate."""
 
-    def __init__(self, make: Callable[..., Any], mean: np.ndarray, seed: int, settings: Any) -> None:
+    def __init__(self, make: Callable[..., Any], mean: np.ndarray, seed: int, settings: AskTellSettings) -> None:
         self._name, self._sign = make.__name__, 1.0 if make.direction == MAXIMISES else -1.0  # type: ignore[attr-defined]
         self._mean, self._generators = mean, GlobalGenerators(seed)
         self._asked: Sequence[np.ndarray] = ()
@@ -107,7 +107,7 @@ class OneSearch:
         return np.array(self._best if found is None else found, np.float64)
 
 
-class AskTell(Replayed[Any, OneSearch]):
+class AskTell(Replayed[AskTellSettings, OneSearch]):
     """A search by an object that `make` makes."""
 
     settings_type: ClassVar[type] = AskTellSettings

@@ -118,12 +118,12 @@ class Algorithm(ABC, Generic[Settings, State]):
     # -- before a run ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def policy_for(cls, settings: Any, problem: Problem) -> PolicySpec:
-        """The network of every policy of a run, by default what the settings say: `policies.policy_of`.
+    def policy_for(cls, settings: Settings, problem: Problem) -> PolicySpec:
+        """The network of every policy of a run, by default what the settings say: `policy_settings.policy_of`.
 
         It raises `UsageError` for settings that do not go with the problem.
         """
-        return policy_of(problem, settings)
+        return policy_of(problem, settings)  # type: ignore[arg-type]  # a subclass writes its own for other settings
 
     @classmethod
     def check(cls, settings: Settings, problem: Problem) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -102,16 +102,18 @@ class CEMState(Generation):
 
 
 # What CEM and its kin do: algorithms with `CEMSearchSettings` and a `CEMState`.
+S = TypeVar("S", bound=CEMSearchSettings)
+D = TypeVar("D", bound=CEMState)
 
 
-def first_distribution(algorithm: Algorithm[Any, Any]) -> SearchDistribution:
+def first_distribution(algorithm: Algorithm[S, D]) -> SearchDistribution:
     """The distribution before the first generation."""
     settings = algorithm.settings
     mean = initial_mean(algorithm.policy_spec, settings, algorithm.key(Purpose.PARAMETERS))
     return SearchDistribution.create(mean, settings.initial_variance, algorithm.share)
 
 
-def sample(algorithm: Algorithm[Any, Any]) -> list[Perturbed | ArrayRef]:
+def sample(algorithm: Algorithm[S, D]) -> list[Perturbed | ArrayRef]:
     """The individuals of the next generation."""
     settings, generation = algorithm.settings, algorithm.counters.generation
     mirrored = settings.antithetic and settings.population % 2 == 0
@@ -122,9 +124,9 @@ def sample(algorithm: Algorithm[Any, Any]) -> list[Perturbed | ArrayRef]:
     )
 
 
-def evaluated(algorithm: Algorithm[Any, Any], individual: int, result: Result) -> bool:
+def evaluated(algorithm: Algorithm[S, D], individual: int, result: Result) -> bool:
     """Take one individual's fitness; the last one of the generation updates the distribution. Whether it did."""
-    state: CEMState = algorithm.state
+    state = algorithm.state
     state.take(individual, result)
     if len(state.fitness) < len(state.individuals):
         return False
@@ -133,7 +135,7 @@ def evaluated(algorithm: Algorithm[Any, Any], individual: int, result: Result) -
     return True
 
 
-def _refit(algorithm: Algorithm[Any, Any], state: CEMState) -> None:
+def _refit(algorithm: Algorithm[S, D], state: D) -> None:
     """Eq. 1 to 3; the variance is taken around the old mean."""
     settings, store, old = algorithm.settings, algorithm.context.store, state.distribution
     fitness = state.in_order

@@ -73,7 +73,8 @@ class CMAES(Replayed[CMAESSettings, Strategy]):
     @classmethod
     def needs(cls, settings: CMAESSettings, problem: Problem) -> Needs:
         size = cls.policy_for(settings, problem).size
-        return needs_of(settings, problem, size, choose_covariance(settings.covariance, size) == FULL)
+        full = choose_covariance(settings.covariance, size) == FULL
+        return needs_of(problem, settings.population, settings.episodes, size, full)
 
     @classmethod
     def check(cls, settings: CMAESSettings, problem: Problem) -> None:

@@ -95,23 +95,9 @@ class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
         """One episode with its updates; the last one ends with the budget."""
         settings = self.settings
         decay = settings.ou_theta if settings.noise == OU else 1.0  # white noise forgets all at once
-        update = update_of(settings, self._policy, self._critic)
+        update = DDPGUpdate.of(settings, self._policy, self._critic)
         noise = settings.exploration_noise
         return self.next_episode("train_ddpg", update, exploration_noise=noise, noise_decay=decay)
-
-
-def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> DDPGUpdate:
-    """The update of `DDPGSettings`, or of others with their fields."""
-    names = (
-        "batch_size",
-        "actor_learning_rate",
-        "critic_learning_rate",
-        "critic_weight_decay",
-        "critic_gradient_clip",
-        "discount",
-        "tau",
-    )
-    return DDPGUpdate(policy, critic, **{name: getattr(settings, name) for name in names})
 
 
 def initial_learner(

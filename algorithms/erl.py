@@ -14,53 +14,31 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.ddpg import initial_learner, update_of
+from erlbench.algorithms.ddpg import initial_learner
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import FitnessSettings, start_states
-from erlbench.algorithms.search.genetic import Genetics
+from erlbench.algorithms.search.genetic import CODE, PAPER, Genetics, GeneticSettings
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
-from erlbench.algorithms.training.update_settings import Updates
+from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
 from erlbench.policy import ACTIVATIONS, initial_policy
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
-PAPER, CODE = "ERL", "ERL, public code"
 WARM = 5  # batches in the replay before updates begin
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ERLSettings(FitnessSettings):
+class ERLSettings(GeneticSettings, FitnessSettings):
     """Hyper-parameters of ERL."""
 
     episodes: int = setting(
         1, "episodes whose mean return is an individual's fitness", PAPER,
         by_env={"Hopper": 5, "Reacher": 5, "Walker2d": 3}, minimum=1,
     )  # fmt: skip
-    population: int = setting(10, "individuals per generation", PAPER, minimum=2)
-    elite_fraction: float = setting(
-        0.1, "share of the population that is cloned; at least one individual", PAPER,
-        by_env={"Hopper": 0.3, "Ant": 0.3, "Walker2d": 0.2, "Reacher": 0.2}, minimum=0, maximum=0.5,
-    )  # fmt: skip
-    tournament: int = setting(3, "individuals in a tournament", CODE, minimum=1)
-    crossover_probability: float = setting(
-        0.0, "probability that the winners of two tournaments cross over", CODE, minimum=0, maximum=1
-    )
-    mutation_probability: float = setting(0.9, "probability that an individual mutates", PAPER, minimum=0, maximum=1)
-    mutation_fraction: float = setting(
-        0.1, "largest share of a matrix's weights that mutate", PAPER, minimum=0, maximum=1
-    )
-    mutation_strength: float = setting(0.1, "size of a mutation, relative to the weight", PAPER, minimum=0)
-    super_mutation_probability: float = setting(
-        0.05, "probability that a mutation is a strong one", PAPER, minimum=0, maximum=1
-    )
-    super_mutation_strength: float = setting(10.0, "size of a strong mutation, relative to the weight", CODE, minimum=0)
-    reset_probability: float = setting(
-        0.05, "probability that a mutation draws a new weight", PAPER, minimum=0, maximum=1
-    )
     sync_period: int = setting(
         10, "generations between two copies of the learner's actor", PAPER, by_env={"Hopper": 1, "Ant": 1}, minimum=1
     )
@@ -87,10 +65,6 @@ class ERLSettings(FitnessSettings):
     )
     ou_theta: float = setting(0.15, "how much of that noise decays per step", CODE, minimum=0, maximum=1)
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
-
-    def __post_init__(self) -> None:
-        if self.super_mutation_probability + self.reset_probability > 1:
-            raise ValueError("super_mutation_probability and reset_probability cannot exceed 1 together")
 
 
 @dataclass(kw_only=True)
@@ -167,7 +141,7 @@ class ERL(Algorithm[ERLSettings, ERLState]):
         if updates and self.context.replay.length > WARM * settings.batch_size:
             view = self.context.replay.view(settings.replay_size)
             inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
-            update = update_of(settings, self._policy, self._critic)
+            update = DDPGUpdate.of(settings, self._policy, self._critic)
             values = Updates(update, updates, counters.critic_updates, counters.actor_updates)
             tasks = [update_task(self, "critic", "update_ddpg", values, inputs)]
             number = tasks[0].id

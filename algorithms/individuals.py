@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,10 @@ class FitnessSettings:
     )
 
 
-def start_states(algorithm: Algorithm[Any, Any], generation: int, episodes: int | None = None) -> list[int]:
+Evaluated = TypeVar("Evaluated", bound=FitnessSettings)
+
+
+def start_states(algorithm: Algorithm[Evaluated, Any], generation: int, episodes: int | None = None) -> list[int]:
     """The start states that the individuals of a generation share; none where each has its own.
 
     `episodes` is how many; by default an individual's.

@@ -16,11 +16,10 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.td3 import update_of
 from erlbench.algorithms.training.actor_critic_settings import unscaled
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
-from erlbench.algorithms.training.update_settings import Updates
+from erlbench.algorithms.training.update_settings import TD3Update, Updates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters
 from erlbench.settings import setting
@@ -61,7 +60,7 @@ class MultiActorTD3Settings:
         0.2, "standard deviation of the target actions' noise", CODE, by_env=unscaled(0.2), minimum=0
     )
     noise_clip: float = setting(
-        0.5, "the target actions' noise is cut to +- this", CODE, by_env=unscaled(0.5), minimum=0
+        0.5, "the target actions' noise is clipped to +- this", CODE, by_env=unscaled(0.5), minimum=0
     )
     policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1)
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CODE, minimum=1)
@@ -168,7 +167,7 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     def _block(self, index: int, actor: ActorState, critic: Input, updates: int) -> Task:
         """`updates` TD3 updates of one actor and the critic."""
         settings, made = self.settings, self.state.critic_updates
-        values = Updates(update_of(settings, self._policy, self._critic), updates, made, actor.updates)
+        values = Updates(TD3Update.of(settings, self._policy, self._critic), updates, made, actor.updates)
         view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
         inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}

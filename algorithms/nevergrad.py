@@ -105,8 +105,8 @@ class Nevergrad(Replayed[NevergradSettings, Search]):
 
     @classmethod
     def needs(cls, settings: NevergradSettings, problem: Problem) -> Needs:
-        full = settings.optimizer in FULL_COVARIANCE
-        return needs_of(settings, problem, cls.policy_for(settings, problem).size, full)
+        size, full = cls.policy_for(settings, problem).size, settings.optimizer in FULL_COVARIANCE
+        return needs_of(problem, settings.population, settings.episodes, size, full)
 
     @classmethod
     def check(cls, settings: NevergradSettings, problem: Problem) -> None:

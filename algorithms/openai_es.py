@@ -1,7 +1,7 @@
 """OpenAI-ES: an evolution strategy with mirrored perturbations of one mean, ranks, and Adam.
 
 Salimans, Ho, Chen, Sidor, Sutskever, "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
-2017 (arXiv 1703.03864), Algorithm 2, with what only its public code tells (github.com/openai/
+2017 (arXiv 1703.03864), Algorithm 2, with what only its public code says (github.com/openai/
 evolution-strategies-starter). A task names its perturbation by a key, and its result is a return and a length.
 """
 

@@ -74,6 +74,6 @@ def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool =
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
 
 
-def initial_mean(policy: PolicySpec, settings: NetworkSettings, key: Key) -> np.ndarray:
+def initial_mean(policy: PolicySpec, settings: object, key: Key) -> np.ndarray:
     """Where a search starts, float32 `(policy.size,)`."""
     return initial_policy(policy, key, settings.initialisation if isinstance(settings, PolicySettings) else "pytorch")

@@ -16,12 +16,12 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import start_states
+from erlbench.algorithms.individuals import FitnessSettings, start_states
 from erlbench.errors import CellError
 from erlbench.work.tasks import ArrayRef, Result, Task
 
 Own = TypeVar("Own", bound="Searcher")
-Chosen = TypeVar("Chosen")
+Chosen = TypeVar("Chosen", bound=FitnessSettings)
 
 
 class Searcher(Protocol):
@@ -83,7 +83,7 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
         return True
 
     @classmethod
-    def depends_on_budget(cls, settings: Any) -> str:
+    def depends_on_budget(cls, settings: Chosen) -> str:
         return ""
 
     def policy(self) -> ArrayRef:
@@ -98,7 +98,7 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
         state.asked = _digest(state.asked, asked)
         state.candidates = [self.share(candidate.astype(np.float32)) for candidate in asked]
         seeds = start_states(self, self.counters.generation)
-        return self.rollouts(state.candidates, kind="es", episodes=settings.episodes, seeds=seeds)  # type: ignore[attr-defined]
+        return self.rollouts(state.candidates, kind="es", episodes=settings.episodes, seeds=seeds)
 
     def _tell(self, task: Task, result: Result) -> None:
         """Take one candidate's fitness; the last one is the time to tell them all."""

@@ -57,7 +57,7 @@ class TD3Settings:
     start_timesteps: int = setting(25_000, "random actions and no updates before this step", CODE, minimum=0)
     exploration_noise: float = setting(0.1, "standard deviation of the action's noise", CODE, minimum=0)
     target_noise: float = setting(0.2, "standard deviation of the target action's noise", CODE, minimum=0)
-    noise_clip: float = setting(0.5, "the target action's noise is cut to +- this", CODE, minimum=0)
+    noise_clip: float = setting(0.5, "the target action's noise is clipped to +- this", CODE, minimum=0)
     policy_delay: int = setting(2, "critic updates per update of the actor and the targets", CODE, minimum=1)
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
 
@@ -82,14 +82,8 @@ class TD3(EpisodeLearner[TD3Settings, TD3State]):
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        update, noise = update_of(self.settings, self._policy, self._critic), self.settings.exploration_noise
+        update, noise = TD3Update.of(self.settings, self._policy, self._critic), self.settings.exploration_noise
         return self.next_episode("train_td3", update, exploration_noise=noise)
-
-
-def update_of(settings: Any, policy: PolicySpec, critic: CriticSpec) -> TD3Update:
-    """The update of `TD3Settings`, or of others with their fields."""
-    names = ("batch_size", "learning_rate", "discount", "tau", "target_noise", "noise_clip", "policy_delay")
-    return TD3Update(policy, critic, **{name: getattr(settings, name) for name in names})
 
 
 def initial_learner(policy: PolicySpec, critic: CriticSpec, key: Key) -> np.ndarray:

@@ -21,7 +21,7 @@ class Latency(gymnasium.Env[np.ndarray, np.ndarray]):
     is a termination. The clock runs from the reset, so what the policy computes between the steps is part of the
     time. Each sleep ends a little late: it is done when `sleep_at_once` seconds have come together and at the end
     of the episode, so an episode lasts length x seconds_per_step, late by one sleep at most. What is still
-    due when a time limit cuts an episode is slept off at the next reset.
+    due when a time limit truncates an episode is slept off at the next reset.
 
     The reward is 1 less the mean square of the action, so there is something to learn: actions of zero.
     """

@@ -167,7 +167,7 @@ def describe_problem(
     """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.
 
     `settings` are `max_episode_steps`, `frame_skip`, `fresh` and keyword arguments of the environment, which win over
-    those of the preset. `say` is told what comes next: its import, its constructor, close().
+    those of the preset. `say` is given what comes next: its import, its constructor, close().
     """
     env_id, _ = catalogue.split_preset(name)
     preset = catalogue.preset_of(name)

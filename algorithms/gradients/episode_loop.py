@@ -12,7 +12,7 @@ from erlbench.algorithms.training.update_settings import Episodes
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.work.contract import Told, advance, reset
+from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.replay import ReplayReader
 from erlbench.work.rollout import Episode
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
@@ -99,7 +99,7 @@ def learn_episodes(
     for index in range(count):
         seed = environment_seed(*key, index)
         episode = Episode(limit, policy.sizes[0], policy.sizes[-1])
-        episode.told = Told(settings.env.info)
+        episode.infos = Infos(settings.env.info)
         episode.observations[0] = reset(step.env, seed)
         memory.begin(episode.observations[0])
         ended = False
@@ -134,7 +134,7 @@ class _Step:
         if not np.isfinite(episode.actions[step]).all():
             raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
         action = self._denormalise(episode.actions[step])
-        observation, reward, terminated, ended = advance(self.env, action, step + 1, seed, episode.told)
+        observation, reward, terminated, ended = advance(self.env, action, step + 1, seed, episode.infos)
         episode.observations[step + 1] = observation
         episode.rewards[step] = reward
         episode.total += reward

@@ -16,7 +16,7 @@ from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import Executor
 from erlbench.algorithms.gradients.updates import check_reports, checked_means, learner_of, make_updates
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
-from erlbench.work.contract import told_values
+from erlbench.work.contract import info_values
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.rollout import transitions
 from erlbench.work.seeding import Key
@@ -96,7 +96,7 @@ def _train(
         "critic_updates": updates,
         "actor_updates": updates,
         "critic_loss": means[0],
-        **told_values([episode.told for episode in episodes]),
+        **info_values([episode.infos for episode in episodes]),
     }
     if len(means) > 1:
         values["entropy"] = 0.0 - means[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -26,12 +26,13 @@ from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_pa
 from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
-from erlbench.work.contract import told_values
+from erlbench.work.contract import info_values
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
 ACTIVATION_MODULES = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": torch.nn.LeakyReLU}
+Learning = TypeVar("Learning", bound=OnPolicySettings)
 
 
 class CountedSteps(NamedTuple):
@@ -43,12 +44,12 @@ class CountedSteps(NamedTuple):
 
 
 def iterate(
-    learning: OnPolicySettings,
+    learning: Learning,
     settings: OnPolicyIteration,
     inputs: Mapping[str, Any],
     key: Key,
     workspace: Workspace,
-    learner_type: type[OnPolicyLearner],
+    learner_type: type[OnPolicyLearner[Learning]],
 ) -> Outcome:
     """`steps` environment steps and the updates from them: the task of an iteration.
 
@@ -63,7 +64,7 @@ def iterate(
     name = (learner_type, repr((problem, learning, settings.steps)))
     if name not in workspace.scratch:  # its contents never outlive a task
         workspace.scratch[name] = learner_type(problem, learning, settings.steps, workspace.device)
-    learner: OnPolicyLearner = workspace.scratch[name]
+    learner: OnPolicyLearner[Learning] = workspace.scratch[name]
     learner.load(inputs["learner"], settings.updates)
     host = np.asarray(inputs["learner"][0])
     network = actor_parameters(host, problem, learning.hidden)
@@ -88,7 +89,7 @@ def iterate(
         "actor_updates": updates.actor,
         "seed": rollout.seed,
         "metrics": updates.metrics,
-        **told_values(rollout.told),
+        **info_values(rollout.infos),
     }
     return Outcome(values, arrays)
 
@@ -117,7 +118,7 @@ class Buffer(RolloutBuffer):
         self.pos, self.full = self.buffer_size, True
 
 
-class OnPolicyLearner(ABC):
+class OnPolicyLearner(ABC, Generic[Learning]):
     """stable-baselines3's model, whose parameters and Adam moments are views of `state`, float32 `(3, P)`."""
 
     columns: ClassVar[Mapping[str, str]]
@@ -125,7 +126,7 @@ class OnPolicyLearner(ABC):
     losses: ClassVar[tuple[str, ...]]
     """The columns that must be finite."""
 
-    def __init__(self, problem: Problem, learning: Any, steps: int, device: str) -> None:
+    def __init__(self, problem: Problem, learning: Learning, steps: int, device: str) -> None:
         rate, constant = learning.learning_rate, learning.learning_rate_schedule == "constant"
         with torch.random.fork_rng(devices=[]):  # the initial parameters, which are overwritten
             self._model = self.model(
@@ -160,7 +161,7 @@ class OnPolicyLearner(ABC):
 
     @staticmethod
     @abstractmethod
-    def model(learning: Any, **common: Any) -> OnPolicyAlgorithm:
+    def model(learning: Learning, **common: Any) -> OnPolicyAlgorithm:
         """The model with the settings that it shares with others, `common`, and its own; it has no environment."""
 
     @abstractmethod

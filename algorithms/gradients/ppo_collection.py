@@ -17,7 +17,7 @@ from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP
 from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.contract import Told, advance, reset
+from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import NOT_FINITE, is_finite
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.workspace import Workspace
@@ -88,7 +88,7 @@ class Playing:
     """The episode under way: where it began, what was done in it, and where it stands."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], limit: int, seed: int, keys: tuple[str, ...] = ()) -> None:
-        self.env, self.limit, self.seed, self.told = env, limit, seed, Told(keys)
+        self.env, self.limit, self.seed, self.infos = env, limit, seed, Infos(keys)
         self.observation = np.array(reset(env, seed))  # a copy: environments may reuse theirs
         self.actions: list[np.ndarray] = []
         self.total = 0.0
@@ -97,7 +97,7 @@ class Playing:
     def step(self, action: np.ndarray) -> float:
         """Step with `action` as it is recorded; the reward."""
         executed, step = self._executed(action), len(self.actions) + 1
-        observation, reward, self.terminated, ended = advance(self.env, executed, step, self.seed, self.told)
+        observation, reward, self.terminated, ended = advance(self.env, executed, step, self.seed, self.infos)
         self.observation = np.array(observation)
         self.actions.append(action)
         self.total += reward
@@ -132,10 +132,10 @@ class Rollout:
         self.actions = np.empty((steps, columns), np.float32)
         self.rewards = np.empty(steps, np.float32)
         self.starts = np.empty(steps, np.float32)  # 1 where an episode begins
-        self.truncated: list[tuple[int, np.ndarray]] = []  # step that an episode was cut at, observation after it
+        self.truncated: list[tuple[int, np.ndarray]] = []  # step that an episode was truncated at, observation after it
         self.returns: list[float] = []  # of the episodes that ended
         self.lengths: list[int] = []
-        self.told: list[Told] = []
+        self.infos: list[Infos] = []
         self.statistics = statistics
         self.next_observation = np.empty(0, np.float32)  # as the networks see it
         self.ended = False  # whether an episode ended with the last step
@@ -148,7 +148,7 @@ class Rollout:
         """Report an episode."""
         self.returns.append(episode.total)
         self.lengths.append(len(episode.actions))
-        self.told.append(episode.told)
+        self.infos.append(episode.infos)
 
     def leave(self, episode: Playing) -> None:
         """Keep what the next iteration needs to go on with the episode."""
@@ -195,19 +195,19 @@ def collect(
         rollout.ended = episode.ended
         if episode.ended:
             rollout.count(episode)
-            final, cut = episode.observation, not episode.terminated
+            final, truncated = episode.observation, not episode.terminated
             episode = Playing(env, limit, environment_seed(*key, next(seeds)), problem.env.info)
         statistics.see(episode.observation)
         rollout.rewards[step] = statistics.reward(reward)
         if rollout.ended:
             statistics.episode_ended()
-            if cut:
+            if truncated:
                 rollout.truncated.append((step, statistics.normalised(final)))
         observation = statistics.normalised(episode.observation)
     rollout.next_observation = observation
     rollout.leave(episode)
     if settings.last and episode.actions:
-        rollout.count(episode)  # cut by the budget
+        rollout.count(episode)  # truncated by the budget
     return rollout
 
 

@@ -20,7 +20,7 @@ def iteration(settings: PPOIteration, inputs: Mapping[str, Any], key: Key, works
     return iterate(settings.ppo, settings, inputs, key, workspace, PPOLearner)
 
 
-class PPOLearner(OnPolicyLearner):
+class PPOLearner(OnPolicyLearner[PPOSettings]):
     """Epochs of minibatches that move both networks."""
 
     columns: ClassVar[Mapping[str, str]] = {

@@ -21,7 +21,7 @@ def iteration(settings: TRPOIteration, inputs: Mapping[str, Any], key: Key, work
     return iterate(settings.trpo, settings, inputs, key, workspace, TRPOLearner)
 
 
-class TRPOLearner(OnPolicyLearner):
+class TRPOLearner(OnPolicyLearner[TRPOSettings]):
     """One natural-gradient step of the policy, and epochs of minibatches of the value network."""
 
     columns: ClassVar[Mapping[str, str]] = {

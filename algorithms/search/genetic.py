@@ -9,15 +9,47 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from erlbench.algorithms.search.crossover import crossover
 from erlbench.policy import PolicySpec
 from erlbench.policy.layout import Tensor
+from erlbench.settings import setting
 
+PAPER, CODE = "ERL", "ERL, public code"
 LIMIT = 1e6  # of a mutated weight
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneticSettings:
+    """Hyper-parameters of the operators."""
+
+    population: int = setting(10, "individuals per generation", PAPER, minimum=2)
+    elite_fraction: float = setting(
+        0.1, "share of the population that is cloned; at least one individual", PAPER,
+        by_env={"Hopper": 0.3, "Ant": 0.3, "Walker2d": 0.2, "Reacher": 0.2}, minimum=0, maximum=0.5,
+    )  # fmt: skip
+    tournament: int = setting(3, "individuals in a tournament", CODE, minimum=1)
+    crossover_probability: float = setting(
+        0.0, "probability that the winners of two tournaments cross over", CODE, minimum=0, maximum=1
+    )
+    mutation_probability: float = setting(0.9, "probability that an individual mutates", PAPER, minimum=0, maximum=1)
+    mutation_fraction: float = setting(
+        0.1, "largest share of a matrix's weights that mutate", PAPER, minimum=0, maximum=1
+    )
+    mutation_strength: float = setting(0.1, "size of a mutation, relative to the weight", PAPER, minimum=0)
+    super_mutation_probability: float = setting(
+        0.05, "probability that a mutation is a strong one", PAPER, minimum=0, maximum=1
+    )
+    super_mutation_strength: float = setting(10.0, "size of a strong mutation, relative to the weight", CODE, minimum=0)
+    reset_probability: float = setting(
+        0.05, "probability that a mutation draws a new weight", PAPER, minimum=0, maximum=1
+    )
+
+    def __post_init__(self) -> None:
+        if self.super_mutation_probability + self.reset_probability > 1:
+            raise ValueError("super_mutation_probability and reset_probability cannot exceed 1 together")
 
 
 @dataclass
@@ -45,9 +77,9 @@ def select(ranks: Sequence[int], elites: int, tournament: int, random: np.random
 
 
 class Genetics:
-    """One epoch after another; `settings` has the fields of `ERLSettings` that begin with the operators' names."""
+    """One epoch after another."""
 
-    def __init__(self, policy: PolicySpec, settings: Any) -> None:
+    def __init__(self, policy: PolicySpec, settings: GeneticSettings) -> None:
         self._settings = settings
         self._tensors = policy.tensors
 

@@ -31,7 +31,7 @@ def raw_step(fitness: np.ndarray, sigma: float, learning_rate: float, population
 
 
 def tuned(sigma: float, step: float, clip: float) -> float:
-    """`sigma` after a `raw_step`, which is cut at `clip`; eq. 6."""
+    """`sigma` after a `raw_step`, which is clipped at `clip`; eq. 6."""
     return sigma + min(max(step, 0.0), clip)
 
 

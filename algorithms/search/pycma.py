@@ -71,11 +71,11 @@ def default_population(size: int) -> int:
     return 4 + int(3 * math.log(size))
 
 
-def needs_of(settings: Any, problem: Problem, size: int, full: bool) -> Needs:
+def needs_of(problem: Problem, population: int | None, episodes: int, size: int, full: bool) -> Needs:
     """What a generation takes that searches `size` parameters, with a full covariance matrix or a smaller one."""
-    population = settings.population or default_population(size)
+    population = population or default_population(size)
     more = {"memory": full_memory(size), "seconds": full_seconds(size, population)} if full else {}
-    return Needs.of_episodes(problem, population * settings.episodes, **more)
+    return Needs.of_episodes(problem, population * episodes, **more)
 
 
 def losses(fitness: Sequence[float]) -> np.ndarray:

@@ -8,7 +8,7 @@ CEM-RL (Pourchot and Sigaud, ICLR 2019), TD3 (Fujimoto et al., ICML 2018), DDPG 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
@@ -18,6 +18,7 @@ from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 MODULE = "erlbench.algorithms.gradients.updates"
+Settings = TypeVar("Settings", bound=ActorCriticSettings)
 
 
 def update_functions(*names: str) -> dict[str, type]:
@@ -34,20 +35,20 @@ class CriticState:
     in_flight: bool = False
 
 
-def new_critic(algorithm: Algorithm[Any, Any]) -> CriticState:
+def new_critic(algorithm: Algorithm[Settings, Any]) -> CriticState:
     """A fresh critic of the run, in the store."""
     return CriticState(algorithm.share(initial_critic(critic_of(algorithm), algorithm.key(Purpose.PARAMETERS, 1))))
 
 
-def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
+def critic_of(algorithm: Algorithm[Settings, Any]) -> CriticSpec:
     """The critic's network: the actor's hidden widths, and its own activation."""
-    settings: ActorCriticSettings = algorithm.settings
+    settings = algorithm.settings
     count = 1 if settings.learner == "ddpg" else 2
     return critic_spec(algorithm.policy_spec, settings.hidden, settings.critic_activation, count)
 
 
 def critic_task(
-    algorithm: Algorithm[Any, Any],
+    algorithm: Algorithm[Settings, Any],
     critic: Input,
     target_actor: Input,
     updates: int,
@@ -62,7 +63,7 @@ def critic_task(
     shape `(policy.size,)`; both are float32. Minibatches are drawn from `view`. Actions are normalised to [-1, 1],
     rewards are the environment's. The output `critic` has the shape of the input.
     """
-    settings: ActorCriticSettings = algorithm.settings
+    settings = algorithm.settings
     update = CriticUpdate(
         algorithm.policy_spec,
         critic_of(algorithm),
@@ -93,7 +94,7 @@ def next_critic_block(algorithm: Algorithm[Any, Any], critic: CriticState) -> Ta
 
 
 def actor_task(
-    algorithm: Algorithm[Any, Any],
+    algorithm: Algorithm[Settings, Any],
     parameters: Input,
     critic: Input,
     updates: int,
@@ -107,7 +108,7 @@ def actor_task(
     both are float32. Observations are drawn from `view`; actions are normalised to [-1, 1]. The output `parameters`
     has the shape of the input.
     """
-    settings: ActorCriticSettings = algorithm.settings
+    settings = algorithm.settings
     policy, spec, rate = algorithm.policy_spec, critic_of(algorithm), settings.actor_learning_rate
     update = ActorUpdate(policy, spec, settings.batch_size, rate, settings.temperature)
     inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}

@@ -6,8 +6,8 @@ other settings are constants of its operations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, fields
+from typing import Generic, Self, TypeVar
 
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.registry import EnvSpec
@@ -21,6 +21,11 @@ class Update:
     policy: PolicySpec
     critic: CriticSpec
     batch_size: int
+
+    @classmethod
+    def of(cls, settings: object, policy: PolicySpec, critic: CriticSpec) -> Self:
+        """The update whose other fields are those of `settings` with the same names."""
+        return cls(policy, critic, **{field.name: getattr(settings, field.name) for field in fields(cls)[2:]})
 
 
 @dataclass(frozen=True, kw_only=True)

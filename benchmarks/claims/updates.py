@@ -19,7 +19,7 @@ from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import Learner, make_updates, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Updates
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -82,9 +82,7 @@ class Bench:
         self.batch = batch
         relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._td3 = TD3Learner(
-            td3.update_of(td3.TD3Settings(batch_size=batch, learning_rate=1e-3), relu, critic), "cpu"
-        )
+        self._td3 = TD3Learner(TD3Update.of(td3.TD3Settings(batch_size=batch, learning_rate=1e-3), relu, critic), "cpu")
         self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
         self._sac = SACLearner(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")
         self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)

@@ -17,6 +17,7 @@ from erlbench.algorithms.gradients.reference.sac import SACReference
 from erlbench.algorithms.gradients.reference.td3 import TD3Reference
 from erlbench.algorithms.policy_settings import policy_of
 from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.envs.registry import Problem
 
 
@@ -27,7 +28,7 @@ class TD3:
         self.settings = td3.TD3Settings(hidden=tuple(hidden), critic_hidden=tuple(hidden), batch_size=batch_size)
         policy = policy_of(problem, self.settings)
         critic = critic_spec(policy, hidden, self.settings.critic_activation)
-        update = td3.update_of(self.settings, policy, critic)
+        update = TD3Update.of(self.settings, policy, critic)
         self.reference, self._updates = TD3Reference(update, td3.initial_learner(policy, critic, (0,))), 0
 
     def act(self, observation: Tensor, random: np.random.Generator) -> Tensor:

@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "list": "List the algorithms, environments or studies.",
         "show": "Show the settings, the status and the last scores of a run.",
         "play": "Watch the policy of a run in a window or as a film.",
-        "doctor": "Tell what this machine has for runs, and what to do.",
+        "doctor": "Show what this machine has for runs, and what to do.",
     },
     "Judge": {
         "report": "Write tables and curves from results.",

@@ -7,7 +7,7 @@ import click
 
 @click.command()
 def command() -> None:
-    """Tell what this machine has for runs: cores, memory, BLAS, GPU, rendering, extras; and what to do.
+    """Show what this machine has for runs: cores, memory, BLAS, GPU, rendering, extras; and what to do.
 
     The exit code is 1 when runs would fail.
 

@@ -28,8 +28,8 @@ from erlbench.running.run import gradient_workers
 from erlbench.running.signals import measuring
 from erlbench.work.replay import Replay
 
-# Tasks are short: each kind must end some of them in the time. They have two sizes: this tells the cost of a task from
-# the cost of its steps and updates, which is the same in long tasks.
+# Tasks are short: each kind must end some of them in the time. They have two sizes: this separates the cost of a
+# task from the cost of its steps and updates, which is the same in long tasks.
 WARMUP = 1000  # training steps before gradient steps begin, where the cell has a warm-up
 SHORT, LONG = 5, 100  # steps of an episode, and critic updates of a task, of cells with gradient steps
 CROWDED = 400  # the same on all cores, where a driver with many messages would take cores from the workers
@@ -40,7 +40,7 @@ def calibrate(cell: Cell, seconds: float) -> Costs:
     """Costs of the tasks of `cell`, from six runs of about so many seconds each; every update uses one core.
 
     One process, alone, has short tasks and then long ones. Still longer ones on as many processes as there are cores
-    tell by how much these slow each other down; short ones would tell how busy the driver is, which has fewer messages
+    show by how much these slow each other down; short ones would show how busy the driver is, which has fewer messages
     in real runs. All of it comes again in reverse order, so that a machine that becomes slower meanwhile does not
     count.
     """

@@ -21,7 +21,7 @@ from erlbench.records.schema import TaskRow
 
 ROUNDS = 30  # of the reweighted fit
 DISTURBED = 2.0  # times the fit: a task that took longer had something else beside it
-TOLD = 0.25  # share of the other cores that has to be busy, or crowding cannot be told
+BUSY = 0.25  # share of the other cores that has to be busy, or crowding cannot be measured
 Counted = tuple[float, ...]  # of a task: seconds, timesteps, critic updates, actor updates
 COUNTS = ("timesteps", "critic_updates", "actor_updates")
 
@@ -80,7 +80,7 @@ class Measured:
         """
         expected = np.array([alone.seconds(*map(int, counts)) for _, *counts in self.tasks])
         took, share = np.array([task[0] for task in self.tasks]), np.clip(self.beside, 0, cores - 1) / max(cores - 1, 1)
-        if np.average(share, weights=expected) < TOLD:
+        if np.average(share, weights=expected) < BUSY:
             return 1.0
         return 1 + float((took - expected).sum() / (expected * share).sum())
 
@@ -128,7 +128,7 @@ def fit(tasks: Sequence[Sequence[float]], source: str) -> Costs:
     if 2 * seconds[usual].sum() < seconds.sum():
         raise UsageError(
             f"{source}: {(~usual).sum():,} of {len(usual):,} tasks took more than {DISTURBED:g} times what the others "
-            "say, and most of the time, so the costs of a step cannot be told; measure again on a quiet machine"
+            "say, and most of the time, so the costs of a step cannot be measured; measure again on a quiet machine"
         )
     seconds, design, fitted = seconds[usual], design[usual], fitted[usual]
     values = _solve(design, seconds, 1.0 / fitted)

@@ -69,7 +69,7 @@ class Lengths:
 def given_lengths(text: str, task: Problem, env: str) -> Lengths:
     """`N`, `uniform:MEAN` (1 to 2 MEAN - 1), `geometric:MEAN`, or a file or folder; raises `UsageError`.
 
-    What is drawn is cut at the time limit, as the environment does it.
+    What is drawn is truncated at the time limit, as the environment does it.
     """
     found, limit = re.fullmatch(r"(?:(uniform|geometric):)?([0-9]{1,9})", text), task.env.max_episode_steps
     if found is None:

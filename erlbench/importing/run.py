@@ -51,7 +51,7 @@ class ImportedRun:
     about: Imported
     evaluations: tuple[EvaluationRow, ...]
     episodes: tuple[EpisodeRow, ...]
-    series: np.ndarray  # what tells runs apart: returns of episodes, else of evaluations
+    series: np.ndarray  # what distinguishes runs: returns of episodes, else of evaluations
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
 

@@ -20,7 +20,7 @@ from erlbench.records.run import CONFIG, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
 
 MOST_STEPS = 100_000  # of an episode
-RATE = 30.0  # frames a second of environments that do not tell theirs
+RATE = 30.0  # frames a second of environments that do not say theirs
 WINDOW, FRAMES = "human", "rgb_array"
 
 

@@ -164,7 +164,7 @@ class WorkerProcess:
             self._process.close()
         if code == worker.OVER_MEMORY:
             return OVER_MEMORY
-        if code == 255:  # what the library says when nobody is left who could tell
+        if code == 255:  # what the library says when nobody is left who could say it
             return SERVER_DIED
         return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
 

@@ -101,8 +101,8 @@ def _windows(values: np.ndarray) -> Iterator[tuple[int, bytes]]:
     if len(values) < WINDOW:
         return
     rows = np.lib.stride_tricks.sliding_window_view(np.asarray(values, np.float64), WINDOW)
-    telling = np.isfinite(rows).all(axis=1) & (np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)
-    for start in np.flatnonzero(telling):
+    distinctive = np.isfinite(rows).all(axis=1) & (np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)
+    for start in np.flatnonzero(distinctive):
         yield int(start), rows[start].tobytes()
 
 

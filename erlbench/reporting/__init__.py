@@ -51,7 +51,7 @@ def build_report(
     page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
     the runs. All runs together stand on the page `all-runs`. `options` add to what is shown; their `at` cuts the runs,
     and then no study has a page. The runs below `reference` come first: a page of all, and one of each study with some.
-    `counting` are the studies that tell the nominal steps of their cells; None: `studies`.
+    `counting` are the studies that say the nominal steps of their cells; None: `studies`.
 
     `warn` gets whatever cannot be used (default: it is printed on standard error); the report lists it. Raises
     `UsageError` when there is no run, no such profile, or `out` cannot be written.

@@ -11,7 +11,7 @@ from typing import Any
 from erlbench.algorithms.base import Algorithm
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.clock import Clock
-from erlbench.running.rows import TOLD
+from erlbench.running.rows import INFO_VALUES
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Counts, Priority, Result, Task
@@ -49,7 +49,7 @@ class Pending:
             parts = [part for part in played if part]
             self.values = {
                 name: [value for part in parts for value in part.get(name, [math.nan] * len(part["returns"]))]
-                for name in ("returns", "lengths", *TOLD)
+                for name in ("returns", "lengths", *INFO_VALUES)
                 if any(name in part for part in parts)
             }
             self.parts = {}

@@ -148,7 +148,7 @@ class Runner:
                 run.close()
 
     def _damaged(self, cell: Cell, directory: RunDirectory, status: dict[str, Any]) -> bool:
-        """Whether the files of a finished run are no longer those that it wrote, which is then told."""
+        """Whether the files of a finished run are no longer those that it wrote, which is then reported."""
         damaged = directory.damaged(table_in(status, "files"))
         if damaged:
             self.command.display.failed(

@@ -138,7 +138,7 @@ def _identity() -> dict[str, Any]:
 
 
 def _started(pid: object) -> str:
-    """When a process of this machine began, in clock ticks since boot: tells it from a later one with its number."""
+    """When a process of this machine began, in clock ticks since boot; a later one with its number has another."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
 

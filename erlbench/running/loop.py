@@ -96,7 +96,7 @@ class Loop:
             result = (next_result or self.pool.next_result)(PATIENCE)
         except CellError:
             self.phase = WORKS
-            yield from self.events(self.pool)  # they tell how it came to this
+            yield from self.events(self.pool)  # they say how it came to this
             yield FAILING
             raise
         self.phase = WORKS

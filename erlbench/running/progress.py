@@ -23,7 +23,7 @@ REDRAW = 0.2  # seconds, at least, between two pictures
 
 
 class Display(Protocol):
-    """What the runner tells about its cells; called from several threads."""
+    """What the runner reports about its cells; called from several threads."""
 
     def update(self, cell: str, reading: Reading) -> None: ...
     def message(self, text: str) -> None: ...
@@ -107,8 +107,8 @@ class Plain(Quiet):
 class Bars:
     """Two lines per running cell, and one for all; none is wider than the terminal.
 
-    They are drawn again when a cell tells its reading. A thread that draws by itself, as `Live` has by default, leaves
-    lines of the picture behind when it draws while another one prints.
+    They are drawn again when a cell reports its reading. A thread that draws by itself, as `Live` has by default,
+    leaves lines of the picture behind when it draws while another one prints.
     """
 
     def __init__(self, console: Console, remaining: Remaining) -> None:

@@ -12,7 +12,7 @@ from erlbench.running.clock import Clock
 from erlbench.running.outstanding import Asked
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
-TOLD = {"success": None, "success_ever": None, "info": ()}  # what infos may have said of an episode, or nothing
+INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # what infos may have said of an episode, or nothing
 
 
 def task_row(
@@ -49,8 +49,8 @@ def episode_rows(task: Task, result: Result, timesteps: int, clock: Clock) -> It
         return
     seconds = clock.train
     values = result.values
-    told = [values.get(name, repeat(default)) for name, default in TOLD.items()]
-    for episode_return, length, *more in zip(values["returns"], values["lengths"], *told, strict=False):
+    infos = [values.get(name, repeat(default)) for name, default in INFO_VALUES.items()]
+    for episode_return, length, *more in zip(values["returns"], values["lengths"], *infos, strict=False):
         yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps, *more)
 
 

@@ -44,7 +44,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
         runner.close()
         display.close()
     if outcomes[INTERRUPTED]:
-        if options.command_line[:1] == ("erlbench",):  # a Python function's caller tells how to go on
+        if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
             display.message(f"interrupted; everything is saved. To go on:\n{shlex.join(options.command_line)}")
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))

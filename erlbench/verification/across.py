@@ -110,9 +110,9 @@ def _early(run: Files, training: pd.DataFrame, ends: np.ndarray) -> Iterator[str
     """Times of rows before the end of a task that they count, or at the end after the evaluation began."""
     steps = training["timesteps"].to_numpy(float).cumsum()
     for row in run.evaluations.to_dict("records"):
-        told = int(np.searchsorted(steps, row["timesteps"] + row["fitness_timesteps"]))
-        if row["timesteps"] > 0 and told < len(ends) and row["train_time_s"] < ends[told] - SECOND:
-            yield f"evaluation {row['evaluation']:.0f} at {row['train_time_s']:g} s counts a task of {ends[told]:g} s"
+        task = int(np.searchsorted(steps, row["timesteps"] + row["fitness_timesteps"]))
+        if row["timesteps"] > 0 and task < len(ends) and row["train_time_s"] < ends[task] - SECOND:
+            yield f"evaluation {row['evaluation']:.0f} at {row['train_time_s']:g} s counts a task of {ends[task]:g} s"
     last = run.last
     if is_done(run) and len(ends) and last["train_time_s"] < ends[-1] - SECOND:
         yield f"the training took {last['train_time_s']:g} s, its last task ended at {ends[-1]:g} s"

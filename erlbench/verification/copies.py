@@ -16,7 +16,7 @@ from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, TaskRow
 from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
 
 NAME = "copies"
-FEWEST = 10  # episodes that tell runs apart
+FEWEST = 10  # episodes that distinguish runs
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _marks(run: Files) -> Iterable[str]:
 
 
 def _whole(run: Files, row: type[Row], columns: list[str]) -> Iterable[str]:
-    """All cells of some columns, if they differ enough to tell runs apart."""
+    """All cells of some columns, if they differ enough to distinguish runs."""
     if (rows := run.rows.get(row)) is not None and rows[columns[-1]].notna().all():
         found = rows[columns].head(1000)
         if len(set(found[columns[0]])) >= FEWEST:
@@ -109,5 +109,5 @@ def _check(one: Trace, others: list[Trace], alike: Suspicion | None, number: int
         unsure = alike.same_seed or alike.kind is Likeness.EVEN
         return Check(NAME, UNKNOWN if unsure else DIFFERS, str(alike))
     if not one.marks:
-        return Check(NAME, UNKNOWN, f"{EvaluationRow.file} has nothing that tells runs apart")
+        return Check(NAME, UNKNOWN, f"{EvaluationRow.file} has nothing that distinguishes runs")
     return Check(NAME, AGREES, f"no other run of the {number} that were given has its rows or policies")

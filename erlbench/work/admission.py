@@ -18,7 +18,7 @@ from erlbench.envs.registry import Described, Problem, build, describe_problem
 from erlbench.envs.wrappers import Env
 from erlbench.errors import ErlbenchError, UsageError, said_by
 from erlbench.work import identity, remembered
-from erlbench.work.contract import Told, advance, reset
+from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import is_finite
 from erlbench.work.seeding import generator
 
@@ -68,7 +68,7 @@ class Admission:
 def inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
     """Describe an environment and, if `tries`, try it; what goes wrong is the admission's `refusal`.
 
-    `say` is told what comes next, so that somebody knows it if this process ends.
+    `say` is given what comes next, so that somebody knows it if this process ends.
     """
     last = ["its import"]
 
@@ -109,9 +109,9 @@ def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> A
     env.close()
     problem = replace(found.problem, env=replace(found.problem.env, fresh=fresh))
     of = f"environment '{name}': "
-    told = (*found.remarks, *(of + remark for remark in remarks))
+    all_remarks = (*found.remarks, *(of + remark for remark in remarks))
     return Admission(
-        described=replace(found, problem=problem, remarks=told),
+        described=replace(found, problem=problem, remarks=all_remarks),
         unrepeatable=unrepeatable,
         tried=True,
         files=files,
@@ -195,7 +195,7 @@ class Trial:
         self._look(env, observation, f"reset(seed={seed})")
         for step, action in enumerate(self._actions, 1):
             self._say(f"step {step} after reset(seed={seed})")
-            observation, reward, terminated, ended = advance(env, action, step, seed, Told())
+            observation, reward, terminated, ended = advance(env, action, step, seed, Infos())
             self._look(env, observation, f"step {step}")
             if not is_finite(reward):
                 raise UsageError(f"environment '{self._problem.env.id}' gives the reward {reward} in step {step}")

@@ -20,7 +20,7 @@ SOLVED, IS_SOLVED = "success", "is_success"  # in an info: whether the task is s
 
 
 @dataclass(slots=True)
-class Told:
+class Infos:
     """What the infos of an episode said: success at last and ever, and the last numbers of `keys`."""
 
     keys: tuple[str, ...] = ()
@@ -46,14 +46,14 @@ class Told:
         return tuple(self.numbers.get(key, float("nan")) for key in self.keys)
 
 
-def told_values(told: Sequence[Told]) -> dict[str, list[Any]]:
+def info_values(infos: Sequence[Infos]) -> dict[str, list[Any]]:
     """What a task's outcome says of its episodes: `success` and `ever` (1, 0 or NaN) if any has it, `info` for keys."""
     values: dict[str, list[Any]] = {}
-    if any(one.success is not None for one in told):
-        values["success"] = [float("nan") if one.success is None else int(one.success) for one in told]
-        values["success_ever"] = [float("nan") if one.success is None else int(one.ever) for one in told]
-    if any(one.keys for one in told):
-        values["info"] = [one.values() for one in told]
+    if any(one.success is not None for one in infos):
+        values["success"] = [float("nan") if one.success is None else int(one.success) for one in infos]
+        values["success_ever"] = [float("nan") if one.success is None else int(one.ever) for one in infos]
+    if any(one.keys for one in infos):
+        values["info"] = [one.values() for one in infos]
     return values
 
 
@@ -91,18 +91,18 @@ def raised(error: Exception, step: int, seed: int) -> TaskError:
 
 
 def advance(
-    env: gymnasium.Env[Any, Any], action: Any, step: int, seed: int, told: Told
+    env: gymnasium.Env[Any, Any], action: Any, step: int, seed: int, infos: Infos
 ) -> tuple[np.ndarray, float, bool, bool]:
     """The environment's step `step` (from 1): observation, reward, terminated, whether it ends; all checked.
 
-    `told` takes in its info.
+    `infos` takes in its info.
     """
     try:
         outcome = env.step(action)
     except Exception as error:
         raise raised(error, step, seed) from error
     observation, reward, terminated, ended, info = checked_step(outcome, env.observation_space.shape, step)
-    told.take(info)
+    infos.take(info)
     return observation, reward, terminated, ended
 
 

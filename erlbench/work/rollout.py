@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Told, checked_step, raised, reset, told_values
+from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Infos, checked_step, info_values, raised, reset
 from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.lockstep import can_play_together, play_together
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
@@ -64,7 +64,7 @@ class Episode:
         self.length = 0
         self.total = 0.0
         self.terminated = False
-        self.told = Told()
+        self.infos = Infos()
 
     def check(self) -> None:
         """Raise `NumericalError` for the first value that is NaN, infinite or beyond float32, which networks use."""
@@ -101,14 +101,14 @@ def play(
     `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
     policy's actions are in the environment's units, and are not clipped);
     with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
-    the latter acts by its mode. `keys` are those of the infos whose numbers are kept (`Episode.told`).
+    the latter acts by its mode. `keys` are those of the infos whose numbers are kept (`Episode.infos`).
     """
     spec = policy.spec
     episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1])
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
     policy.reset(None if mode else random)
-    episode.told = told = Told(keys)
+    episode.infos = infos = Infos(keys)
     step, total, terminated, shape = 0, 0.0, False, observation.shape
     act, denormalise, advance, dtype = policy.normalised, policy.denormalise, env.step, observation.dtype
     while step < limit:
@@ -141,7 +141,7 @@ def play(
             observation, reward, terminated, ended, info = checked_step(outcome, shape, step + 1)
             dtype = observation.dtype
         if info and (keys or SOLVED in info or IS_SOLVED in info):
-            told.take(info)
+            infos.take(info)
         step += 1
         observations[step] = observation
         rewards[step - 1] = reward
@@ -156,7 +156,7 @@ def play(
 def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Task function: whole episodes of the policy `inputs["parameters"]`.
 
-    Values: `returns` (undiscounted sums) and `lengths`, one per episode; those of `told_values`. With `record`, the
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode; those of `info_values`. With `record`, the
     arrays `observations`, `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value
     `observed` says how many observations the contributing episodes acted on, and, if there are any, the array
     `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
@@ -177,20 +177,20 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
     random = generator(*key, int(Purpose.EXPLORATION))
     spare = _spare(workspace, longest, spec)
     values: dict[str, Any] = {"returns": [], "lengths": []}
-    recorded, observed, told = [], [], []
+    recorded, observed, infos = [], [], []
     for seed in seeds:
         contributes = bool(observe) and random.random() < observe
         noise = ExplorationNoise(spec.sizes[-1], settings.noise_decay, sigma) if sigma else None
         over = None if contributes or settings.record else spare
         episode = play(env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over, keys)
-        told.append(episode.told)
+        infos.append(episode.infos)
         values["returns"].append(episode.total)
         values["lengths"].append(episode.length)
         if settings.record:
             recorded.append(episode)
         if contributes:
             observed.append(episode.observations[: episode.length])
-    values |= told_values(told)
+    values |= info_values(infos)
     arrays = transitions(recorded) if recorded else {}
     if observe:
         values["observed"] = sum(map(len, observed))

@@ -1,9 +1,8 @@
-"""PPO and TRPO, begun on a task, and stable-baselines3's own loop with their initial parameters and random numbers."""
-
-from contextlib import contextmanager
+"""PPO and TRPO begun on a task, and stable-baselines3's own loop with their initial parameters and random numbers."""
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.distributions import CategoricalDistribution, DiagGaussianDistribution
@@ -17,29 +16,34 @@ from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
+from tests.runs import make_cell, rows, run
 
 SEED, STEPS, TOTAL = 3, 256, 768
 CARTPOLE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), True)
 TASKS = {"InvertedPendulum-v5": problem, "Pendulum-v1": problem, "CartPole-v1": lambda name: CARTPOLE}
 
 
-@contextmanager
-def starting(algorithm, folder):
-    """A function that starts the algorithm on a task with settings; it gives the algorithm and a workspace."""
-    store, made = Store.create(), []
+def starting(algorithm):
+    """A fixture: a function that starts the algorithm on a task with settings, and gives it and a workspace."""
 
-    def make(task, total=TOTAL, **settings):
-        replay = Replay(folder / str(len(made)), task.observation_size, task.action_size)
-        context = Context(problem=task, seed=SEED, total_timesteps=total, workers=0, store=store, replay=replay)
-        made.append((replay, Workspace(store)))
-        values = {"rollout_steps": STEPS, "hidden": (16, 8)} | settings
-        return algorithm(algorithm.settings_type(**values), context), made[-1][1]
+    @pytest.fixture
+    def start(tmp_path):
+        store, made = Store.create(), []
 
-    yield make
-    for replay, workspace in made:
-        replay.close()
-        workspace.close()
-    store.close()
+        def make(task, total=TOTAL, **settings):
+            replay = Replay(tmp_path / str(len(made)), task.observation_size, task.action_size)
+            context = Context(problem=task, seed=SEED, total_timesteps=total, workers=0, store=store, replay=replay)
+            made.append((replay, Workspace(store)))
+            values = {"rollout_steps": STEPS, "hidden": (16, 8)} | settings
+            return algorithm(algorithm.settings_type(**values), context), made[-1][1]
+
+        yield make
+        for replay, workspace in made:
+            replay.close()
+            workspace.close()
+        store.close()
+
+    return start
 
 
 def iterate(algorithm, workspace):
@@ -49,6 +53,31 @@ def iterate(algorithm, workspace):
     result = workspace.run(task)
     algorithm.tell(task, result)
     return task, result
+
+
+def three_iterations(start, their, env, settings, monkeypatch):
+    """The parameters before, between and after three iterations: ours, and those of the model that `their` makes."""
+    task = TASKS[env](env)
+    algorithm, workspace = start(task, **settings)
+    tasks = [iterate(algorithm, workspace)[0] for _ in range(3)]
+    assert algorithm.ask() == []
+    refs = [task.inputs["learner"] for task in tasks] + [algorithm.state.learner]
+    ours = [workspace.store.get(ref)[0] for ref in refs]
+    model, follow = their(algorithm, task, [task.key for task in tasks], ours[0], monkeypatch)
+    model.learn(TOTAL, callback=follow)
+    return ours, [*follow.found, follow.parameters()]
+
+
+def check_balance(name, folder, batch_size):
+    """20,480 steps on InvertedPendulum take the mean return from below 100 to above 500."""
+    cell = make_cell(
+        name, folder, steps=20_480, eval_freq=10_240, eval_episodes=5,
+        settings={"hidden": (64, 64), "rollout_steps": 1024, "batch_size": batch_size},
+    )  # fmt: skip
+    assert run(cell) == 0
+    found = [float(row["return_mean"]) for row in rows(cell.directory, "eval.csv")]
+    assert found[0] < 100
+    assert found[-1] > 500
 
 
 class Seeded(gymnasium.Wrapper):

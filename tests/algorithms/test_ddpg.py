@@ -193,7 +193,7 @@ def test_presets_of_ddpg_resolve(name):
 
 
 def test_two_cores_change_no_bit_of_ddpg(context):
-    """One critic has no other beside it, but its actor is cut."""
+    """One critic has no other beside it, but its actor is split."""
     (task,) = DDPG(
         replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0), context
     ).ask()

@@ -14,15 +14,19 @@ from erlbench.errors import NumericalError, TaskError, UsageError
 from erlbench.policy import NumpyPolicy
 from erlbench.work.seeding import generator
 from erlbench.work.workspace import Workspace
-from tests.algorithms.on_policy import CARTPOLE, STEPS, TASKS, TOTAL, Follow, iterate, starting, their_model
-from tests.runs import make_cell, rows, run
+from tests.algorithms.on_policy import (
+    CARTPOLE,
+    STEPS,
+    TASKS,
+    Follow,
+    check_balance,
+    iterate,
+    starting,
+    their_model,
+    three_iterations,
+)
 
-
-@pytest.fixture
-def start(tmp_path):
-    """A function that starts PPO on a task with settings; it gives the algorithm and a workspace."""
-    with starting(ppo.PPO, tmp_path) as make:
-        yield make
+start = starting(ppo.PPO)
 
 
 def their_ppo(algorithm, task, keys, first, monkeypatch):
@@ -35,21 +39,13 @@ def their_ppo(algorithm, task, keys, first, monkeypatch):
     ("env", "settings"),
     [
         ("InvertedPendulum-v5", {}),  # episodes that fail
-        ("Pendulum-v1", {}),  # and that are cut: the value goes on
+        ("Pendulum-v1", {}),  # and that are truncated: the value goes on
         ("CartPole-v1", {}),  # discrete actions
         ("Pendulum-v1", dict(registry.preset("ppo", "sb3")) | {"activation": "relu"}),
     ],
 )
 def test_three_iterations_equal_those_of_stable_baselines3(env, settings, start, monkeypatch):
-    task = TASKS[env](env)
-    algorithm, workspace = start(task, **settings)
-    tasks = [iterate(algorithm, workspace)[0] for _ in range(3)]
-    assert algorithm.ask() == []
-    refs = [task.inputs["learner"] for task in tasks] + [algorithm.state.learner]
-    ours = [workspace.store.get(ref)[0] for ref in refs]
-    model, follow = their_ppo(algorithm, task, [task.key for task in tasks], ours[0], monkeypatch)
-    model.learn(TOTAL, callback=follow)
-    theirs = [*follow.found, follow.parameters()]
+    ours, theirs = three_iterations(start, their_ppo, env, settings, monkeypatch)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
     assert np.abs(ours[2] - ours[0]).max() > 1e-3
 
@@ -73,7 +69,7 @@ def test_the_reported_policy_acts_as_stable_baselines3_without_noise(env, start,
             np.testing.assert_allclose(found, expected[0], atol=1e-6)
 
 
-def test_steps_are_counted_once_and_the_last_episode_is_cut(start):
+def test_steps_are_counted_once_and_the_last_episode_is_truncated(start):
     algorithm, workspace = start(problem("Pendulum-v1"), total=450, rollout_steps=150, epochs=1)
     lengths, steps = [], []
     for _ in range(3):
@@ -152,11 +148,4 @@ def test_a_missing_package_is_named_before_anything_starts(monkeypatch):
 
 @pytest.mark.slow
 def test_ppo_learns_to_balance(tmp_path):
-    cell = make_cell(
-        "ppo", tmp_path, steps=20_480, eval_freq=10_240, eval_episodes=5,
-        settings={"hidden": (64, 64), "rollout_steps": 1024, "batch_size": 64},
-    )  # fmt: skip
-    assert run(cell) == 0
-    found = [float(row["return_mean"]) for row in rows(cell.directory, "eval.csv")]
-    assert found[0] < 100
-    assert found[-1] > 500
+    check_balance("ppo", tmp_path, batch_size=64)

@@ -65,7 +65,7 @@ def close(found, expected, relative=1e-5):
 @pytest.mark.parametrize("numpy_operations", [True, False], ids=["numpy", "torch"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monkeypatch):
-    """Also where log std is cut at 2 and has no gradient; noise and so actions stay where tanh is not flat."""
+    """Also where log std is clipped at 2 and has no gradient; noise and so actions stay where tanh is not flat."""
     if not numpy_operations:  # what a GPU runs
         for module in (networks, operations):
             monkeypatch.setattr(module, "on_cpu", lambda tensor: False)

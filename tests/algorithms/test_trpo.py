@@ -8,15 +8,9 @@ from sb3_contrib import TRPO as Theirs
 from erlbench.algorithms import registry, trpo
 from erlbench.envs.registry import problem
 from erlbench.settings import resolve
-from tests.algorithms.on_policy import TASKS, TOTAL, Follow, iterate, starting, their_model
-from tests.runs import make_cell, rows, run
+from tests.algorithms.on_policy import Follow, check_balance, iterate, starting, their_model, three_iterations
 
-
-@pytest.fixture
-def start(tmp_path):
-    """A function that starts TRPO on a task with settings; it gives the algorithm and a workspace."""
-    with starting(trpo.TRPO, tmp_path) as make:
-        yield make
+start = starting(trpo.TRPO)
 
 
 def seed_noise(random):
@@ -38,22 +32,14 @@ def their_trpo(algorithm, task, keys, first, monkeypatch):
     ("env", "settings"),
     [
         ("InvertedPendulum-v5", {}),  # episodes that fail
-        ("Pendulum-v1", {}),  # and that are cut: the value goes on
+        ("Pendulum-v1", {}),  # and that are truncated: the value goes on
         ("CartPole-v1", {}),  # discrete actions
         ("Pendulum-v1", dict(registry.preset("trpo", "sb3"))),
         ("Pendulum-v1", {"subsampling": 2, "discount": 0.9, "target_divergence": 0.04}),
     ],
 )
 def test_three_iterations_equal_those_of_sb3_contrib(env, settings, start, monkeypatch):
-    task = TASKS[env](env)
-    algorithm, workspace = start(task, **settings)
-    tasks = [iterate(algorithm, workspace)[0] for _ in range(3)]
-    assert algorithm.ask() == []
-    refs = [task.inputs["learner"] for task in tasks] + [algorithm.state.learner]
-    ours = [workspace.store.get(ref)[0] for ref in refs]
-    model, follow = their_trpo(algorithm, task, [task.key for task in tasks], ours[0], monkeypatch)
-    model.learn(TOTAL, callback=follow)
-    theirs = [*follow.found, follow.parameters()]
+    ours, theirs = three_iterations(start, their_trpo, env, settings, monkeypatch)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4)
     for before, after in zip(ours, ours[1:]):
         assert np.abs(after - before).max() > 1e-2
@@ -125,11 +111,4 @@ def test_the_preset_is_the_default_of_sb3_contrib():
 
 @pytest.mark.slow
 def test_trpo_learns_to_balance(tmp_path):
-    cell = make_cell(
-        "trpo", tmp_path, steps=20_480, eval_freq=10_240, eval_episodes=5,
-        settings={"hidden": (64, 64), "rollout_steps": 1024, "batch_size": 128},
-    )  # fmt: skip
-    assert run(cell) == 0
-    found = [float(row["return_mean"]) for row in rows(cell.directory, "eval.csv")]
-    assert found[0] < 100
-    assert found[-1] > 500
+    check_balance("trpo", tmp_path, batch_size=128)

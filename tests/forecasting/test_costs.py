@@ -141,7 +141,7 @@ def test_crowding_counts_how_many_tasks_ran_beside_each(tmp_path):
     alone.add(tmp_path / "serial")
     assert (
         alone.crowding(Costs(timestep=1e-3, critic_update=0.0, actor_update=0.0, overhead=0.0), 4) == 1.0
-    )  # nothing ran beside another: it cannot be told
+    )  # nothing ran beside another: it cannot be measured
 
 
 def test_the_built_in_costs_are_those_of_the_package_and_say_where_they_are_from():

@@ -8,7 +8,7 @@ import pytest
 from erlbench.envs.registry import build, problem
 from erlbench.errors import TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.contract import Told, advance, reset
+from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import play
 
 
@@ -27,9 +27,9 @@ def test_a_later_step_is_checked_as_the_first_ones(how):
         play(env, policy, 20, 0)
     reset(env, 0)
     for step in (1, 2, 3):
-        advance(env, np.zeros(1, np.float32), step, 0, Told())
+        advance(env, np.zeros(1, np.float32), step, 0, Infos())
     with pytest.raises(TaskError, match="step 4") as other:
-        advance(env, np.zeros(1, np.float32), 4, 0, Told())
+        advance(env, np.zeros(1, np.float32), 4, 0, Infos())
     assert str(one.value) == str(other.value)
 
 
@@ -61,11 +61,11 @@ def test_a_part_that_an_observation_lacks_is_not_called_an_exception():
 
 
 def test_the_last_info_and_any_info_count():
-    told = Told(("d",))
+    infos = Infos(("d",))
     for info in ({"success": np.bool_(True), "d": np.array([1.5])}, {"success": 0.0, "d": 2}, {"d": "no"}):
-        told.take(info)
-    assert (told.success, told.ever) == (False, True)
-    assert np.isnan(told.values()[0])
+        infos.take(info)
+    assert (infos.success, infos.ever) == (False, True)
+    assert np.isnan(infos.values()[0])
 
 
 def test_numbers_of_infos_are_those_of_gymnasiums_own_robots():
@@ -75,6 +75,6 @@ def test_numbers_of_infos_are_those_of_gymnasiums_own_robots():
     policy = NumpyPolicy(spec, np.full(spec.size, 0.1, np.float32))
     plain = play(build(task.env), policy, 50, 0)
     asked = replace(task.env, info=("x_position",))
-    told = play(build(asked), policy, 50, 0, keys=asked.info)
-    assert told.total == plain.total
-    assert np.isfinite(told.told.values()[0])
+    infos = play(build(asked), policy, 50, 0, keys=asked.info)
+    assert infos.total == plain.total
+    assert np.isfinite(infos.infos.values()[0])

@@ -17,7 +17,7 @@ from erlbench.algorithms.gradients.programs.networks import ALL, Network
 from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.policy import PolicySpec, parameter_count
 
-LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is cut, and has no gradient
+LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is clipped, and has no gradient
 EPSILON = 1e-6  # within the logarithm of tanh's derivative
 
 

@@ -14,9 +14,9 @@ from torch import Tensor
 from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.minibatches import CriticInputs
 from erlbench.algorithms.gradients.programs.adam import Adam, clipped
-from erlbench.algorithms.gradients.programs.cuts import cut, second_part
 from erlbench.algorithms.gradients.programs.networks import HIDDEN, LAST, Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
+from erlbench.algorithms.gradients.programs.splits import second_half, split_in_two
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import NumpyPolicy, PolicySpec
@@ -38,8 +38,8 @@ class Critics:
         gradient, shape = self._gradient.view(critic.count, -1), (critic.sizes, critic.activation, "linear")
         self.online = Network(*shape, online, self.inputs.pairs, gradient)
         self.target = Network(*shape, target, self.inputs.next_pairs)
-        cuts = [critic.size * lane for lane in range(1, len(self.online.lanes))]
-        self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, cuts, weight_decay)
+        splits = [critic.size * lane for lane in range(1, len(self.online.lanes))]
+        self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, splits, weight_decay)
         self._losses, self.loss = state.new_zeros(len(self.online.lanes)), state.new_zeros(())
 
     def target_values(self) -> list[Stage]:
@@ -83,12 +83,12 @@ class Actor:
         self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
         self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
         self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
-        self.adam = Adam(parameters, gradient, moments, learning_rate, second_part(policy.sizes, parameters))
+        self.adam = Adam(parameters, gradient, moments, learning_rate, second_half(policy.sizes, parameters))
 
     def step(self, cores: int) -> list[Stage]:
-        """One Adam step on -mean Q_1(s, pi(s)), by rows of the minibatch and then by parts of the parameters."""
+        """One Adam step on -mean Q_1(s, pi(s)), by rows of the minibatch and then by halves of the parameters."""
         pi, q1, pairs, split = self._pi, self._q1, self._inputs, self._split
-        lanes = cut(cores, pi, q1)
+        lanes = split_in_two(cores, pi, q1)
         read = [partial(pairs[:, :split].copy_, self._observations), partial(pairs[:, split:].copy_, pi.outputs[0])]
         slope = partial(q1.output_gradient.fill_, -1.0 / len(pairs))
         return [
@@ -97,7 +97,7 @@ class Actor:
             [[*q1.forward(rows=rows), *q1.backward(rows=rows)] for rows in lanes.rows],
             alone(*q1.backward_to_inputs(), partial(pi.output_gradient.copy_, q1.input_gradient)),
             [pi.backward(rows=rows) for rows in lanes.rows],
-            [[*pi.gradients(part=part), *self.adam.step(k)] for part, k in zip(lanes.parts, lanes.adam)],
+            [[*pi.gradients(half=half), *self.adam.step(k)] for half, k in zip(lanes.halves, lanes.adam)],
         ]
 
 

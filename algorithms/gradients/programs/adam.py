@@ -13,7 +13,7 @@ from erlbench.algorithms.gradients.programs.program import Lane
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass for each of its parts."""
+    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass for each of its pieces."""
 
     def __init__(
         self,
@@ -21,17 +21,17 @@ class Adam:
         gradients: Tensor,
         moments: Sequence[Tensor],
         learning_rate: Tensor | float,
-        cuts: Sequence[int] = (),
+        splits: Sequence[int] = (),
         weight_decay: float = 0.0,
     ) -> None:
         """All contiguous and of the same length, used in place; `moments` are the first and the second.
 
-        A `learning_rate` in memory is read at each step. `cuts`: where all but the first part begin. `weight_decay`
+        A `learning_rate` in memory is read at each step. `splits`: where all but the first piece begin. `weight_decay`
         times the parameters is added to the gradients.
         """
-        parts = zip(*(tensor.tensor_split(list(cuts)) for tensor in (parameters, gradients, *moments)))
-        self._parts = [[[tensor] for tensor in part] for part in parts]
-        self._steps = [torch.zeros((), device=parameters.device) for _ in self._parts]
+        pieces = zip(*(tensor.tensor_split(list(splits)) for tensor in (parameters, gradients, *moments)))
+        self._pieces = [[[tensor] for tensor in piece] for piece in pieces]
+        self._steps = [torch.zeros((), device=parameters.device) for _ in self._pieces]
         more: dict[str, Any] = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "amsgrad": False, "maximize": False}
         self._fused = partial(torch._fused_adam_, lr=learning_rate, weight_decay=weight_decay, **more)
 
@@ -40,10 +40,10 @@ class Adam:
         for counted in self._steps:
             counted.fill_(steps)
 
-    def step(self, part: int | None = None) -> Lane:
-        """One step of descent of one part, by default of all."""
-        chosen = range(len(self._parts)) if part is None else (part,)
-        pairs = [(self._parts[k], self._steps[k]) for k in chosen]
+    def step(self, piece: int | None = None) -> Lane:
+        """One step of descent of one piece, by default of all."""
+        chosen = range(len(self._pieces)) if piece is None else (piece,)
+        pairs = [(self._pieces[k], self._steps[k]) for k in chosen]
         return [
             operation
             for tensors, steps in pairs

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.programs.operations import activate, differentiate, on_cpu, product
-from erlbench.algorithms.gradients.programs.parts import Part, layers
+from erlbench.algorithms.gradients.programs.parameters import Half, layers
 from erlbench.algorithms.gradients.programs.program import Lane, Operation
 
 ALL, HIDDEN, LAST = slice(None), slice(-1), slice(-1, None)  # layers; ALL also of networks, and of rows
@@ -78,16 +78,16 @@ class Network:
         """After `backward` of all rows: d loss / d inputs = W^T delta."""
         return product(self.deltas[0][networks], self._columns[networks], self.input_gradient[networks])
 
-    def gradients(self, networks: slice = ALL, part: Part | None = None) -> Lane:
+    def gradients(self, networks: slice = ALL, half: Half | None = None) -> Lane:
         """After `backward` of all rows: dW = delta^T x and db = sum of delta over the minibatch."""
         assert self._gradients is not None
         lane: Lane = []
         for index, (weights, biases) in enumerate(zip(*self._gradients)):
-            outputs = ALL if part is None else part.outputs(index)
+            outputs = ALL if half is None else half.outputs(index)
             delta, gradient = self.deltas[index][networks], weights[networks, outputs]
             if gradient.numel():
                 lane += product(delta[:, :, outputs].mT, self._below[index][networks], gradient)
-            if part is None or part.has_biases(index):
+            if half is None or half.has_biases(index):
                 lane.append(partial(torch.sum, delta, 1, keepdim=True, out=biases[networks]))
         return lane
 

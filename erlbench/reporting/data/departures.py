@@ -26,12 +26,12 @@ def with_departures(page: Comparison, study: Study) -> Comparison:
     entries = {entry.name: entry for entry in study.entries}
     envs = {label: env for env in plan.envs for label in env_labels(env, plan.env_settings)}
 
-    def told(run_set: RunSet) -> RunSet:
+    def with_own(run_set: RunSet) -> RunSet:
         if not run_set.runs:
             return run_set
         return replace(run_set, departures=_departures(run_set.runs, plan, entries[run_set.name], envs[run_set.env]))
 
-    groups = (replace(group, run_sets=tuple(map(told, group.run_sets))) for group in page.groups)
+    groups = (replace(group, run_sets=tuple(map(with_own, group.run_sets))) for group in page.groups)
     return replace(page, groups=tuple(groups))
 
 

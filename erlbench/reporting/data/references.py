@@ -78,7 +78,7 @@ class References:
     def of(self, run_set: RunSet) -> list[ReferenceRuns]:
         """The runs of the run set's algorithm where dynamics and reward are those of the run set's environment.
 
-        One entry for each source, the one that tells most first; none for a run set that is not judged.
+        One entry for each source, the one that says most first; none for a run set that is not judged.
         """
         if not run_set.judged:
             return []

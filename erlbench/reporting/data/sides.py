@@ -46,7 +46,7 @@ def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """As few of the last parts of each path as tell the folders apart."""
+    """As few of the last parts of each path as distinguish the folders."""
     parts = [Path(without_place(str(folder.resolve()))).parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(one[-length:]) for one in parts]

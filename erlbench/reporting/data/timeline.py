@@ -86,7 +86,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Bar:
-    """What a figure draws of a process: one task, or many short ones of one kind that a figure cannot tell apart."""
+    """What a figure draws of a process: one task, or many short ones of one kind that a figure cannot distinguish."""
 
     process: int
     kind: str

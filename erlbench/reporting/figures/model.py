@@ -13,7 +13,7 @@ from erlbench.reporting.data.runs import Array
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 DARK = ("#4DA8E0", "#FF8A3D", "#2FC79A", "#E5A3C8", "#F2B632", "#8FD0F5", "#E6EAEF", "#C9A565")  # on a dark page
 GREY = -1  # in place of a number of the palette
-# Of an algorithm's curve, beside its colour, so that print in grey and colour-blind readers can tell curves apart.
+# Of an algorithm's curve, beside its colour, so that print in grey and colour-blind readers can distinguish curves.
 DASHES = ("solid", "longdash", "longdashdot", "shortdash")
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 SOME = 8  # markers of a curve, about

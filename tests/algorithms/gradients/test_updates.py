@@ -247,7 +247,7 @@ def test_numpy_policy_equals_torch(activation):
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
 def test_two_cores_change_no_bit_of_td3s_tasks(task, replay, workspace):
-    """A cut minibatch, a cut network, and an odd one that cannot be cut."""
+    """A split minibatch, a split network, and an odd one that cannot be split."""
     for hidden, batch_size in (((64, 48), 64), ((16, 12), 13)):
         policy, critic = specs("relu", hidden)
         given = inputs(policy, critic, replay)

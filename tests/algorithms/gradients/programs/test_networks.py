@@ -11,7 +11,7 @@ from erlbench.algorithms.gradients.programs import networks as passes
 from erlbench.algorithms.gradients.programs import operations
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.parts import Part
+from erlbench.algorithms.gradients.programs.parameters import Half
 from erlbench.algorithms.gradients.reference.networks import mlp
 from erlbench.policy import ACTIVATIONS, parameter_count
 
@@ -72,7 +72,7 @@ def test_a_lane_touches_nothing_of_the_others():
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2])
-def test_two_parts_are_all_gradients_once(layer):
+def test_two_halves_are_all_gradients_once(layer):
     sizes, split = SIZES, 2
     parameters, gradients = torch.randn(1, parameter_count(sizes)), torch.zeros(1, parameter_count(sizes))
     network = Network(sizes, "tanh", "linear", parameters, torch.randn(BATCH, sizes[0]), gradients)
@@ -82,7 +82,7 @@ def test_two_parts_are_all_gradients_once(layer):
     expected, found = gradients.clone(), []
     for first in (True, False):
         gradients.fill_(torch.nan)
-        run(network.gradients(part=Part(layer, split, first)))
+        run(network.gradients(half=Half(layer, split, first)))
         found.append(gradients.clone())
     written = [~torch.isnan(tensor) for tensor in found]
     assert torch.equal(written[0], ~written[1])
@@ -90,15 +90,15 @@ def test_two_parts_are_all_gradients_once(layer):
     assert torch.allclose(torch.where(written[0], *found), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_adams_parts_step_by_themselves():
-    whole, parts, gradients = torch.ones(10), torch.ones(10), torch.linspace(-1, 1, 10)
+def test_adams_pieces_step_by_themselves():
+    whole, pieces, gradients = torch.ones(10), torch.ones(10), torch.linspace(-1, 1, 10)
     run(Adam(whole, gradients, torch.zeros(2, 10), 1e-2).step())
-    adam = Adam(parts, gradients, torch.zeros(2, 10), 1e-2, [5])
+    adam = Adam(pieces, gradients, torch.zeros(2, 10), 1e-2, [5])
     run(adam.step(1))
-    assert torch.equal(parts[:5], torch.ones(5))
-    assert parts[5:].tolist() == pytest.approx(whole[5:].tolist(), rel=1e-6)
+    assert torch.equal(pieces[:5], torch.ones(5))
+    assert pieces[5:].tolist() == pytest.approx(whole[5:].tolist(), rel=1e-6)
     run(adam.step(0))
-    assert parts.tolist() == pytest.approx(whole.tolist(), rel=1e-6)
+    assert pieces.tolist() == pytest.approx(whole.tolist(), rel=1e-6)
 
 
 def test_targets_follow():

@@ -1,10 +1,10 @@
-"""Where an actor's passes can be cut in two, so that two processes share them: no bit of the outcome changes.
+"""Where an actor's passes can be split in two, so that two processes share them: no bit of the outcome changes.
 
 Rows of a minibatch have nothing to do with each other, forward or backward; the gradients of the parameters, which sum
-over rows, are cut by parameters. Products of a part can differ in the last bit from those of the whole, depending on
-the BLAS and its kernels, unless the cut is where the kernels cut anyway. So cuts are at multiples of their block, and
-it is tried for each shape, and each place in memory relative to vectors, whether they change a bit. The actions and
-their gradients, small products that OpenBLAS's AVX-512 kernels cut elsewhere, are computed whole.
+over rows, are split by parameters. Products of a half can differ in the last bit from those of the whole, depending on
+the BLAS and its kernels, unless the split is where the kernels split anyway. So splits are at multiples of their block,
+and it is tried for each shape, and each place in memory relative to vectors, whether they change a bit. The actions and
+their gradients, small products that OpenBLAS's AVX-512 kernels split elsewhere, are computed whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from erlbench.algorithms.gradients.programs.networks import ALL, HIDDEN, LAST, Network
 from erlbench.algorithms.gradients.programs.operations import on_cpu
-from erlbench.algorithms.gradients.programs.parts import Part
+from erlbench.algorithms.gradients.programs.parameters import Half
 from erlbench.algorithms.gradients.programs.program import Lane
 from erlbench.policy import layer_slices, parameter_count
 
@@ -27,38 +27,38 @@ ROWS_TOGETHER = 12  # rows that OpenBLAS's AVX2 kernels take together; those for
 VECTOR = 16  # floats, 64 bytes; optimisers treat what is left over at the end of a vector otherwise
 
 
-class Cut(NamedTuple):
-    """Lanes of one network, or of several with the same minibatch: `rows` of it, and `parts` of the parameters."""
+class Split(NamedTuple):
+    """Lanes of one network, or of several with the same minibatch: `rows` of it, and `halves` of the parameters."""
 
     rows: list[slice]
-    parts: list[Part | None]
+    halves: list[Half | None]
 
     @property
     def adam(self) -> list[int | None]:
-        """The part of `Adam` that belongs to each of `parts`."""
-        return [None] if len(self.parts) == 1 else [0, 1]
+        """The piece of `Adam` that belongs to each of `halves`."""
+        return [None] if len(self.halves) == 1 else [0, 1]
 
 
-WHOLE = Cut([ALL], [None])
+WHOLE = Split([ALL], [None])
 
 
-def cut(cores: int, *networks: Network) -> Cut:
-    """For one core the whole; for two halves, where all the networks can be cut without a change.
+def split_in_two(cores: int, *networks: Network) -> Split:
+    """For one core the whole; for two halves, where all the networks can be split without a change.
 
-    The parameters that are cut are those of the first one. Its last layer's forward pass and all gradients of inputs
+    The parameters that are split are those of the first one. Its last layer's forward pass and all gradients of inputs
     have to be computed whole.
     """
-    parted = networks[0]
-    rows, place = _rows(len(parted.inputs)), _place(parted.sizes)
+    first_network = networks[0]
+    rows, place = _rows(len(first_network.inputs)), _place(first_network.sizes)
     if cores == 1 or rows is None or place is None:
         return WHOLE
-    if not all(_is_exact(network, network is parted) for network in networks):
+    if not all(_is_exact(network, network is first_network) for network in networks):
         return WHOLE
-    return Cut(list(rows), [Part(*place, first) for first in (True, False)])
+    return Split(list(rows), [Half(*place, first) for first in (True, False)])
 
 
-def second_part(sizes: Sequence[int], parameters: Tensor) -> list[int]:
-    """Where the second part of the flat `parameters` begins, for `Adam`; nothing where they cannot be cut."""
+def second_half(sizes: Sequence[int], parameters: Tensor) -> list[int]:
+    """Where the second half of the flat `parameters` begins, for `Adam`; nothing where they cannot be split."""
     place = _place(tuple(sizes))
     if place is None or not on_cpu(parameters):
         return []
@@ -72,7 +72,7 @@ def _rows(batch: int) -> tuple[slice, slice] | None:
 
 
 def _place(sizes: tuple[int, ...]) -> tuple[int, int] | None:
-    """The cut of the largest layer that brings the halves' work closest together; the second has the biases, too."""
+    """The split of the largest layer that brings the halves' work closest together; the second has the biases, too."""
     work = [inputs * outputs for inputs, outputs in zip(sizes, sizes[1:])]
     layer = max(range(len(work)), key=work.__getitem__)
     start, inputs = layer_slices(sizes)[layer][0].start, sizes[layer]
@@ -119,24 +119,26 @@ def _tried(
     wanted = slice(*columns) if columns else None
     network = Network(sizes, activations[0], activations[-1], parameters, inputs, gradients, wanted)
     slope = normal(batch, sizes[-1])
-    parts: list[Part | None] = [Part(*place, first) for first in (True, False)]
-    whole, halves = WHOLE.rows, list(rows)
-    tried = Cut(halves, parts), whole if last_whole else halves
+    parameter_halves: list[Half | None] = [Half(*place, first) for first in (True, False)]
+    whole, row_halves = WHOLE.rows, list(rows)
+    tried = Split(row_halves, parameter_halves), whole if last_whole else row_halves
     return _results(network, WHOLE, whole, slope, gradients) == _results(network, *tried, slope, gradients)
 
 
-def _results(network: Network, cut: Cut, last: Sequence[slice], slope: Tensor, gradients: Tensor | None) -> list[bytes]:
+def _results(
+    network: Network, lanes: Split, last: Sequence[slice], slope: Tensor, gradients: Tensor | None
+) -> list[bytes]:
     """The bytes of what passes in these lanes give; `last`: the rows of the last layer's forward pass."""
     for tensor in chain(network.layers, network.deltas, () if gradients is None else (gradients,)):
         tensor.zero_()
-    _run(*(network.forward(rows=rows, layers=HIDDEN) for rows in cut.rows))
+    _run(*(network.forward(rows=rows, layers=HIDDEN) for rows in lanes.rows))
     _run(*(network.forward(rows=rows, layers=LAST) for rows in last))
     results = [network.outputs, *network.deltas]
     if network.deltas:
         network.output_gradient.copy_(slope)
-        _run(*(network.backward(rows=rows) for rows in cut.rows))
+        _run(*(network.backward(rows=rows) for rows in lanes.rows))
     if gradients is not None:
-        _run(*(network.gradients(part=part) for part in cut.parts))
+        _run(*(network.gradients(half=half) for half in lanes.halves))
         results.append(gradients)
     return [tensor.numpy().tobytes() for tensor in results]
 
