@@ -145,7 +145,7 @@ def test_a_report_takes_the_inputs_of_the_command(tmp_path):
 def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match="did you mean 'cem'"):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
-    with pytest.raises(UsageError, match="'total_timestep'; did you mean 'total_timesteps'"):
+    with pytest.raises(UsageError, match="'total_timestep'.*'total_timesteps'"):
         erlbench.run("cem", "Pendulum-v1", total_timestep=3)
     with pytest.raises(UsageError, match=r"^set .*a dict .*population.*, not 5$"):
         erlbench.run("cem", "Pendulum-v1", set=5, out=str(tmp_path))
@@ -153,17 +153,16 @@ def test_mistakes_are_errors_not_exits(tmp_path):
         erlbench.run("cem", "Pendulum-v1", set="population=3", out=str(tmp_path))
     with pytest.raises(UsageError, match="env_set of erlbench"):
         erlbench.run("cem", "Pendulum-v1", env_set=5, out=str(tmp_path))
-    with pytest.raises(UsageError, match=r"an algorithm .*, not 5"):
+    with pytest.raises(UsageError, match=r"algorithm.*\b5\b"):
         erlbench.run(5, "Pendulum-v1", out=str(tmp_path))
     with pytest.raises(UsageError, match=r"^load_policy\(\) .*, not 5$"):
         erlbench.load_policy(5)
     with pytest.raises(UsageError, match="names no seed"):
         erlbench.run("cem", "Pendulum-v1", seeds=[], out=str(tmp_path))
-    with pytest.raises(UsageError, match="no run in"):
-        erlbench.load_results(tmp_path)
-    with pytest.raises(UsageError, match="there is no folder"):
-        erlbench.load_results(tmp_path / "none")
-    with pytest.raises(UsageError, match=r"folders of results .*, not as 5"):
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(UsageError, match=re.escape(str(folder))):
+            erlbench.load_results(folder)
+    with pytest.raises(UsageError, match=r"\b5\b"):
         erlbench.load_results(5)
     with pytest.raises(ErlbenchError, match="reward of step 5"):
         erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), no_admission=True, **SMALL)

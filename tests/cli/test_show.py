@@ -110,7 +110,7 @@ def test_show_damaged_files(run):
     (run / "config.toml").write_text("= 3")
     result = invoke("show", run)
     assert result.exit_code == 2
-    assert "config.toml cannot be read" in result.stderr
+    assert str(run / "config.toml") in result.stderr
 
 
 def test_show_all_runs_of_a_folder(run, tmp_path):
@@ -136,7 +136,8 @@ def test_show_the_runs_of_several_folders(run, tmp_path):
     lines = [line.split() for line in result.stdout.splitlines()]
     assert [line[:2] for line in lines[1:3]] == [[str(run), "killed"], [str(other), "done"]]
     assert "1 killed, 1 done" in result.stdout
-    assert "none does not exist" in invoke("show", tmp_path, tmp_path / "none").stderr
+    missing = invoke("show", tmp_path, tmp_path / "none")
+    assert (missing.exit_code, str(tmp_path / "none") in missing.stderr) == (2, True)
 
 
 SQUEUE = """#!/bin/sh
@@ -158,7 +159,7 @@ def test_show_follows_while_slurm_has_jobs(run, tmp_path, monkeypatch):
     monkeypatch.setattr(show, "PAUSE", 0.0)
     result = invoke("show", tmp_path, "--follow")
     assert result.exit_code == 0
-    assert "Jobs in Slurm: 1 running, 2 pending" in result.stdout
+    assert {"1 running", "2 pending"} <= {*re.findall(r"\d \w+ing", result.stdout)}
     assert result.stdout.count("1 killed") == 2, "it looked again while there were jobs"
     asked = set(re.search("--jobs=(.*)", (tmp_path / "calls").read_text())[1].split(","))
     assert asked == {"17_0", "17_1", "17_2"}
@@ -168,7 +169,8 @@ def test_show_nothing(tmp_path):
     result = invoke("show", tmp_path / "none")
     assert result.exit_code == 2
     assert result.stderr.startswith(f"erlbench: {tmp_path / 'none'} does not exist")
-    assert "holds no runs" in invoke("show", tmp_path).stderr
+    empty = invoke("show", tmp_path)
+    assert (empty.exit_code, str(tmp_path) in empty.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["show", "verify"])

@@ -174,7 +174,7 @@ def test_rliable_takes_any_name_but_its_own(tmp_path):
         "environments": ["Foo-v5"], "file": [[10.0]],
     }  # fmt: skip
     make_run(tmp_path / "b", "Foo-v5", "environments", 0, [0, 10])
-    with pytest.raises(UsageError, match="this name"):
+    with pytest.raises(UsageError, match="environments"):
         rliable.export(erlbench.load_results(tmp_path / "b"), tmp_path)
 
 

@@ -47,8 +47,8 @@ def test_an_array_with_one_job_for_each_cell(tmp_path):
     words += ["--slurm-set", "account=lab", "--slurm-set", "nice=10", "--jobs", "2"]
     done = run(tmp_path / "out", *words, path=path)
     assert done.returncode == 0, done.stderr
-    assert "3 jobs in array 4711" in done.stdout
-    assert f"Watch them:  erlbench show {tmp_path / 'out'} --follow\nEnd them:    scancel 4711\n" in done.stdout
+    assert f" erlbench show {tmp_path / 'out'} --follow\n" in done.stdout
+    assert " scancel 4711\n" in done.stdout
     lines = set(re.findall(r"#SBATCH --(\S+)", record.read_text()))
     expected = {"array=0-2%2", "partition=long", "time=1470", "cpus-per-task=4", "account=lab", "nice=10"}
     assert expected <= lines
@@ -94,22 +94,22 @@ def test_slurms_times_are_minutes(text, expected):
 
 @pytest.mark.parametrize("text", ["0", "x", "1:2:3", "-5", "1h"])
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(UsageError, match="--slurm-time must be"):
+    with pytest.raises(UsageError, match="--slurm-time"):
         minutes(text)
 
 
 def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
     assert parameters({"time": "10"}, jobs=1)["time"] == 10
-    with pytest.raises(UsageError, match=r"--slurm-time .*10 minutes.* 9"):
+    with pytest.raises(UsageError, match=r"--slurm-time .*\b10\b.*\b9\b"):
         parameters({"time": "9"}, jobs=1)
-    with pytest.raises(UsageError, match="cpus must be a number"):
+    with pytest.raises(UsageError, match="cpus.*abc"):
         parameters({"cpus": "abc"}, jobs=1)
 
 
 def test_a_job_has_a_core_for_each_process_that_its_study_names():
     assert parameters({}, jobs=1, pinned=8)["cpus_per_task"] == 8
     assert parameters({"cpus": "9"}, jobs=1, pinned=8)["cpus_per_task"] == 9
-    with pytest.raises(UsageError, match=r"8 processes .*--slurm-cpus 4"):
+    with pytest.raises(UsageError, match=r"\b8\b.*--slurm-cpus 4"):
         parameters({"cpus": "4"}, jobs=1, pinned=8)
 
 
@@ -158,7 +158,8 @@ def test_what_is_done_is_not_submitted_again(tmp_path, capsys):
     assert run_cell(cell) == 0
     how = LaunchOptions("slurm", tmp_path / ".jobs")
     assert launch([cell], RunOptions(0, command_line=("erlbench", "run")), how) == 0
-    assert "all cells are done" in capsys.readouterr().err
+    assert capsys.readouterr().out == ""
+    assert not how.logs.exists()  # nothing was submitted
 
 
 def test_only_what_is_not_done_is_submitted(tmp_path):
@@ -175,5 +176,5 @@ def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     cell = make_cell("cem", tmp_path / "file", steps=50)
     assert Running(Job((cell,), RunOptions(0, verbosity=-1), os.getcwd())).result() == 2
     said = capsys.readouterr().err
-    assert "cannot be made" in said
+    assert str(cell.directory) in said
     assert "Traceback" not in said

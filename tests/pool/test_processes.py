@@ -55,8 +55,9 @@ def test_a_worker_that_cannot_be_started_leaves_signals_and_environment_as_they_
     monkeypatch.setattr(handle.resource_tracker, "ensure_running", fail)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ()), dict(os.environ)
     try:
-        with pytest.raises(OSError, match="Too many open files"), handle.worker_surroundings():
+        with pytest.raises(OSError) as caught, handle.worker_surroundings():  # noqa: PT011  # its number says which
             pass
+        assert caught.value.errno == 24
         assert (signal.pthread_sigmask(signal.SIG_BLOCK, ()), dict(os.environ)) == before
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before[0])
@@ -145,8 +146,9 @@ def test_a_core_is_idle_again_when_a_worker_is_gone(end, tmp_path):
             pool.reset()
         else:
             deadly = {"log": str(tmp_path / "log"), "times": 3, "how": "signal"}
-            with pytest.raises(TaskError, match="has ended 3 workers"):
+            with pytest.raises(TaskError) as caught:
                 one(pool, task(1, "die", deadly))
+            assert len(caught.value.details.splitlines()) == 3  # workers
         assert one(pool, task(2, "second_core")).values == {"idle": True}
 
 
@@ -161,10 +163,11 @@ def test_next_result_gives_up_after_its_timeout():
 def test_what_cannot_be_sent_is_an_error_of_the_task():
     with local_pool(1) as pool:
         pool.submit([task(1, "wrong", {"error": "pickle"})])
-        with pytest.raises(TaskError, match=r"task 1 \(test\) raised"):
+        with pytest.raises(TaskError) as caught:
             pool.next_result(30)
+        assert caught.value.task == 1
         pool.submit([task(2, settings={"function": lambda: None})])
-        with pytest.raises(TaskError, match=r"task 2 \(test\) cannot be sent") as caught:
+        with pytest.raises(TaskError) as caught:
             pool.next_result(30)
         assert caught.value.task == 2
         assert one(pool, task(3)).task == 3
@@ -205,7 +208,7 @@ def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how
 def test_a_task_that_kills_three_workers_fails(tmp_path):
     with local_pool(2) as pool:
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 99, "how": "signal"}), task(2), task(3)])
-        with pytest.raises(TaskError, match=r"task 1 \(test\) .*3 workers.*SIGKILL") as caught:
+        with pytest.raises(TaskError, match=r"task 1 \(test\) .*SIGKILL") as caught:
             results(pool, 3)
         assert (caught.value.task, caught.value.details.count("SIGKILL")) == (1, 3)
         pool.reset()
@@ -260,5 +263,6 @@ def test_a_worker_over_its_memory_is_replaced():
         messages = [event.message for event in pool.events()]
         assert sum(OVER_MEMORY in message for message in messages) >= 1
         pool.submit([task(20, "hoard", {"mib": 600})])
-        with pytest.raises(TaskError, match=r"task 20 .*3 workers, .*more memory"):
+        with pytest.raises(TaskError) as caught:
             results(pool, 1)
+        assert (caught.value.task, caught.value.details.count(OVER_MEMORY)) == (20, 3)

@@ -50,7 +50,7 @@ def test_a_report_removes_files_of_the_last_one_and_no_others(tmp_path, monkeypa
         with pytest.raises(KeyboardInterrupt):
             build_report([tmp_path / "results"], tmp_path / "cut", {}, None, lambda _: None)
     before = {path: path.read_bytes() for path in (tmp_path / "results").rglob("*") if path.is_file()}
-    with pytest.raises(UsageError, match="holds other files and no report; choose another folder by --out"):
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "results"))):
         build_report([tmp_path / "results"], tmp_path / "results", {}, None, lambda _: None)
     assert {path: path.read_bytes() for path in (tmp_path / "results").rglob("*") if path.is_file()} == before
 
@@ -81,7 +81,7 @@ def test_a_report_after_some_minutes_says_what_they_were_measured_on(tmp_path):
     options = ReportOptions(at=Moment(2.0, minutes=True))
     build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
     page = read(tmp_path / "report" / "all-runs" / "index.md")
-    assert "measured on 2 machines" in page
+    assert re.search(r"\b2 machines\b", page)
     assert "not recorded" not in page
     scores = pd.read_csv(tmp_path / "report" / "all-runs" / "scores.csv")
     assert [*zip(scores.name, scores["mean"], strict=True)] == [("cem", 1.0), ("td3", 20.0)]
@@ -225,7 +225,7 @@ def test_a_profile_and_a_folder_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(UsageError, match="no study has a profile 'papr'; did you mean 'paper'"):
         build_report([tmp_path / "results"], tmp_path / "report", {"study": make_study()}, "papr")
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="choose another folder by --out"):
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "file"))):
         build_report([tmp_path / "results"], tmp_path / "file", {}, None, lambda warning: None)
 
 

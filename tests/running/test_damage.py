@@ -12,7 +12,7 @@ from erlbench.records.schema import EpisodeRow
 from erlbench.running.checkpoint import checkpoints
 from erlbench.running.results import RunDirectory
 from erlbench.running.training import Training
-from tests.runs import all_rows, at_result, interrupt, make_cell, run
+from tests.runs import all_rows, at_result, interrupt, make_cell, rows, run
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_a_folder_that_is_removed_fails_the_run_and_the_next_start_begins_anew(t
         at_result(patch, 20, lambda training: shutil.rmtree(cell.directory))
         assert run(cell, checkpoint_every=every) == 1
     assert not cell.directory.exists()
-    assert "removed or replaced" in capsys.readouterr().err
+    assert str(cell.directory) in capsys.readouterr().err
     assert run(cell) == 0
     assert "already done" not in capsys.readouterr().err
 
@@ -93,7 +93,7 @@ def test_a_driver_that_lost_its_lease_writes_nothing_more(tmp_path, monkeypatch,
 
     at_result(monkeypatch, 20, lose)
     assert run(cell, checkpoint_every=1000.0) == 1
-    assert "another driver has taken" in capsys.readouterr().err
+    assert str(cell.directory) in capsys.readouterr().err
     after = contents(cell.directory)
     assert {name: after[name] for name in seen[0]} == seen[0]
 
@@ -187,12 +187,12 @@ def test_damage_to_the_replay_is_named_before_anything_is_learnt(tmp_path, capsy
     data = bytearray(path.read_bytes())
     damage(data)
     path.write_bytes(data)
-    rows = (cell.directory / "episodes.csv").read_bytes()
+    before = (cell.directory / "episodes.csv").read_bytes()
     assert run(cell) == 1
     message = capsys.readouterr().err
-    assert f"{path} was {'truncated' if damage is shorten else 'damaged or edited'} since the checkpoint" in message
+    assert (str(path) in message, "truncated" in message) == (True, damage is shorten)
     assert "--force" in message
-    assert (cell.directory / "episodes.csv").read_bytes() == rows
+    assert (cell.directory / "episodes.csv").read_bytes() == before
 
 
 def test_damage_behind_an_older_checkpoint_only_costs_the_newest(tmp_path, learning):
@@ -203,7 +203,8 @@ def test_damage_behind_an_older_checkpoint_only_costs_the_newest(tmp_path, learn
     path.write_bytes(data)
     newest = checkpoints(cell.directory / "checkpoint")[0].name
     assert run(cell) == 0
-    assert f"discarded,checkpoint {newest} cannot be used" in (cell.directory / "events.csv").read_text()
+    (discarded,) = (row for row in rows(cell.directory, "events.csv") if row["event"] == "discarded")
+    assert newest in discarded["message"]
     whole = make_cell("td3", tmp_path / "whole", steps=800)
     assert run(whole) == 0
     assert all_rows(cell.directory) == all_rows(whole.directory)
@@ -265,7 +266,7 @@ def test_a_fifo_in_place_of_a_file_is_named_and_not_waited_for(tmp_path, capsys,
         assert code == 0  # the checkpoint says where to go on
     elif name == "checkpoint":
         assert code == 0
-        assert "not a regular file" in (cell.directory / "events.csv").read_text()
+        assert "discarded" in [row["event"] for row in rows(cell.directory, "events.csv")]
     else:
         assert code in (1, 2)
-        assert code == 2 or f"{path} is no regular file" in capsys.readouterr().err
+        assert code == 2 or str(path) in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ def test_one_holder_at_a_time(tmp_path):
     assert holder(tmp_path) == ""
     first = Lease(tmp_path)
     assert holder(tmp_path) == f"process {os.getpid()} on {lease.platform.node()}"
-    with pytest.raises(UsageError, match=f"is held by another run \\(process {os.getpid()} on"):
+    with pytest.raises(UsageError, match=re.escape(holder(tmp_path))):
         Lease(tmp_path)
     first.release()
     assert holder(tmp_path) == ""
@@ -53,7 +54,7 @@ def test_a_lease_of_a_process_that_is_gone_is_over_at_once(tmp_path):
 
 def test_another_machines_lease_holds_while_its_time_moves(tmp_path):
     path = write(tmp_path, 3, FAR, age=PATIENCE - 30)
-    with pytest.raises(UsageError, match="process 7 on far"):
+    with pytest.raises(UsageError, match=re.escape(holder(tmp_path))):
         Lease(tmp_path)
     os.utime(path, (time.time() - PATIENCE - 1,) * 2)
     mine = Lease(tmp_path)
@@ -63,8 +64,10 @@ def test_another_machines_lease_holds_while_its_time_moves(tmp_path):
 
 def test_a_lease_that_is_being_written_holds(tmp_path):
     (tmp_path / "lease-000001").touch()
-    with pytest.raises(UsageError, match="is writing its lease"):
+    with pytest.raises(UsageError):
         Lease(tmp_path)
+    assert [path.name for path in _files(tmp_path)] == ["lease-000001"]
+    assert holder(tmp_path)
 
 
 def test_of_two_that_break_the_same_lease_one_gets_it(tmp_path, monkeypatch):
@@ -74,7 +77,7 @@ def test_of_two_that_break_the_same_lease_one_gets_it(tmp_path, monkeypatch):
     newest = lease._newest
     answers = iter([1])
     monkeypatch.setattr(lease, "_newest", lambda folder: next(answers, None) or newest(folder))
-    with pytest.raises(UsageError, match="held by another run"):
+    with pytest.raises(UsageError):
         Lease(tmp_path)
     assert holder(tmp_path)
     first.check()
@@ -86,7 +89,7 @@ def test_who_read_the_folder_long_ago_gets_no_lease(tmp_path, monkeypatch):
     newest = lease._newest
     answers = iter([1])
     monkeypatch.setattr(lease, "_newest", lambda folder: next(answers, None) or newest(folder))
-    with pytest.raises(UsageError, match="held by another run"):
+    with pytest.raises(UsageError):
         Lease(tmp_path)
     assert list(tmp_path.iterdir()) == [held]
 
@@ -113,7 +116,7 @@ def test_a_holder_that_was_replaced_is_told(tmp_path):
     mine = Lease(tmp_path)
     mine.check()
     theirs = write(tmp_path, 2, FAR)
-    with pytest.raises(LostLease, match="has taken"):
+    with pytest.raises(LostLease):
         mine.check()
     mine.release()
     assert json.loads(theirs.read_text()) == FAR
@@ -164,7 +167,7 @@ def test_a_directory_is_broken_free_without_flock_when_its_driver_is_killed(tmp_
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr("fcntl.flock", no_flock)
-    with pytest.raises(UsageError, match=f"process {process.pid} on"):
+    with pytest.raises(UsageError, match=rf"\b{process.pid}\b"):
         RunDirectory(tmp_path).hold()
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -179,8 +182,9 @@ def test_a_lease_that_could_not_be_taken_whole_holds_nobody_up(tmp_path, monkeyp
     """As with too many open files: the file was there, and nobody held it."""
     with monkeypatch.context() as patch:
         patch.setattr(lease, "_newest", lambda folder: _fails() if _files(folder) else 0)
-        with pytest.raises(OSError, match="Too many open files"):
+        with pytest.raises(OSError) as caught:  # noqa: PT011  # its number says which
             Lease(tmp_path)
+        assert caught.value.errno == errno.EMFILE
     assert _files(tmp_path) == []
     Lease(tmp_path).release()
 

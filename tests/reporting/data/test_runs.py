@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from numpy.testing import assert_array_equal
@@ -44,14 +45,14 @@ def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings
 def test_folders_moved_aside_are_no_runs(tmp_path, warnings):
     path = make_run(tmp_path, "Ant-v5", "cem", 0, [1, 2])
     path.rename(path.with_name("seed-000.old-1"))
-    with pytest.raises(UsageError, match="no run found"):
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path))):
         find_runs([tmp_path], warnings.append)
 
 
 def test_no_folder_and_no_run_say_what_to_do(tmp_path, warnings):
     with pytest.raises(UsageError, match="erlbench run"):
         find_runs([tmp_path], warnings.append)
-    with pytest.raises(UsageError, match="is no directory"):
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "nothing"))):
         find_runs([tmp_path / "nothing"], warnings.append)
 
 
@@ -84,8 +85,8 @@ def test_a_lost_final_evaluation_makes_a_run_incomplete(tmp_path, warnings):
     run = load_run(path, warnings.append)
     assert run is not None
     assert (run.status, run.done) == ("incomplete", False)
-    assert f"{file}:4: the last line is incomplete" in warnings[0]
-    assert "the last one is at 1,000 steps, the run has 2,000" in warnings[1]
+    assert warnings[0].startswith(f"{file}:4: ")
+    assert re.findall(r"\d,\d{3}", str(warnings[1])) == ["1,000", "2,000"]  # steps of the last row, and of the run
 
 
 def test_a_finished_run_needs_the_row_that_says_it_is_the_final_one(tmp_path, warnings):
@@ -98,8 +99,8 @@ def test_a_finished_run_needs_the_row_that_says_it_is_the_final_one(tmp_path, wa
         assert run is not None
         assert run.done is done
         assert_array_equal(run.evaluations.final, flags)
-    assert len(warnings) == 1
-    assert "the final evaluation is missing" in warnings[0]
+    (warning,) = warnings
+    assert str(path) in str(warning)
 
 
 @pytest.mark.parametrize("text", ["", "nan", "inf"])
@@ -110,7 +111,7 @@ def test_a_return_that_is_not_finite_is_left_out(tmp_path, warnings, text):
     run = load_run(path, warnings.append)
     assert run is not None
     assert len(run.evaluations) == 1
-    assert f"{file}:3: row left out" in warnings[0]
+    assert warnings[0].startswith(f"{file}:3: ")
 
 
 def test_an_edited_score_is_noticed(tmp_path, warnings):
@@ -166,7 +167,7 @@ def test_meta_of_another_shape_is_left_empty(tmp_path, warnings):
     assert run.machine.gpus == "2 x X"
     (path / "meta.json").write_text("[]")
     load_run(path, warnings.append)
-    assert "not a JSON object" in warnings[0]
+    assert str(path / "meta.json") in warnings[0]
 
 
 def test_repeated_steps_keep_the_later_row(tmp_path, warnings):
@@ -183,7 +184,7 @@ def test_a_renamed_folder_is_told(tmp_path, warnings):
     run = load_run(moved, warnings.append)
     assert run is not None
     assert run.seed == 0
-    assert "not by the folder's name" in warnings[0]
+    assert str(moved) in str(warnings[0])
 
 
 def test_settings_of_the_environment_are_part_of_its_name(tmp_path, warnings):
