@@ -145,7 +145,7 @@ def test_a_report_takes_the_inputs_of_the_command(tmp_path):
 def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match="did you mean 'cem'"):
         erlbench.run("ceem", "Pendulum-v1", out=str(tmp_path))
-    with pytest.raises(UsageError, match="'total_timestep'.*'total_timesteps'"):
+    with pytest.raises(UsageError, match=r"'total_timestep'.*'total_timesteps'"):
         erlbench.run("cem", "Pendulum-v1", total_timestep=3)
     with pytest.raises(UsageError, match=r"^set .*a dict .*population.*, not 5$"):
         erlbench.run("cem", "Pendulum-v1", set=5, out=str(tmp_path))

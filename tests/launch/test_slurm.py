@@ -102,7 +102,7 @@ def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
     assert parameters({"time": "10"}, jobs=1)["time"] == 10
     with pytest.raises(UsageError, match=r"--slurm-time .*\b10\b.*\b9\b"):
         parameters({"time": "9"}, jobs=1)
-    with pytest.raises(UsageError, match="cpus.*abc"):
+    with pytest.raises(UsageError, match=r"cpus.*abc"):
         parameters({"cpus": "abc"}, jobs=1)
 
 
