@@ -78,16 +78,16 @@ def on_a_plane(apart: np.ndarray) -> np.ndarray:
 
 
 def draw(found: Behaviours, names: Sequence[str], path: Path) -> None:
-    """Left, policies on a plane by their distances; right, all distances within each algorithm and their means."""
+    """Left, policies, numbered, placed by distances; right, all distances within each algorithm, and means."""
     places = on_a_plane(found.apart)
     with style.new_figure(2.9, Sheet()) as figure:
         plane, within = figure.subplots(1, 2, width_ratios=(3, 2))
         for index, name in enumerate(names):
             group, colour = found.of(name), PALETTE[index]
             marker = style.MARKERS[("circle", "square")[index]]
-            plane.plot(*places[group].T, marker, color=colour, label=name)
-            for place in group:
-                plane.annotate(str(found.seeds[place]), places[place], (4, 3), textcoords="offset points", fontsize=7)
+            plane.plot(*places[group].T, marker, color=colour, label=name, markersize=9)
+            for number, place in enumerate(group, 1):  # of the algorithm's rows in rows.csv
+                plane.annotate(str(number), places[place], ha="center", va="center", color="white", fontsize=6)
             pairs = found.apart[np.ix_(group, group)][np.triu_indices(len(group), 1)]
             spread = np.linspace(-0.15, 0.15, len(pairs))
             within.plot(index + spread, pairs, marker, color=colour, alpha=0.5, markersize=4)

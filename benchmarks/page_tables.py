@@ -11,6 +11,7 @@ import pandas as pd
 
 from benchmarks.reference_comparisons import REFERENCE
 from erlbench.forecasting.validation import Validated, validated
+from erlbench.reporting.data.published import load_published
 
 BENCH = REFERENCE / "bench"
 STOLEN = 5  # percent of the machine's time: a turn with more does not count
@@ -110,6 +111,25 @@ def pendulum() -> str:
         for name, (words, at, plot) in PENDULUM.items()
     ]
     return table("| | generation | runs, one by one | document's plot |", "|---|---:|---|---:|", rows)
+
+
+def esac_lander() -> str:
+    """ESAC, its evolution alone, and other people's SAC on the lander."""
+    rows = []
+    for words, name in (("ESAC", "esac"), ("its evolution alone, OpenAI-ES with its settings", "openai-es@esac")):
+        found = runs(folder := f"esac-lander/*/{name}")
+        first, last = [rows.iloc[0].return_mean for rows in found], [rows.iloc[-1] for rows in found]
+        updates, steps = ([float(one[column]) for one in last] for column in ("critic_updates", "timesteps"))
+        rows.append([f"{words} (`{name}`)", listed(first), listed(finals(folder)), listed(updates), listed(steps)])
+    (others,) = [
+        one for one in load_published().references.sets
+        if (one.env, one.algorithm) == ("LunarLanderContinuous-v2", "SAC")
+    ]  # fmt: skip
+    for at in (100_000, 200_000):
+        scores = [*map(float, others.at(at))]
+        words = f"SAC, {others.source.name}, {len(scores)} seeds, behaviour policy"
+        rows.append([words, "", spread(scores), f"{at:,}", f"{at:,}"])
+    return table("| | before learning | at the end | critic updates | training steps |", "|---|---|---|---|---|", rows)
 
 
 def ant() -> str:
@@ -228,6 +248,7 @@ def of_schedule(one: Validated) -> float:
 COMPUTED: dict[str, Callable[[], str]] = {
     "ant": ant,
     "cyclic": cyclic,
+    "esac-lander": esac_lander,
     "forecast-errors": forecast_errors,
     "forecast-turns": forecast_turns,
     "halfcheetah-100k": halfcheetah_100k,

@@ -166,19 +166,19 @@ def _section(one: ClaimStanding) -> Iterator[str]:
     claim = one.claim
     yield f"### {claim.id}"
     yield ""
-    document, place, whose, says = map(markdown.escape, (claim.document, claim.place, claim.whose, claim.says))
+    document, place, whose, says = map(markdown.prose, (claim.document, claim.place, claim.whose, claim.says))
     yield f"*{document}, {place}. Whose: {whose}.* {says}"
     yield ""
     yield f"**{markdown.escape(verdict_words(one))}**"
     yield ""
     seen = (("holds", claim.holds), ("does not hold", claim.fails), ("holds only if", claim.only_if))
-    yield from (f"- {name}: {markdown.escape(text)}" for name, text in seen if text)
-    yield f"- Test: {markdown.escape(claim.test)}. Score and budget: {markdown.escape(claim.budget)}."
+    yield from (f"- {name}: {markdown.prose(text)}" for name, text in seen if text)
+    yield f"- Test: {markdown.prose(claim.test)}. Score and budget: {markdown.prose(claim.budget)}."
     if one.parts:
         needs = "all parts" if claim.needed == len(one.parts) else f"{claim.needed} of {len(one.parts)} parts"
         yield f"- Fixed by: {BASES[claim.basis]}{f' ({claim.plan})' if claim.plan else ''}. Must hold: {needs}."
     yield from (
-        f"- {name}: {markdown.escape(text)}"
+        f"- {name}: {markdown.prose(text)}"
         for name, text in (("Beside it", claim.caveat), ("Open", claim.lacks))
         if text
     )

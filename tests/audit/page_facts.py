@@ -301,6 +301,26 @@ def cyclic_and_goodai() -> Iterator[str]:
     yield f"({spread(es)} at generation 560, and {spread(cma)} at 680)"
 
 
+def esac_on_the_lander() -> Iterator[str]:
+    folder = "esac-lander/*/esac"
+    alone = finals("esac-lander/*/openai-es@esac")
+    assert all(one.return_mean.iloc[-1] > max(one.return_mean.iloc[0], *alone) for one in runs(folder))
+    hours = [one.total_time_s.iloc[-1] / 3600 for one in runs(folder)]
+    yield f"took {min(hours):.1f} to {max(hours):.1f} hours"
+    last = [one.iloc[-1] for one in runs(folder, "train.csv")]
+    sac, mean = (listed([one[column] for one in last]).replace(", ", " and ") for column in ("score_sac", "score_es"))
+    yield f"scores {sac.replace(' and ', ', ', 1)} in ten episodes"
+    yield f"the mean of the 50 members {mean.replace(' and ', ', ', 1)} ("
+    assert all(one.reports_sac for one in last)
+    yield "so each run reports SAC's"
+    assert all(0 <= one.sac_timesteps - one.critic_updates < 300 for one in last)
+    updates = sorted(round(one.critic_updates, -3) for one in last)
+    yield f"for each of its own {updates[0]:,.0f} to {updates[-1]:,.0f} steps"
+    share = [1 - one.sac_timesteps / one.timesteps for one in last]
+    assert 0.9 < min(share) < max(share) < 0.95
+    yield "nine tenths of the steps"
+
+
 def results_so_far() -> Iterator[str]:
     final = {name: finals(f"{H1M}/HalfCheetah-v5/{name}") for name in ("td3", "sac", "cem-rl")}
     yield f"three runs do not tell: {listed([np.mean(final['td3']), np.mean(final['sac'])])} on HalfCheetah"
@@ -348,6 +368,7 @@ def results_so_far() -> Iterator[str]:
 SECTIONS = [
     cem_on_six_tasks, cem_on_ant_and_humanoid, halfcheetah_after_a_million, halfcheetah_after_300_000,
     halfcheetah_after_100_000, openai_es, cyclic_and_goodai,
+    esac_on_the_lander,
 ]  # fmt: skip
 
 PAGES = {"reference-results": SECTIONS, "results-so-far": [results_so_far]}
