@@ -6,6 +6,7 @@ import math
 import re
 
 NONE = "–"  # what stands in a cell without a value
+SMALL = 0.005  # two digits after the point would make zero of what is smaller
 
 
 def text(value: object) -> str:
@@ -14,9 +15,11 @@ def text(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """1,234 or 56.7 or 0.123, and a dash for NaN."""
+    """1,234 or 56.7 or 0.12 or 0.0034 or 5.6e-07, and a dash for NaN."""
     if math.isnan(value):
         return NONE
+    if 0 < abs(value) < SMALL:
+        return f"{value:.2g}".replace("-", "−", value < 0)
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{digits}f}".replace("-", "−")
 

@@ -116,4 +116,4 @@ def _missing(found: Difference, width: float, level: float) -> int | None:
         return max(0, FEWEST_RUNS - fewest)
     upper: Sequence[float] = [std_upper_limit(own, runs) for own, runs in zip(found.stds, found.runs, strict=True)]
     needed = seeds_needed(width, upper[0], upper[1], level=level / HALF)
-    return None if needed is None else max(FEWEST_RUNS, needed) - fewest if max(FEWEST_RUNS, needed) > fewest else 1
+    return None if needed is None else max(0, max(FEWEST_RUNS, needed) - fewest)

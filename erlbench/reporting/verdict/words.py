@@ -180,6 +180,9 @@ def _power(verdict: Verdict) -> Iterator[str]:
     if outcome.seeds_missing is None:
         yield f"No number of seeds within reach shows a difference of {wanted}."
         return
+    if not outcome.seeds_missing:
+        yield f"These seeds are enough for a difference of {wanted} ({number(outcome.margin)})."
+        return
     many = outcome.seeds_missing > MOST_SEEDS
     more = f"{'More than' if many else 'About'} {counted(min(MOST_SEEDS, outcome.seeds_missing), 'more seed')}"
     yield f"{more} a side would show a difference of {wanted} ({number(outcome.margin)})."

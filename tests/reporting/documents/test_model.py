@@ -88,6 +88,7 @@ def test_a_document_and_its_files(tmp_path):
         (number(-1234.5), "−1,234"), (number(0.126), "0.13"), (number(math.nan), NONE), (exact(41.97), "41.97"),
         (percent(-2.04), "−2.0 %"), (share(0.1234), "12.3 %"), (interval(0.5, 0.25, 1), "0.50 [0.25, 1.00]"),
         (interval(0.5, math.nan, math.nan), "0.50"), (steps(1_500_000), "1.5M"), (steps(math.nan), NONE),
+        (number(-2.36e-05), "−2.4e-05"), (number(0.0049), "0.0049"), (number(0.0), "0.00"), (number(0.005), "0.01"),
         (steps(999_999), "1M"), (steps(999_400), "999.4k"), (steps(999.6), "999.6"), (steps(-999_999), "-1M"),
     ],
 )  # fmt: skip

@@ -168,3 +168,12 @@ def test_too_few_seeds_say_first_with_how_many_a_test_begins(tmp_path, seeds, mo
     said = [line for line in details(found) if "more seed" in line]
     assert more in said[0]
     assert len(said) == (1 if seeds == 1 else 2)
+
+
+def test_no_seed_is_missing_where_those_there_would_show_the_margin(tmp_path):
+    """Ten seeds whose spread is a thousandth of the margin are undecided, and more of them are not asked for."""
+    scores = [100 + 0.01 * seed for seed in range(10)]
+    runs(tmp_path, scores, [score + 0.001 for score in scores])
+    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
+    assert (found.case, found.outcome.seeds_missing) == (Case.UNDECIDED, 0)
+    assert not [line for line in details(found) if "more seed" in line]
