@@ -6,6 +6,7 @@ import os
 import stat
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from erlbench.errors import UsageError
@@ -29,6 +30,8 @@ def clear(out: Path) -> Mapping[Path, str]:
         path = out / name
         if _is_inside(name) and _is_regular(path) and _checksum(path) == said:
             path.unlink()
+            with suppress(OSError):
+                path.parent.rmdir()  # once it is empty
     if any(not path.name.startswith(".") for path in out.iterdir()) and not _is_report(out):
         raise UsageError(f"{out} holds other files and no report; choose another folder by --out")
     with open(os.open(out / MANIFEST, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)):

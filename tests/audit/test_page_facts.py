@@ -15,7 +15,7 @@ NUMBER = re.compile(r"(?<![\w.,])[−-]?\d(?:[\d,.]*\d)?(?:e-?\d+)?(?!\w)")
 
 
 KNOWN = {
-    "dates, versions, seeds and tables": "0 1 2 3 4 5 9 22 25 2020 2026 0.1.0 1.50",
+    "dates, versions, seeds and tables": "0 1 2 3 4 5 9 22 26 2020 2026 0.1.0 1.50",
     "settings": "10 15 20 24 30 40 50 60 90 100 200 256 280 299 300 400 0.01 0.02 0.05 0.1",
     "budgets, and where a curve is read": "8,000 10,000 20,000 40,000 100,000 120,000 2,048",
     "the same, in hundreds of thousands": "200,000 230,000 290,000 300,000 460,000 800,000",

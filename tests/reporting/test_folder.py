@@ -62,10 +62,13 @@ def test_files_of_the_report_before_go_and_edited_ones_stay(place):
     assert {"index.html", "cells.csv"} <= set(listed)
     (old,) = [place / "report" / name for name in listed if name == "cells.csv"]
     shutil.copy(old, place / "report" / "old.csv")
+    (place / "report" / "page").mkdir()
+    shutil.copy(old, place / "report" / "page" / "old.csv")
     text = (place / "report" / MANIFEST).read_text()
     said = next(line.partition(" ")[0] for line in text.splitlines() if line.endswith(" cells.csv"))
-    (place / "report" / MANIFEST).write_text(f"{text}{said} old.csv\n{said} mine.csv\n")
+    (place / "report" / MANIFEST).write_text(f"{text}{said} old.csv\n{said} page/old.csv\n{said} mine.csv\n")
     (place / "report" / "mine.csv").write_text("edited")
     assert report(place).exit_code == 0
     assert not (place / "report" / "old.csv").exists()
+    assert not (place / "report" / "page").exists(), "nothing is left in this folder"
     assert (place / "report" / "mine.csv").read_text() == "edited"
