@@ -139,3 +139,11 @@ def test_an_older_run_never_agrees_in_what_it_does_not_hold(tmp_path):
     assert {before[name] for name in ("config", "beginning", "policy")} == {UNKNOWN}
     assert before == after
     assert {check.name: check.outcome for check in verify(move(copy, "././seed-007"))}["folder"] == DIFFERS
+
+
+def test_runs_that_reach_one_optimum_are_no_copies():
+    """CMA-ES ends with the same three float32 numbers in each run."""
+    runs = [ROOT / f"results/reference/quadratic/function_quadratic/cma-es/seed-00{seed}" for seed in (0, 1)]
+    assert len({(run / "policy.safetensors").read_bytes() for run in runs}) == 1
+    found = verify_all(runs)
+    assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [AGREES] * 2
