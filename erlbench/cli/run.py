@@ -112,7 +112,7 @@ def run(**given: Any) -> None:
         _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
-        found = doubts(cells, problem_of)
+        found = doubts(cells, problem_of, study_plan(asked)[0] if asked.plan else None)
         lines = map(str, found) if asked.verbose else in_short(found)
         for line in (*lines, *sharing(asked.processes, asked.jobs or 1, len(cells))):
             _message(f"warning: {line}")

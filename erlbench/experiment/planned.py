@@ -94,8 +94,12 @@ def check_folder(written: Plan, plan: Plan, made: Sequence[Cell], folder: Path) 
 
 
 def scored(cell: Cell) -> list[tuple[str, float, float]]:
-    """The stretches of a run's evaluation curve that enter scores of the plan beside its results: axis, begin, end."""
-    plan = read_plan(cell.out / FILE)
+    """The stretches of a run's evaluation curve that enter scores of its folder's plan: axis, begin, end."""
+    return stretches(read_plan(cell.out / FILE), cell)
+
+
+def stretches(plan: Plan, cell: Cell) -> list[tuple[str, float, float]]:
+    """Those of a plan, beside its results."""
     own = {there.label for there in plan.cells if (there.env, there.name) == (cell.env, cell.name)}
     chosen = [contrast for contrast in plan.contrasts if own & {contrast.a, contrast.b}]
     return sorted({(contrast.axis, *contrast.stretch) for contrast in chosen})
