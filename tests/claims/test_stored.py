@@ -21,7 +21,8 @@ from erlbench.claims.page import WIDTH, claim_values, strip
 from erlbench.claims.rows import measurements_text, read_measurements
 from erlbench.claims.standing import DECIDED, PartStanding, Standing, standing_of
 from erlbench.cli import cli
-from erlbench.experiment.claims import DISTANCE, EXPLORATORY, POPULATION, PROCESSOR, Evidence, load_claims
+from erlbench.experiment.claims import DISTANCE, EXPLORATORY, POPULATION, PROCESSOR, Claim, Evidence, load_claims
+from erlbench.experiment.plan_file import read_plan
 from erlbench.reporting.data.published import Published, load_published
 from erlbench.reporting.data.references import References
 
@@ -75,10 +76,12 @@ def test_there_are_decisions_to_test():
 
 @pytest.mark.parametrize("name", stored_decisions())
 def test_a_verdict_moves_with_one_run_or_number(name, found, tmp_path):
-    """In turn: each stored sample, sample of others, published number and forecast that the claim stands on."""
+    """In turn: each stored sample, sample of others, published number, forecast and plan that the claim stands on."""
     before = found[name]
     kinds = {side.kind: side for side in sorted(set(before.claim.evidence), key=str) if side.kind != "value"}
-    assert kinds  # a claim that a plan decided needs a case of its own here
+    if any(part.contrast for part in before.claim.parts):
+        kinds["plan"] = before.claim
+    assert kinds
     for kind, side in kinds.items():
         after = standing_of(before.claim, CHANGED[kind](side, tmp_path))
         effects = [[part.effect for part in one.parts] for one in (before, after)]
@@ -92,15 +95,28 @@ def changed_run(side: Evidence, tmp_path: Path) -> Sources:
     name = side.name or side.names[-1]
     (seeds,) = (tmp_path / side.runs[0]).glob(f"{side.env.split(' ')[0].replace('/', '_')}/{name}")
     folder = min(seeds.iterdir())
-    _halve(folder / "eval.csv", "return_mean", "returns")
+    _halve_returns(folder)
     if side.metric == PROCESSOR:
         _halve(folder / "tasks.csv", "cpu_s")
     if side.metric == POPULATION:
         _halve(folder / "train.csv", "fitness_mean")
+    return Sources(tmp_path)
+
+
+def changed_planned(claim: Claim, tmp_path: Path) -> Sources:
+    """One seed of the first side of a plan's contrast scores half of what it did; no checksum says so."""
+    shutil.copytree(RESULTS / claim.folder, tmp_path / claim.folder)
+    plan = read_plan(tmp_path / claim.folder / "plan.toml")
+    first = next(one.a for one in plan.contrasts if one.title == claim.parts[0].contrast)
+    _halve_returns(min((tmp_path / claim.folder).glob(f"*/{plan.cell(first).name}/seed-*")))
+    return Sources(tmp_path)
+
+
+def _halve_returns(folder: Path) -> None:
+    _halve(folder / "eval.csv", "return_mean", "returns")
     status = json.loads((folder / "status.json").read_text())
     status.pop("files", None)
     (folder / "status.json").write_text(json.dumps(status))
-    return Sources(tmp_path)
 
 
 def _halve(path: Path, *columns: str) -> None:
@@ -155,6 +171,7 @@ def changed_forecast(side: Evidence, tmp_path: Path) -> Sources:
 
 
 CHANGED = {
+    "plan": changed_planned,
     "runs": changed_run,
     "rows": changed_rows,
     "others": changed_others,
