@@ -45,7 +45,7 @@ def _leave(number: int, frame: object) -> None:
     with suppress(OSError):
         os.write(2, b"erlbench: interrupted\n")
     for name in ("multiprocess", "multiprocessing"):
-        for child in library.active_children() if (library := sys.modules.get(name)) else ():
+        for child in getattr(sys.modules.get(name), "active_children", list)():  # the module may be half imported
             child.kill()  # it may be in C code, where it hears nothing
     os._exit(130)
 

@@ -122,3 +122,14 @@ def test_the_pool_of_an_abandoned_thread_is_left_alone():
     runner._abandoned = {1}
     runner.close()
     assert closed == [2]
+
+
+def test_a_signal_within_the_import_of_a_library_ends_the_command():
+    """The library is known to Python then, and has nothing of its own yet."""
+    program = (
+        "import sys, types; import erlbench.__main__ as main\n"
+        "sys.modules['multiprocess'] = types.ModuleType('multiprocess')\n"
+        "main._leave(15, None)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "erlbench: interrupted\n")
