@@ -41,8 +41,8 @@ def test_each_command_shows_examples(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_are_told_in_one_form(name):
     """Values by words, such as N or FILE, not by the parser's types; texts that begin small and end without a stop."""
-    command = cli.get_command(click.Context(cli), name)
-    context = click.Context(command)
+    group = cli.make_context("erlbench", [name])
+    context = click.Context(command := cli.get_command(group, name), parent=group)
     for option in command.get_params(context):
         if not isinstance(option, click.Option) or option.hidden or "--help" in option.opts:  # which is click's own
             continue

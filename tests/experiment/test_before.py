@@ -31,7 +31,8 @@ GRADIENTS = [name for name in registry.ALGORITHMS if registry.find(name).critic_
 
 
 def cells(*words: str):
-    return requested_cells(arguments(command.make_context("run", list(words)).params))
+    group = cli.make_context("erlbench", ["run"])  # click keeps the names of --help that a command's first context has
+    return requested_cells(arguments(command.make_context("run", list(words), parent=group).params))
 
 
 def said(*words: str) -> list[str]:
