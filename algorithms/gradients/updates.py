@@ -19,6 +19,7 @@ from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBloc
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.minibatches import Transitions, arithmetic, saved
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
+from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
 from erlbench.algorithms.gradients.programs.two_processes import SharedMemory
 from erlbench.algorithms.gradients.programs.where_idle import WhereIdle
@@ -64,10 +65,10 @@ def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Up
 
 
 class _Kept:
-    """The learners that were used last, with the executors that share a second core."""
+    """The learners that were used last, with the executors that keep something: a second process, or recordings."""
 
     def __init__(self) -> None:
-        self._learners: OrderedDict[Any, tuple[Any, WhereIdle | None]] = OrderedDict()
+        self._learners: OrderedDict[Any, tuple[Any, WhereIdle | CudaGraphs | None]] = OrderedDict()
 
     def find(self, workspace: Workspace, kind: Callable[[Any, str], Any], settings: Update) -> tuple[Any, Executor]:
         name, on_cpu, core = (kind, settings), workspace.device == "cpu", workspace.second_core
@@ -77,14 +78,16 @@ class _Kept:
             if len(self._learners) > KEPT:
                 self._close(next(iter(self._learners)))
         self._learners.move_to_end(name)
-        learner, shared = self._learners[name]
-        if core is None or not on_cpu:
+        learner, executor = self._learners[name]
+        if on_cpu and core is None:
             return learner, InTurn()
-        if shared is None:
-            shared = WhereIdle(learner.programs, arithmetic)
-            self._learners[name] = learner, shared
-        shared.core = core
-        return learner, shared
+        if executor is None:
+            executor = WhereIdle(learner.programs, arithmetic) if on_cpu else CudaGraphs(workspace.device)
+            self._learners[name] = learner, executor
+        if isinstance(executor, WhereIdle):
+            assert core is not None
+            executor.core = core
+        return learner, executor
 
     def close(self) -> None:
         """End what executors have started."""
@@ -92,9 +95,9 @@ class _Kept:
             self._close(name)
 
     def _close(self, name: Any) -> None:
-        _, shared = self._learners.pop(name)
-        if shared is not None:
-            shared.close()
+        _, executor = self._learners.pop(name)
+        if executor is not None:
+            executor.close()
 
 
 def make_updates(

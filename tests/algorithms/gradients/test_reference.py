@@ -19,6 +19,7 @@ from erlbench.algorithms.training.update_settings import DDPGUpdate, SACUpdate, 
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.work.seeding import Purpose, generator
 from tests.algorithms.batches import filled_memory
+from tests.devices import DEVICE
 
 from .test_updates import ACTION, KEY, close, replay, specs, workspace  # noqa: F401 fixtures
 
@@ -121,15 +122,15 @@ def test_sacs_updates_equal_the_reference(variant, context):
     array = sac.initial_learner(policy, critic, update.value_network, (5,))
     memory = filled_memory(context, np.random.default_rng(0), ACTION)
     past = experience(memory.observations[:-1], memory._transitions, memory.observations[1:])
-    reference, random, mine = SACReference(update, array), np.random.default_rng(1), SACLearner(update, "cpu")
+    reference, random, mine = SACReference(update, array), np.random.default_rng(1), SACLearner(update, DEVICE)
     expected = [reference.update(past, random) for _ in range(UPDATES)]
     mine.load(array, 0, 0)
-    found = make_updates(mine, memory, np.random.default_rng(1), InTurn(), range(UPDATES))
+    found = make_updates(mine, memory, np.random.default_rng(1), InTurn(), range(UPDATES)).cpu()
     close(found.numpy(), np.array(expected))
     assert mine.alpha.item() == pytest.approx(reference.alpha)
     parts, start = {}, 0
     for name, (rows, columns) in learner_parts(policy, critic, update.value_network).items():
-        parts[name] = mine.state[start : start + rows * columns].view(rows, columns).numpy()
+        parts[name] = mine.state[start : start + rows * columns].view(rows, columns).cpu().numpy()
         start += rows * columns
     check_rows(parts["actor"], reference.actor, None, reference.actor_adam)
     check_rows(parts["critic"], reference.critics, reference.target_critics, reference.critic_adam)

@@ -21,6 +21,7 @@ from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 from tests.algorithms.cores import with_and_without
+from tests.devices import DEVICE
 
 from .test_updates import ACTION, KEY, OBSERVATION, check_not_a_number, close, minibatches, settings_of
 
@@ -47,7 +48,7 @@ def replay(tmp_path):
 
 @pytest.fixture
 def workspace(tmp_path):
-    return Workspace(Store(tmp_path))
+    return Workspace(Store(tmp_path), device=DEVICE)
 
 
 def inputs(policy, critic, replay):
@@ -139,7 +140,7 @@ def test_sacs_tasks_are_pure(task, replay, workspace, tmp_path):
     policy, critic = specs()
     given = inputs(policy, critic, replay)
     before = copy.deepcopy(given)
-    results = [task(settings_of(task, policy, critic), given, KEY, Workspace(Store(tmp_path)))]
+    results = [task(settings_of(task, policy, critic), given, KEY, Workspace(Store(tmp_path), device=DEVICE))]
     task(
         settings_of(task, policy, critic, critic_updates=99, temperature=0.0),
         inputs(policy, critic, replay),

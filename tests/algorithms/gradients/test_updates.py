@@ -24,6 +24,7 @@ from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 from tests.algorithms.cores import IdleCore, with_and_without
+from tests.devices import DEVICE, on_a_cpu
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
 
@@ -53,7 +54,7 @@ def replay(tmp_path):
 
 @pytest.fixture
 def workspace(tmp_path):
-    return Workspace(Store(tmp_path))
+    return Workspace(Store(tmp_path), device=DEVICE)
 
 
 def settings_of(task, policy, critic, updates=30, critic_updates=0, **changes):
@@ -190,7 +191,7 @@ def test_td3s_tasks_are_pure(task, replay, workspace, tmp_path):
     given = inputs(policy, critic, replay)
     before = copy.deepcopy(given)
     results = []
-    for run in (Workspace(Store(tmp_path)), workspace, workspace):
+    for run in (Workspace(Store(tmp_path), device=DEVICE), workspace, workspace):
         if run is workspace:
             other = specs("relu", (8, 8))
             task(settings_of(task, *other, batch_size=16), inputs(*other, replay), (9,), workspace)
@@ -260,6 +261,7 @@ def test_two_cores_change_no_bit_of_td3s_tasks(task, replay, workspace):
         assert found == found[:1] * 4
 
 
+@on_a_cpu
 def test_a_worker_keeps_the_learners_used_last(replay, workspace):
     """As many as `KEPT`; the second process of one that goes ends."""
     workspace.second_core = IdleCore()

@@ -1,9 +1,9 @@
 """Every program can be recorded once and replayed: no operation allocates, branches on data, or waits for a device.
 
-This is what a CUDA graph asks of a program. `Recorder` is an executor that asks the same of it on a CPU. It runs each
-operation once and notes the calls of PyTorch's and numpy's functions with their arguments. It refuses calls that return
-new memory or a Python number. From then on it repeats the calls alone. The numbers of a program lie in memory, so a
-recording goes on with another learning rate.
+This is what a CUDA graph asks of a program (`CudaGraphs`). `Recorder` is an executor that asks the same of it on a
+CPU. It runs each operation once and notes the calls of PyTorch's and numpy's functions with their arguments. It refuses
+calls that return new memory or a Python number. From then on it repeats the calls alone. The numbers of a program lie
+in memory, so a recording goes on with another learning rate.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
+from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
 from erlbench.algorithms.gradients.programs.program import InTurn, Program, alone
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import initial_learner as initial_sac
@@ -31,6 +32,7 @@ from erlbench.algorithms.td3 import initial_learner as initial_td3
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, SACUpdate, TD3Update
 from erlbench.policy import PolicySpec, initial_policy
+from tests.devices import DEVICE, on_a_gpu
 
 VIEWS = ("aten.view", "aten.t.", "aten.transpose", "aten.slice", "aten.select", "aten.unsqueeze", "aten.detach")
 WRITERS = (np.dot, np.matmul, np.tanh)  # with `out`
@@ -116,32 +118,32 @@ FIRST, OTHERS = Numbers(1e-3, 0.99, 0.005), Numbers(3e-4, 0.9, 0.02)
 def td3(numbers):
     more = {"target_noise": 0.2, "noise_clip": 0.5, "policy_delay": 2}
     update = TD3Update(POLICY, TWINS, BATCH, **numbers._asdict(), **more)
-    learner = TD3Learner(update, "cpu")
+    learner = TD3Learner(update, DEVICE)
     return learner, learner.state, lambda: learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
 
 
 def ddpg(numbers, clip=0.1):
     rates = dict.fromkeys(("actor_learning_rate", "critic_learning_rate"), numbers.learning_rate)
     more = {"critic_weight_decay": 1e-2, "critic_gradient_clip": clip, "discount": numbers.discount}
-    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, **rates, **more, tau=numbers.tau), "cpu")
+    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, **rates, **more, tau=numbers.tau), DEVICE)
     return learner, learner.state, lambda: learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
 
 
 def sac(numbers, temperature=None, value_network=False):
     more = {"reward_scale": 2.0, "temperature": temperature, "target_entropy": -2.0, "value_network": value_network}
-    learner = SACLearner(SACUpdate(PLAIN, TWINS, BATCH, **numbers._asdict(), **more), "cpu")
+    learner = SACLearner(SACUpdate(PLAIN, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
     return learner, learner.state, lambda: learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
 
 
 def critics(policy, noise, numbers):
     more = {"target_noise": noise, "noise_clip": 0.5, "temperature": 0.2}
-    learner = CriticBlock(CriticUpdate(policy, TWINS, BATCH, **numbers._asdict(), **more), "cpu")
+    learner = CriticBlock(CriticUpdate(policy, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
     initial = initial_critic(TWINS, (1,)), initial_policy(policy, (2,))
     return learner, learner.critics.state, lambda: learner.load(*initial, 0)
 
 
 def actor(kind, policy, numbers):
-    learner = kind(ActorUpdate(policy, TWINS, BATCH, numbers.learning_rate, 0.2), "cpu")
+    learner = kind(ActorUpdate(policy, TWINS, BATCH, numbers.learning_rate, 0.2), DEVICE)
     initial = initial_policy(policy, (2,)), initial_critic(TWINS, (1,))
     return learner, learner._state, lambda: learner.load(*initial)
 
@@ -183,7 +185,7 @@ def updated(learner, state, begin, executor):
     with arithmetic():
         reports = make_updates(learner, Source(), np.random.default_rng(3), executor, range(20))
     assert not torch.equal(before, state)
-    return state.numpy().tobytes(), reports.numpy().tobytes()
+    return state.cpu().numpy().tobytes(), reports.cpu().numpy().tobytes()
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -220,6 +222,20 @@ def test_a_recorded_program_goes_on_with_another_number(name, number):
         patch.setattr(f"{__name__}.record", None)  # nothing is recorded anew
         found = updated(learner, *more, recorder)
     assert found == updated(*LEARNERS[name](others), InTurn()) != first
+
+
+@on_a_gpu
+@pytest.mark.parametrize("name", LEARNERS)
+def test_cuda_graphs_repeat_every_bit(name):
+    """Also after another number was written, and on new minibatches."""
+    graphs = CudaGraphs(DEVICE)
+    expected = updated(*LEARNERS[name](FIRST), InTurn())
+    learner, *more = LEARNERS[name](FIRST)
+    assert [updated(learner, *more, graphs) for _ in range(2)] == [expected] * 2
+    for number in Numbers._fields:
+        for field in names(learner, number):
+            learner.numbers[field].fill_(getattr(OTHERS, number))
+    assert updated(learner, *more, graphs) == updated(*LEARNERS[name](OTHERS), InTurn()) != expected
 
 
 def program(*operations):
