@@ -85,6 +85,7 @@ def _train(
     def update(memory: Memory, random: np.random.Generator, index: int) -> None:
         number = before + index + 1
         report = make_updates(learner, memory, random, executor, range(number, number + 1))
+        learner.renew_acting()
         check_reports(report, number - 1)
         reports[index] = report[0]
 

@@ -47,5 +47,5 @@ class DDPGLearner(JointLearner):
             *critics.fit(),
             *self.actor.step(cores),
             critics.polyak_update(tau),
-            alone(polyak_update(self._actors[1], self._actors[0], tau), *self._host.copy()),
+            alone(polyak_update(self._actors[1], self._actors[0], tau)),
         ]

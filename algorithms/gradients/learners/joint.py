@@ -33,6 +33,10 @@ class JointLearner:
         load(self.state, array)
         for adam, steps in zip(self.adams, (critic_updates, actor_updates)):
             adam.reset(steps)
+        self.renew_acting()
+
+    def renew_acting(self) -> None:
+        """The policy that acts becomes that of the state, after programs have changed this."""
         self._host.renew()
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:

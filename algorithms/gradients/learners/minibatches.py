@@ -115,15 +115,10 @@ class HostCopy:
     def __init__(self, parameters: Tensor) -> None:
         self._source, self.tensor = parameters, parameters.cpu()
 
-    def copy(self) -> Lane:
-        """The operations that renew it after the parameters have changed."""
-        same = self.tensor.data_ptr() == self._source.data_ptr()
-        return [] if same else [partial(self.tensor.copy_, self._source)]
-
     def renew(self) -> None:
-        """Renew it now."""
-        for operation in self.copy():
-            operation()
+        """Renew it after the parameters have changed: this waits for the device, so no program does it."""
+        if self.tensor.data_ptr() != self._source.data_ptr():
+            self.tensor.copy_(self._source)
 
 
 def load(tensor: Tensor, array: np.ndarray) -> None:

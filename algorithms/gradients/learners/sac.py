@@ -103,7 +103,7 @@ class SACLearner(JointLearner):
             *self._critic_step(),
             alone(partial(self.report[0].copy_, self.critics.loss)),
             *self._actor_step(),
-            alone(log_probability, *self._temperature.step(self.report[1]), *value, *self._host.copy()),
+            alone(log_probability, *self._temperature.step(self.report[1]), *value),
         ]
 
     def _critic_step(self) -> list[Stage]:

@@ -143,7 +143,7 @@ class TD3Learner(JointLearner):
     def _actor_step(self, cores: int) -> list[Stage]:
         """The delayed update: a step of the actor up Q_1, then all targets follow."""
         online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
-        follow = alone(polyak_update(target, online, tau), *self._host.copy())
+        follow = alone(polyak_update(target, online, tau))
         return [*self.actor.step(cores), self.critics.polyak_update(tau), follow]
 
     def update(self, number: int) -> list[Program]:
