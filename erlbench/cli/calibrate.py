@@ -48,6 +48,7 @@ def command(
     from erlbench.errors import UsageError
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.costs import UPDATES
     from erlbench.forecasting.calibration import calibrate, check_costs_file, save_costs
     from erlbench.forecasting.costs_of_runs import from_tasks
     from erlbench.machine import description
@@ -79,7 +80,7 @@ def command(
         costs = calibrate(cells[0], seconds)
         known = toml_values(cells[0].settings)
         cell = {"algo": cells[0].name, "env": cells[0].env}
-        cell |= {name: known[name] for name in ("hidden", "batch_size", "learner") if known.get(name) is not None}
+        cell |= {name: known[name] for name in UPDATES if known.get(name) is not None}
     save_costs(out, costs, cell, described)
     shown = [(name, f"{value:.3g} s") for name, value in asdict(costs).items() if name not in OTHER]
     shown.append(("spread of equal tasks", f"{costs.spread:.3g} of their time"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,8 @@ def command(
     print_table(f"Forecast, {env}, critic {critic}, costs: {known.source}", heads, rows)
     message(f"Episodes: {episodes}.", err=False)
     message(f"Steps: {_steps(cells, known, each, measured_on)}.", err=False)
+    for line in _other_updates(cells, measured_on):
+        message(line, err=False)
     for line in LEGEND:
         message(line, err=False)
     click.echo()
@@ -123,6 +125,24 @@ def command(
         ("algorithm", "environment", "error on processes"),
         list(errors_of([cell.algo for cell in cells])),
     )
+
+
+def _other_updates(cells: Sequence[Cell], measured_on: Mapping[str, Any]) -> Iterator[str]:
+    """Which cells' updates are other ones than those that were measured; their costs are not scaled."""
+    from erlbench.experiment.costs import UPDATES
+    from erlbench.settings import toml_values
+
+    for cell in cells:
+        own = toml_values(cell.settings)
+        differ = [
+            name for name in UPDATES if {name} <= own.keys() & measured_on.keys() and own[name] != measured_on[name]
+        ]
+        if differ:
+            here, there = (", ".join(f"{name} {known[name]}" for name in differ) for known in (own, measured_on))
+            yield (
+                f"Updates of {cell.name} cost what they do with {there}; it has {here}. `erlbench calibrate --algo "
+                f"{cell.name}` measures its own, and --set makes them equal."
+            )
 
 
 def _number(value: float) -> str:

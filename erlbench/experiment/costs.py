@@ -80,6 +80,7 @@ def _billionths(value: float) -> int:
     return round(value * BILLION)
 
 
+UPDATES = "hidden", "batch_size", "learner"  # settings that decide what an update costs
 DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is not MISSING}  # of files from before
 
 

@@ -23,7 +23,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem, build, problem
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.cells import Cell
-from erlbench.experiment.costs import BUILT_IN, Costs, load_costs
+from erlbench.experiment.costs import BUILT_IN, UPDATES, Costs, load_costs
 from erlbench.files import read_bytes, read_text, read_toml, readable
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
 from erlbench.records.read import ignore, parse_rows, read_rows
@@ -179,15 +179,17 @@ def play_in_turns(players: Sequence[Played], seconds: float) -> None:
 
 
 def load_costs_of(path: Path | None) -> tuple[Costs, Mapping[str, Any]]:
-    """The costs in a file (None: the package's), and what they were measured on, `env` and `hidden`; {} if unknown."""
+    """The costs in a file (None: the package's), and `env`, `hidden` and `UPDATES` of their cell; {} if unknown."""
     file = path or Path(str(files("erlbench.experiment") / BUILT_IN))
     costs = load_costs(file)
-    cell = read_toml(file).get("cell")
-    env, hidden = (cell.get("env"), cell.get("hidden", [])) if isinstance(cell, dict) else (None, None)
+    table = read_toml(file).get("cell")
+    cell = table if isinstance(table, dict) else {}
+    env, hidden = cell.get("env"), cell.get("hidden", [])
     known = (
         isinstance(env, str) and isinstance(hidden, list) and all(type(width) is int and width > 0 for width in hidden)
     )
-    return costs, {"env": env, "hidden": hidden} if known else {}
+    updates = {name: cell[name] for name in UPDATES if name in cell}
+    return costs, {**updates, "env": env, "hidden": hidden} if known else {}
 
 
 def of_this_environment(
@@ -216,7 +218,7 @@ def of_this_environment(
 def _same_step(cell: Cell, measured_on: Mapping[str, Any]) -> bool:
     """Whether a step of the costs is one of the cell's, as far as their file says it."""
     own = {"env": cell.env, "hidden": list(getattr(cell.settings, "hidden", ()))}
-    return not measured_on or measured_on == own
+    return not measured_on or measured_on.items() >= own.items()
 
 
 def _reference(measured_on: Mapping[str, Any]) -> Played:

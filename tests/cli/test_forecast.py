@@ -178,3 +178,13 @@ def test_costs_of_an_unknown_environment_are_taken_as_they_are(tmp_path):
 def test_the_critic_is_that_of_a_run_in_simulated_time():
     (option,) = (parameter for parameter in command.params if parameter.name == "critic")
     assert option.default == Cell.simulated_critic
+
+
+def test_updates_that_are_not_those_of_the_costs_are_named():
+    """The package's costs are of minibatches of 256; CEM-RL's have 100."""
+    words = ("--env", "HalfCheetah-v5", "--processes", "1", "--steps", "30000")
+    output = invoke("--algo", "cem-rl,aes-rl", *words).output
+    (line,) = [line for line in output.splitlines() if line.startswith("Updates of ")]
+    assert line.split()[2] == "cem-rl"
+    assert re.findall(r"batch_size (\d+)", output.replace("\n", " ")) == ["256", "100"]
+    assert "Updates of " not in invoke("--algo", "cem-rl,aes-rl", "--set", "batch_size=256", *words).output
