@@ -18,7 +18,7 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from benchmarks import page_tables, report_tables
+from benchmarks import page_tables, report_tables, time_tables
 from benchmarks.reference_comparisons import REFERENCE, ROOT, Asked, asked, comparison
 from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
@@ -29,7 +29,7 @@ from erlbench.reporting.verdict.words import details, sentence
 DOCS = ROOT / "docs"
 READ = ("planning", "studies", "time")  # pages of docs/ with blocks, beside those of docs/measurements
 PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in READ), *sorted((DOCS / "measurements").glob("*.md"))]
-COMPUTED = page_tables.COMPUTED | report_tables.COMPUTED
+COMPUTED = page_tables.COMPUTED | report_tables.COMPUTED | time_tables.COMPUTED
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 BLOCK = re.compile(r"<!-- (computed|printed): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 NAMES = {"aes-rl": "AES-RL", "cem-rl": "CEM-RL", "sac": "SAC", "td3": "TD3"}

@@ -165,9 +165,7 @@ class RunArguments:
     )
     one_core: bool = option(False, "no process uses a second core, even if one is idle")
     device: str = option(
-        "auto",
-        "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N; untested on GPUs [default: auto]",
-        "DEVICE",
+        "auto", "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N [default: auto]", "DEVICE"
     )
     task_timeout: float | None = option(
         None, "seconds after which a worker counts as hung [default: 1800]", "SECONDS", minimum=1, maximum=1e9
