@@ -38,7 +38,7 @@ def whole(tmp_path_factory):
     """The rows of an uninterrupted run."""
     out = tmp_path_factory.mktemp("whole")
     process = start(out)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     return all_rows(folder(out))
 
@@ -59,7 +59,7 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
     wait_for(lambda: not alive(family))
     assert lines(episodes) < len(whole["episodes.csv"])
     again = start(tmp_path)
-    _, errors = again.communicate(timeout=120)
+    _, errors = again.communicate(timeout=600)
     assert again.returncode == 0, errors
     assert all_rows(folder(tmp_path)) == whole
     events = (folder(tmp_path) / "events.csv").read_text()
@@ -82,7 +82,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     wait_for(lambda: not alive(family))
     assert '"interrupted"' in (folder(tmp_path) / "status.json").read_text()
     again = start(tmp_path)
-    again.communicate(timeout=120)
+    again.communicate(timeout=600)
     assert again.returncode == 0
     assert all_rows(folder(tmp_path)) == whole
 
@@ -94,7 +94,7 @@ def test_simulated_time_makes_an_asynchronous_run_reproducible(tmp_path):
         out = tmp_path / processes
         more = ("--set", "critic_block=100", "--simulated-time", "--processes", processes)
         process = start(out, *more, algo="aes-rl")
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600)
         assert process.returncode == 0, errors
         rows.append(all_rows(out / "InvertedPendulum-v5" / "aes-rl" / "seed-000"))
     assert rows[0] == rows[1]
