@@ -136,14 +136,16 @@ def _crc(descriptor: int, size: int) -> int | None:
 
 
 class ReplayReader:
-    """Maps of one replay, for reading in any process."""
+    """Maps of one replay, for reading in any process, also while its writer appends.
+
+    A file may then end within a row. Rows are written last: what they name is whole.
+    """
 
     def __init__(self, view: ReplayView, folder: Path) -> None:
-        self.stop = _items(folder / ROWS, 4)
-        self.observations = _map(folder / OBSERVATIONS, np.float32).reshape(-1, view.observation_size)
-        self.transitions = _map(folder / TRANSITIONS, np.float32, self.stop * (view.action_size + 2))
-        self.transitions = self.transitions.reshape(-1, view.action_size + 2)
-        self.rows = _map(folder / ROWS, np.int32, self.stop)
+        self.rows = _map(folder / ROWS, np.int32, 1)[:, 0]
+        self.stop = len(self.rows)
+        self.observations = _map(folder / OBSERVATIONS, np.float32, view.observation_size)
+        self.transitions = _map(folder / TRANSITIONS, np.float32, view.action_size + 2)
 
     def gather(
         self,
@@ -161,12 +163,9 @@ class ReplayReader:
             self.observations.take(rows + 1, axis=0, out=next_observations, mode="clip")
 
 
-def _items(path: Path, size: int) -> int:
-    return path.stat().st_size // size
-
-
-def _map(path: Path, dtype: type, items: int | None = None) -> np.ndarray:
+def _map(path: Path, dtype: type, columns: int) -> np.ndarray:
+    """The whole rows of a file, `(rows, columns)`."""
     with open(path, "rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    array: np.ndarray = np.frombuffer(data, dtype, count=len(data) // np.dtype(dtype).itemsize)
-    return array if items is None else array[:items]
+    rows = len(data) // (columns * np.dtype(dtype).itemsize)
+    return np.frombuffer(data, dtype, count=rows * columns).reshape(rows, columns)

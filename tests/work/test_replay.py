@@ -78,3 +78,15 @@ def test_a_replay_shorter_than_the_checkpoint_is_refused(filled):
     replay, _ = filled
     with pytest.raises(CellError, match=r"was truncated"):
         replay.restore({"length": 12, "rows": 14})
+
+
+@pytest.mark.parametrize("name", ["observations.f32", "transitions.f32", "rows.i32"])
+@pytest.mark.parametrize("more", [1, 4, 7, 13])
+def test_a_replay_is_read_while_a_row_is_being_written(filled, name, more):
+    """A file then ends within a row, at any byte; what the view names is whole."""
+    replay, _ = filled
+    expected = gather(replay.view(), list(range(9)))
+    with open(replay.folder / name, "ab") as file:
+        file.write(b"\1" * more)
+    for found, before in zip(gather(replay.view(), list(range(9))), expected):
+        np.testing.assert_array_equal(found, before)
