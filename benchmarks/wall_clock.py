@@ -28,6 +28,7 @@ from erlbench.errors import UsageError
 from erlbench.machine.description import describe
 from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
+from erlbench.reporting.statistics.metrics import minutes_per_million_after
 
 STUDY, ENVIRONMENT, SERIAL = "aes-rl-table-1", "HalfCheetah-v5", "cem-rl"
 PROCESSES = {"aes-rl@w9": 10, "aes-rl": 6, "p-cem-rl-b256@barriers": 5, SERIAL: 1}  # of each entry; large ones first
@@ -131,9 +132,9 @@ def after_warm_up(folder: Path) -> tuple[int, float, float]:
     steps, seconds, updates = (
         np.asarray(rows[name], float) for name in ("timesteps", "train_time_s", "critic_updates")
     )
-    first, *_, last = np.flatnonzero(updates > 0)
-    span = steps[last] - steps[first]
-    return int(span), (seconds[last] - seconds[first]) / 60 / span * 1e6, (updates[last] - updates[first]) / span
+    minutes, span = minutes_per_million_after(steps, seconds, updates)
+    learnt = updates[updates > 0]
+    return span, minutes, float(learnt[-1] - learnt[0]) / span
 
 
 def table(out: Path, seeds: int) -> Iterator[Measured]:
