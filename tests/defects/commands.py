@@ -16,22 +16,14 @@ from erlbench.cli import cli
 MODULE = "tests.defects.environments"
 # A search of four small individuals, whose run takes a moment.
 TINY = (
-    "--set",
-    "population=4",
-    "--set",
-    "elites=2",
-    "--set",
-    "hidden=8",
-    "--total-timesteps",
-    "200",
-    "--eval-freq",
-    "100",
-    "--eval-episodes",
-    "3",
-    "--final-episodes",
-    "5",
-    "--processes",
-    "0",
+    "--set=population=4",
+    "--set=elites=2",
+    "--set=hidden=8",
+    "--total-timesteps=200",
+    "--eval-freq=100",
+    "--eval-episodes=3",
+    "--final-episodes=5",
+    "--processes=0",
 )
 
 

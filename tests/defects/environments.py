@@ -70,8 +70,23 @@ class NoNumber(Worst):
     reward = math.nan
 
 
+class NoUnicode(Line):
+    """Its tenth episode ends with an error that names a file whose name is no text in UTF-8."""
+
+    episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        self.episodes += 1
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        if self.episodes == 10:
+            raise ValueError("the map r\udce9gion.png is broken")
+        return super().step(action)
+
+
 gymnasium.register("Unlimited-v0", Line)
-for environment in (Always, Partial, Worst, NoNumber):
+for environment in (Always, Partial, Worst, NoNumber, NoUnicode):
     gymnasium.register(f"{environment.__name__}-v0", environment, max_episode_steps=LENGTH)
 
 

@@ -27,6 +27,8 @@ LAYOUT = "{algo}/{env}_{seed}"
 MONITOR = '#{"t_start": 0.0, "env_id": "Hopper-v5"}\nr,l,t\n1.0,10,0.1\n2.0,20,0.3\n'
 TABLE = "env,algo,seed,step,return\nHopper-v5,td3,1,10,1.5\nHopper-v5,td3,1,20,2.5\n"
 HOPPER, WALKER = "Hopper-v5", "Walker2d-v5"
+# A run that ends within the warm-up, so that no gradient step is made.
+UNTRAINED = ("--env=InvertedPendulum-v5", "--total-timesteps=40", "--eval-episodes=1", "--final-episodes=1")
 
 
 def identity(cells: pd.DataFrame) -> tuple[str, str, int]:
@@ -332,27 +334,22 @@ def test_the_handler_of_errors_does_not_fail(monkeypatch, error):
     assert type(error).__name__ in result.stderr
 
 
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 13: an error with any text fails its run")
+def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
+    """The run has failed and says why, as with any other error of an environment."""
+    result = call("run", "--algo", "cem", "--env", f"{MODULE}:NoUnicode-v0", *TINY, "--out", tmp_path)
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 1
+    ((status, message),) = erlbench.load_results(tmp_path).cells[["status", "message"]].itertuples(index=False)
+    assert status == "failed"
+    assert "ValueError" in message
+
+
 @pytest.mark.parametrize("other", ["cem", f"{MODULE}:Search"])
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 14: a setting goes to those that have it")
 def test_a_setting_goes_to_the_algorithms_that_have_it(tmp_path, other):
     """What no algorithm of the command has stays a mistake."""
-    words = (
-        "run",
-        "--algo",
-        f"td3,{other}",
-        "--env",
-        "InvertedPendulum-v5",
-        "--total-timesteps",
-        40,
-        "--final-episodes",
-        1,
-        "--eval-episodes",
-        1,
-        "--processes",
-        0,
-        "--out",
-        tmp_path,
-    )
+    words = ("run", f"--algo=td3,{other}", *UNTRAINED, "--processes=0", "--out", tmp_path)
     succeed(*words, "--set", "start_timesteps=500")
     settings = {path.parents[1].name: config(path.parent)["settings"] for path in tmp_path.rglob("config.toml")}
     assert settings.pop("td3")["start_timesteps"] == 500
@@ -363,23 +360,7 @@ def test_a_setting_goes_to_the_algorithms_that_have_it(tmp_path, other):
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 15: --set td3.NAME= names one algorithm")
 def test_a_setting_may_name_its_algorithm(tmp_path):
-    words = (
-        "run",
-        "--algo",
-        "td3,ddpg",
-        "--env",
-        "InvertedPendulum-v5",
-        "--total-timesteps",
-        40,
-        "--final-episodes",
-        1,
-        "--eval-episodes",
-        1,
-        "--processes",
-        0,
-        "--out",
-        tmp_path,
-    )
+    words = ("run", "--algo=td3,ddpg", *UNTRAINED, "--processes=0", "--out", tmp_path)
     succeed(*words, "--set", "start_timesteps=600", "--set", "td3.start_timesteps=500")
     settings = {path.parents[1].name: config(path.parent)["settings"] for path in tmp_path.rglob("config.toml")}
     assert {name: values["start_timesteps"] for name, values in settings.items()} == {"td3": 500, "ddpg": 600}

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.defects.commands import call, succeed
+from tests.defects.commands import TINY, call, succeed
 from tests.runs import csv_rows
 
 LATER_COLUMNS = {"digest", "policy_sha256", "paused_s", "success", "success_ever", "info", "replayed_timesteps"}
@@ -24,33 +24,9 @@ LATER_KEYS = ("format", "starts", "config_sha256", "identity", "admission", "ker
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of CEM with four evaluations, which verify finds right."""
+    """A run of CEM with three evaluations, which verify finds right."""
     out = tmp_path_factory.mktemp("finished")
-    succeed(
-        "run",
-        "--algo",
-        "cem",
-        "--env",
-        "InvertedPendulum-v5",
-        "--set",
-        "population=4",
-        "--set",
-        "elites=2",
-        "--set",
-        "hidden=8",
-        "--total-timesteps",
-        300,
-        "--eval-freq",
-        100,
-        "--eval-episodes",
-        2,
-        "--final-episodes",
-        3,
-        "--processes",
-        0,
-        "--out",
-        out,
-    )
+    succeed("run", "--algo=cem", "--env=InvertedPendulum-v5", *TINY, "--out", out)
     (folder,) = out.glob("*/*/*")
     succeed("verify", folder)
     return folder
@@ -138,7 +114,6 @@ def downgrade_the_final_policy(folder: Path) -> None:
 @pytest.mark.parametrize("edit", [downgrade, remove_checksums, remove_digests])
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="verify 1: what a version writes must not be missing")
 def test_a_run_without_what_its_version_writes_differs(folder, edit):
-    assert "0.1." not in json.loads((folder / "meta.json").read_text())["versions"]["erlbench"]
     edit(folder)
     assert call("verify", folder).exit_code == 1
 
