@@ -1,0 +1,382 @@
+"""Defects of the language: import, export, texts, and the settings of several algorithms in one command.
+
+Each test states what is right and fails today; its mark names the point. Whoever mends a point removes its mark.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+import pytest
+
+import erlbench
+from erlbench.cli import cli
+from tests.defects.commands import MODULE, TINY, call, config, import_runs, save_evaluations, succeed
+
+ROOT = Path(__file__).parents[2]
+EVENTS = ROOT / "tests/importing/data/cleanrl/Pendulum-v1__ppo_continuous_action__1__1795658158"
+LAYOUT = "{algo}/{env}_{seed}"
+MONITOR = '#{"t_start": 0.0, "env_id": "Hopper-v5"}\nr,l,t\n1.0,10,0.1\n2.0,20,0.3\n'
+TABLE = "env,algo,seed,step,return\nHopper-v5,td3,1,10,1.5\nHopper-v5,td3,1,20,2.5\n"
+HOPPER, WALKER = "Hopper-v5", "Walker2d-v5"
+# A run that ends within the warm-up, so that no gradient step is made.
+UNTRAINED = ("--env=InvertedPendulum-v5", "--total-timesteps=40", "--eval-episodes=1", "--final-episodes=1")
+
+
+def identity(cells: pd.DataFrame) -> tuple[str, str, int]:
+    """Environment, algorithm without the program's name, and seed of the one run."""
+    ((env, name, seed),) = cells[["env", "name", "seed"]].itertuples(index=False)
+    return env, name.partition("-")[2], seed
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words", "right"),
+    [
+        ("monitor.csv", MONITOR, ("--env", WALKER, "--algo", "ppo", "--seed", 0), (WALKER, "ppo", 0)),
+        ("scores.csv", TABLE, ("--env", WALKER), (WALKER, "td3", 1)),
+        ("scores.csv", TABLE, ("--algo", "sac"), (HOPPER, "sac", 1)),
+        ("scores.csv", TABLE, ("--seed", 4), (HOPPER, "td3", 4)),
+    ],
+    ids=["monitor-env", "table-env", "table-algo", "table-seed"],
+)
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: the user wins over the file's text")
+def test_the_user_names_a_run_above_its_file(tmp_path, file, text, words, right):
+    (tmp_path / file).write_text(text)
+    assert identity(import_runs(tmp_path / "out", tmp_path / file, *words)) == right
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (("--env", WALKER), (WALKER, "ppo", 1)),
+        (("--algo", "sac"), (HOPPER, "sac", 1)),
+        (("--seed", 4), (HOPPER, "ppo", 4)),
+    ],
+    ids=["env", "algo", "seed"],
+)
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: the user wins over the folder's name")
+def test_the_user_names_a_run_above_its_folder(tmp_path, words, right):
+    path = save_evaluations(tmp_path / f"logs/ppo/{HOPPER}_1/evaluations.npz", [100, 200])
+    assert identity(import_runs(tmp_path / "out", path, "--layout", LAYOUT, *words)) == right
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (("--env", WALKER), (WALKER, "ppo_continuous_action", 1)),
+        (("--algo", "sac"), ("Pendulum-v1", "sac", 1)),
+        (("--seed", 4), ("Pendulum-v1", "ppo_continuous_action", 4)),
+    ],
+    ids=["env", "algo", "seed"],
+)
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: the user wins over event files")
+def test_the_user_names_a_run_above_its_event_files(tmp_path, words, right):
+    assert identity(import_runs(tmp_path / "out", EVENTS, *words)) == right
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: that the user overruled is recorded")
+def test_what_the_user_overruled_is_recorded(tmp_path):
+    """The records of a run that its file names differ from those of a run that the user names."""
+    records = []
+    for env, words in ((WALKER, ()), (HOPPER, ("--env", WALKER))):
+        path = tmp_path / env / "monitor.csv"
+        path.parent.mkdir()
+        path.write_text(MONITOR.replace(HOPPER, env))
+        out = tmp_path / f"out-{env}"
+        import_runs(out, path, *words, "--algo", "ppo", "--seed", 0)
+        (folder,) = out.glob(f"{WALKER}/*/*")
+        texts = [(folder / name).read_text() for name in ("config.toml", "meta.json")]
+        records.append(re.sub(r"[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:]+", "", "".join(texts)))
+    assert records[0] != records[1]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: an event file's text is above its folder")
+def test_the_text_of_an_event_file_names_a_run_above_its_folder(tmp_path):
+    """CleanRL writes env_id, exp_name and seed as a text; the folder was given another name since."""
+    folder = tmp_path / f"{WALKER}__sac__7__1795658158"
+    shutil.copytree(EVENTS, folder)
+    assert identity(import_runs(tmp_path / "out", folder)) == ("Pendulum-v1", "ppo_continuous_action", 1)
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 2: import takes --env-set")
+def test_import_takes_settings_of_the_environment(tmp_path):
+    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200])
+    words = ("--env", "Pendulum-v1", "--env-set", "max_episode_steps=50", "--algo", "ppo", "--seed", 1)
+    import_runs(tmp_path / "out", path, *words)
+    assert config(tmp_path / "out")["env_settings"] == {"max_episode_steps": 50}
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        ((), "dm_control/walker-walk-v0"),
+        (("--env", "dm_control/walker-walk-v0"), "dm_control/walker-walk-v0"),
+        (("--env", WALKER), WALKER),
+    ],
+)
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 3: a folder's name refuses no import")
+def test_a_folder_of_the_zoo_is_imported_where_its_name_is_not_the_environment(tmp_path, words, env):
+    """rl-baselines3-zoo writes "-" for the "/" of an id in the name of a folder; the monitor file has the id."""
+    folder = tmp_path / "logs/sac/dm_control-walker-walk-v0_1"
+    save_evaluations(folder / "evaluations.npz", [100, 200])
+    (folder / "monitor.csv").write_text(MONITOR.replace(HOPPER, "dm_control/walker-walk-v0"))
+    cells = import_runs(tmp_path / "out", tmp_path / "logs", "--layout", LAYOUT, *words)
+    assert identity(cells) == (env, "sac", 1)
+
+
+@pytest.mark.parametrize("monitor", [False, True])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 4: imported runs stand beside ours")
+def test_runs_of_the_users_environment_stand_in_one_table_with_ours(tmp_path, monitor):
+    """Monitor writes the id without the module; the environment has no limit of steps, so each run is given one."""
+    env, results = f"{MODULE}:Unlimited-v0", tmp_path / "results"
+    limit = ("--env-set", "max_episode_steps=10")
+    succeed("run", "--algo", "cem", "--env", env, *limit, "--seeds", 2, *TINY, "--out", results)
+    for seed in (0, 1):
+        folder = tmp_path / f"logs/{seed}"
+        save_evaluations(folder / "evaluations.npz", [100, 200])
+        if monitor:
+            (folder / "monitor.csv").write_text(MONITOR.replace(HOPPER, "Unlimited-v0"))
+        words = ("--env", env, *limit, "--algo", "ppo", "--seed", seed, "--total-timesteps", 200)
+        import_runs(results, folder, *words)
+    succeed("report", results, "--out", tmp_path / "report")
+    (table,) = (tmp_path / "report").rglob("scores.csv")
+    rows = pd.read_csv(table)
+    names = rows[[column for column in rows if column.casefold() in ("name", "algorithm")]].iloc[:, 0]
+    assert set(names) == {"cem", "sb3-ppo"}
+    envs = rows[[column for column in rows if column.casefold() in ("env", "environment")]].iloc[:, 0]
+    assert envs.nunique() == 1
+
+
+STARTS = ((3.0, 10, 0.5), (4.0, 20, 1.5), (5.0, 30, 4.0)), ((6.0, 15, 0.25), (7.0, 25, 2.0))
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 5: a monitor file of two starts is one run")
+def test_a_monitor_file_of_several_starts_is_one_run(tmp_path):
+    """Monitor appends where it is told not to override; its clock begins again, and steps are lengths added up."""
+    rows = [f"{r},{length},{seconds}" for start in STARTS for r, length, seconds in start]
+    (tmp_path / "monitor.csv").write_text("\n".join([*MONITOR.splitlines()[:2], *rows, ""]))
+    words = ("--algo", "ppo", "--seed", 0)
+    (seconds,) = import_runs(tmp_path / "out", tmp_path / "monitor.csv", *words)["train_time_s"]
+    episodes = erlbench.load_results(tmp_path / "out").episodes
+    assert episodes["r"].tolist() == [3.0, 4.0, 5.0, 6.0, 7.0]
+    assert episodes["timesteps"].tolist() == [10, 30, 60, 75, 100]
+    assert episodes["t"].tolist() == pytest.approx([0.5, 1.5, 4.0, 4.25, 6.0])
+    assert seconds == pytest.approx(6.0)
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 5: evaluations of two starts are one run")
+def test_evaluations_of_several_starts_are_one_run(tmp_path):
+    """With `reset_num_timesteps` a second `learn` counts its steps from 0 again."""
+    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200, 300, 100, 200])
+    words = ("--env", HOPPER, "--algo", "ppo", "--seed", 0)
+    (steps,) = import_runs(tmp_path / "out", path, *words)["timesteps"]
+    assert steps == 500
+    evaluations = erlbench.load_results(tmp_path / "out").evaluations
+    assert evaluations["timesteps"].tolist() == [100, 200, 300, 400, 500]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 6: import keeps successes of evaluations")
+def test_successes_of_evaluations_are_imported(tmp_path):
+    successes = np.array([[True] * 5, [True, False, True, False, True]])
+    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200], successes=successes)
+    import_runs(tmp_path / "out", path, "--env", HOPPER, "--algo", "ppo", "--seed", 0)
+    evaluations = erlbench.load_results(tmp_path / "out").evaluations
+    assert [list(values) for values in evaluations["success"]] == successes.astype(float).tolist()
+
+
+@pytest.mark.parametrize("words", [("True", "False"), ("1", "0"), ("1.0", "0.0")])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 6: import keeps is_success of episodes")
+def test_successes_of_a_monitor_file_are_imported(tmp_path, words):
+    """As Monitor with `info_keywords=("is_success",)` writes what the environment gave."""
+    comment, header, *rows = MONITOR.splitlines()
+    rows = [f"{row},{word}" for row, word in zip(rows, words, strict=True)]
+    (tmp_path / "monitor.csv").write_text("\n".join([comment, f"{header},is_success", *rows, ""]))
+    import_runs(tmp_path / "out", tmp_path / "monitor.csv", "--algo", "ppo", "--seed", 0)
+    assert erlbench.load_results(tmp_path / "out").episodes["success"].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 7: export keeps successes of evaluations")
+def test_successes_of_evaluations_are_exported(successes, tmp_path):
+    succeed("export", successes / "Always", "--to", "sb3", "--out", tmp_path)
+    path = next(path for path in sorted(tmp_path.rglob("evaluations.npz")) if "seed-000" in str(path))
+    with np.load(path) as archive:
+        assert "successes" in archive.files
+        exported = archive["successes"]
+    evaluations = erlbench.load_results(successes / "Always").evaluations
+    way = evaluations[(evaluations["seed"] == 0) & (evaluations["final"] == 0)]["success"]
+    assert exported[: len(way), :3].astype(float).tolist() == [list(values) for values in way]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 7: export keeps is_success of episodes")
+def test_successes_of_training_episodes_are_exported(successes, tmp_path):
+    succeed("export", successes / "Always", "--to", "monitor", "--out", tmp_path)
+    path = next(path for path in sorted(tmp_path.rglob("*monitor.csv")) if "seed-000" in str(path))
+    frame = pd.read_csv(path, skiprows=1)
+    assert "is_success" in frame.columns
+    episodes = erlbench.load_results(successes / "Always").episodes
+    assert frame["is_success"].astype(float).tolist() == episodes[episodes["seed"] == 0]["success"].tolist()
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 8: export keeps the final evaluation whole")
+def test_all_episodes_of_the_final_evaluation_are_exported(successes, tmp_path):
+    """Three episodes on the way and five at the end; in which of the exported archives they stand is open."""
+    succeed("export", successes / "Always", "--to", "sb3", "--out", tmp_path)
+    exported: set[float] = set()
+    for path in tmp_path.rglob("*.npz"):
+        with np.load(path) as archive:
+            exported.update(*(np.ravel(archive[name]).tolist() for name in archive.files if "results" in name))
+    evaluations = erlbench.load_results(successes / "Always").evaluations
+    for returns in evaluations[evaluations["final"] == 1]["returns"]:
+        assert len(returns) == 5
+        assert set(returns) <= exported
+
+
+def scores_of_table(tmp_path: Path, text: str) -> list[tuple[int, float]]:
+    """Steps and returns of an imported table of one run."""
+    (tmp_path / "scores.csv").write_text(text)
+    cells = import_runs(tmp_path / "out", tmp_path / "scores.csv")
+    assert identity(cells) == (HOPPER, "td3", 1)
+    evaluations = erlbench.load_results(tmp_path / "out").evaluations
+    return list(zip(evaluations["timesteps"], evaluations["return_mean"], strict=True))
+
+
+@pytest.mark.parametrize("header", ["Env,Algo,Seed,Step,Return", "ENV,ALGO,SEED,STEP,RETURN"])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 9: headings may be written in capitals")
+def test_headings_of_a_table_may_have_capitals(tmp_path, header):
+    text = TABLE.replace(TABLE.splitlines()[0], header)
+    assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
+
+
+@pytest.mark.parametrize("point", [".", ","])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 10: semicolons may separate columns")
+def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
+    """As spreadsheets write it where the decimal sign is a comma."""
+    text = TABLE.replace(",", ";").replace("1.5", f"1{point}5").replace("2.5", f"2{point}5")
+    assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
+
+
+@pytest.mark.parametrize("option", ["--config", "--studies", "--style"])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 11: a UTF-8 mark may begin a TOML file")
+def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, option):
+    """As Notepad and PowerShell write it."""
+    path, report = tmp_path / "file.toml", ("report", successes / "Always", "--out", tmp_path / "report")
+    texts = {
+        "--config": next((successes / "Always").rglob("config.toml")).read_text(encoding="utf-8"),
+        "--studies": "",
+        "--style": '[labels]\ncem = "CEM"\n',
+    }
+    words = {
+        "--config": ("run", "--config", path, "--seed", 3, "--out", tmp_path / "out", "--dry-run"),
+        "--studies": (*report, "--studies", path),
+        "--style": (*report, "--table", "--style", path),
+    }
+    path.write_text(texts[option], encoding="utf-8")
+    succeed(*words[option])
+    path.write_text(texts[option], encoding="utf-8-sig")
+    succeed(*words[option])
+
+
+@pytest.mark.parametrize("command", ["report", "export", "import"])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 12: accents work under LC_ALL=C")
+def test_accents_are_no_error_under_the_locale_c(successes, tmp_path, command):
+    """Where Python is told to go by the locale alone, names of files are decoded as ASCII with escapes."""
+    folder = tmp_path / "résultats"
+    if command == "import":
+        folder.mkdir()
+        (folder / "monitor.csv").write_text(MONITOR)
+    else:
+        shutil.copytree(next((successes / "Always").glob("*")), folder)
+    words = {
+        "report": ("report", folder, "--out", tmp_path / "page"),
+        "export": ("export", folder, "--to", "sb3", "--out", tmp_path / "exporté"),
+        "import": ("import", folder, "--origin", "José Núñez", "--algo", "ppo", "--seed", "0", "--out", tmp_path / "é"),
+    }
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "erlbench", *map(str, words[command])],
+        capture_output=True,
+        timeout=120,
+        env=os.environ | locale,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("error", [ValueError("file \udce9 is broken"), Mute()], ids=["no-unicode", "no-text"])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 13: the handler of errors fails at none")
+def test_the_handler_of_errors_does_not_fail(monkeypatch, error):
+    """A name of a file that is no text in UTF-8 on the command line, and an exception whose text raises."""
+
+    @click.command()
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "get_command", lambda ctx, name: fail)
+    monkeypatch.setattr(sys, "argv", ["erlbench", "show", "r\udce9sultats"])
+    result = call("show")
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 1
+    assert type(error).__name__ in result.stderr
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 13: an error with any text fails its run")
+def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
+    """The run has failed and says why, as with any other error of an environment."""
+    result = call("run", "--algo", "cem", "--env", f"{MODULE}:NoUnicode-v0", *TINY, "--out", tmp_path)
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 1
+    ((status, message),) = erlbench.load_results(tmp_path).cells[["status", "message"]].itertuples(index=False)
+    assert status == "failed"
+    assert "ValueError" in message
+
+
+@pytest.mark.parametrize("other", ["cem", f"{MODULE}:Search"])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 14: a setting goes to those that have it")
+def test_a_setting_goes_to_the_algorithms_that_have_it(tmp_path, other):
+    """What no algorithm of the command has stays a mistake."""
+    words = ("run", f"--algo=td3,{other}", *UNTRAINED, "--processes=0", "--out", tmp_path)
+    succeed(*words, "--set", "start_timesteps=500")
+    settings = {path.parents[1].name: config(path.parent)["settings"] for path in tmp_path.rglob("config.toml")}
+    assert settings.pop("td3")["start_timesteps"] == 500
+    (others,) = settings.values()
+    assert "start_timesteps" not in others
+    assert call(*words, "--set", "start_timestep=500").exit_code == 2
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 15: --set td3.NAME= names one algorithm")
+def test_a_setting_may_name_its_algorithm(tmp_path):
+    words = ("run", "--algo=td3,ddpg", *UNTRAINED, "--processes=0", "--out", tmp_path)
+    succeed(*words, "--set", "start_timesteps=600", "--set", "td3.start_timesteps=500")
+    settings = {path.parents[1].name: config(path.parent)["settings"] for path in tmp_path.rglob("config.toml")}
+    assert {name: values["start_timesteps"] for name, values in settings.items()} == {"td3": 500, "ddpg": 600}
+
+
+def lines_on_evaluation(*words: object) -> set[str]:
+    """What is printed before a run of 10,000 steps with episodes of 200 on its evaluations."""
+    command = ("run", "--algo", "cem", "--env", "Pendulum-v1", "--set", "population=5", "--total-timesteps", 10_000)
+    lines = succeed(*command, "--dry-run", *words).output.splitlines()
+    return {line for line in lines if "evaluat" in line.casefold()}
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 16: costly evaluation is announced")
+def test_evaluation_that_costs_more_steps_than_training_is_announced(tmp_path_factory):
+    """Twenty evaluations of twenty episodes play 80,000 steps; three of one episode play 600."""
+    out = ("--out", tmp_path_factory.mktemp("results"))  # a name that says nothing of it
+    cheap = lines_on_evaluation("--eval-freq", 5000, "--eval-episodes", 1, "--final-episodes", 1, *out)
+    costly = lines_on_evaluation("--eval-freq", 500, "--eval-episodes", 20, "--final-episodes", 1, *out)
+    assert costly - cheap
