@@ -77,10 +77,12 @@ def test_with_one_run_a_seed_it_is_the_sample_standard_deviation():
 
 
 @pytest.mark.parametrize(
-    ("seeds", "runs", "words"), [(1, 1, "1 run"), (3, 3, "3 runs"), (3, 6, "3 seeds, 6 runs"), (1, 2, "1 seed, 2 runs")]
-)
-def test_seeds_and_runs_are_both_counted_where_they_differ(seeds, runs, words):
-    assert sample_words(seeds, runs) == words
+    ("counts", "words"),
+    [((1, 1), "1 run"), ((3, 3), "3 runs"), ((3, 6), "3 seeds, 6 runs"), ((1, 2), "1 seed, 2 runs"),
+     ((3, 3, 3), "3 runs"), ((2, 2, 3), "2 of 3 runs"), ((2, 4, 3), "2 of 3 seeds, 4 runs")],
+)  # fmt: skip
+def test_seeds_and_runs_are_both_counted_where_they_differ(counts, words):
+    assert sample_words(*counts) == words
 
 
 @pytest.mark.parametrize("name", ["cem-rl", "td3"])

@@ -45,6 +45,8 @@ def single_run_std(values: Sequence[Array]) -> float:
     return math.sqrt(seed_means(values).var(ddof=1) + np.mean([own.var() for own in values]))
 
 
-def sample_words(seeds: int, runs: int) -> str:
-    """`3 runs`, or `3 seeds, 6 runs` where seeds have several."""
-    return counted(runs, "run") if seeds == runs else f"{counted(seeds, 'seed')}, {counted(runs, 'run')}"
+def sample_words(seeds: int, runs: int, planned: int | None = None) -> str:
+    """`3 runs`, or `3 seeds, 6 runs` where seeds have several; `2 of 3 runs` where other seeds are planned."""
+    several = f", {counted(runs, 'run')}" if runs != seeds else ""
+    of, whole = ("", seeds) if planned in (None, seeds) else (f"{seeds:,} of ", planned or 0)
+    return f"{of}{counted(whole, 'seed' if several else 'run')}{several}"

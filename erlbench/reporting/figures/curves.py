@@ -18,7 +18,6 @@ from erlbench.reporting.figures.training import training_of, training_series
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.words import counted
 
 FEWER_POINTS = 60  # of a mean that only the page shows
 
@@ -134,9 +133,6 @@ def published_levels(comparison: Comparison, group: Group, published: Published)
 def _seeds(run_set: RunSet) -> str:
     drawn = [run.seed for run in run_set.runs if len(run.evaluations)]
     count = len({*drawn})
-    if len(drawn) > count:
-        text = sample_words(count, len(drawn)) + (f" of {run_set.planned} seeds" if count != run_set.planned else "")
-    else:
-        text = f"{count} of {counted(run_set.planned, 'run')}" if count != run_set.planned else counted(count, "run")
+    text = sample_words(count, len(drawn), run_set.planned)
     unfinished = count - len(run_set.seeds)
     return text + (f", {unfinished} unfinished" if unfinished else "")
