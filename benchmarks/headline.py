@@ -42,7 +42,7 @@ def leader(group: Group) -> str:
 
 def _sentence(groups: dict[int, Group], verdicts: Sequence[Verdict]) -> str:
     seeds = sorted({len(one.seeds) for group in groups.values() for one in group.run_sets})
-    several = " or ".join(WORDS[number] for number in seeds)
+    several = " or ".join(WORDS[number] if number < len(WORDS) else str(number) for number in seeds)
     decided = sum(one.case is Case.DECIDED for one in verdicts)
     what = f"{decided} of {len(verdicts)} comparisons are decided" if decided else "nothing is decided"
     ahead: dict[str, list[int]] = {}
@@ -50,8 +50,9 @@ def _sentence(groups: dict[int, Group], verdicts: Sequence[Verdict]) -> str:
         ahead.setdefault(leader(group), []).append(at)
     parts = [
         f"After {_listed(moments)} training steps, all runs of {NAMES[name]} score above all other runs."
-        for name, moments in ahead.items() if name
-    ]  # fmt: skip
+        for name, moments in ahead.items()
+        if name
+    ]
     if none := ahead.get(""):
         parts.append(f"After {_listed(none)}, no algorithm is ahead in all of its runs.")
     return f"With {several} seeds per algorithm on HalfCheetah-v5, {what}. {' '.join(parts)}"
@@ -77,8 +78,12 @@ def _steps(groups: dict[int, Group], verdicts: Sequence[Verdict]) -> str:
     """What a score is, and who used more steps of the simulator, by the moments."""
     ratios: dict[str, list[str]] = {}
     for group in groups.values():
-        sides = {side.name: side.simulator_steps for one in verdicts if one.budget == group.limit
-                 for side in (one.first, one.second)}  # fmt: skip
+        sides = {
+            side.name: side.simulator_steps
+            for one in verdicts
+            if one.budget == group.limit
+            for side in (one.first, one.second)
+        }
         for name, steps in sides.items():
             if steps > SIMILAR * min(sides.values()):
                 ratios.setdefault(name, []).append(f"{steps / min(sides.values()):.1f}")

@@ -228,8 +228,10 @@ def _sequential(
         if math.isnan(first + base):
             raise UsageError(f"the curves of {run_set.name} and {baseline} on {group.env} do not span their last fifth")
         spreads = [single_run_std(values) for values in samples]
-        upper = [std_upper_limit(spread, len(values), confidence=CONFIDENCE)
-                 for spread, values in zip(spreads, samples, strict=True)]  # fmt: skip
+        upper = [
+            std_upper_limit(spread, len(values), confidence=CONFIDENCE)
+            for spread, values in zip(spreads, samples, strict=True)
+        ]
         likely, careful = (normal_studies(one, two, looks) for one, two in (spreads, upper))
         least = least_difference(careful, found, power) if sum(upper) else 0.0
         for percent in wanted:

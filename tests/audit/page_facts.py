@@ -342,9 +342,14 @@ def results_so_far() -> Iterator[str]:
     yield f"on Walker2d up to {reach['Walker2d-v5@paper']:.0f} %"
     assert reach["Hopper-v5@paper"] < 10 < min(reach["HalfCheetah-v5"], reach["Walker2d-v5@paper"])
     yield f"failures of up to {100 * (1 - 0.05 ** (1 / 10)):.0f} % of the runs may have been missed"
-    curves = {name: [mean_of(one.query("final != 1"), 230_000, 290_000) for folder in places
-                     for one in runs(f"{folder}/HalfCheetah-v5/{name}")]
-              for name, places in (("cem-rl", (H300, H1M)), ("td3", (H1M,)))}  # fmt: skip
+    curves = {
+        name: [
+            mean_of(one.query("final != 1"), 230_000, 290_000)
+            for folder in places
+            for one in runs(f"{folder}/HalfCheetah-v5/{name}")
+        ]
+        for name, places in (("cem-rl", (H300, H1M)), ("td3", (H1M,)))
+    }
     lowest, *others = sorted(curves["cem-rl"])
     assert (len(others), len(curves["td3"])) == (5, 3)
     assert lowest < min(curves["td3"]) < max(curves["td3"]) < min(others)

@@ -28,17 +28,22 @@ def whole(text):
 
 def table():
     """The cells of README's table of results by its first number and its heading."""
-    header, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in HEADLINE.splitlines()
-                        if line.startswith("|"))  # fmt: skip
-    return {(whole(row[0].split()[0]), name): (row[0], cell) for row in rows
-            for name, cell in zip(header[1:], row[1:], strict=True)}  # fmt: skip
+    header, _, *rows = (
+        [cell.strip() for cell in line.strip("| ").split("|")] for line in HEADLINE.splitlines() if line.startswith("|")
+    )
+    return {
+        (whole(row[0].split()[0]), name): (row[0], cell)
+        for row in rows
+        for name, cell in zip(header[1:], row[1:], strict=True)
+    }
 
 
 def runs(name, at):
     """Of each seed and kernel the first run as long as that: seed, start and evaluations."""
     found = {}
-    for place in sorted(path.parent for folder in FOLDERS
-                        for path in REFERENCE.glob(f"{folder}/HalfCheetah-v5/{name}/seed-*/eval.csv")):  # fmt: skip
+    for place in sorted(
+        path.parent for folder in FOLDERS for path in REFERENCE.glob(f"{folder}/HalfCheetah-v5/{name}/seed-*/eval.csv")
+    ):
         meta = json.loads((place / "meta.json").read_text())
         frame = pd.read_csv(place / "eval.csv")
         if frame.timesteps.iloc[-1] >= 0.9 * at:
@@ -103,10 +108,11 @@ def test_the_times_of_the_gpu_are_those_of_the_measurement():
     rows = pd.read_csv(REFERENCE / "bench" / "gpu_updates.csv", comment="#").query("algorithm == 'td3'")
     ends = rows[rows.critic_updates > 0].groupby("device")[["train_time_s", "timesteps"]].agg(["first", "last"])
     took = {
-        device: 1000 * (row["train_time_s", "last"] - row["train_time_s", "first"])
+        device: 1000
+        * (row["train_time_s", "last"] - row["train_time_s", "first"])
         / (row["timesteps", "last"] - row["timesteps", "first"])
         for device, row in ends.iterrows()
-    }  # fmt: skip
+    }
     assert f"took {took['cuda']:.2f} ms, and {took['cpu']:.1f} ms on a core" in " ".join(README.split())
 
 

@@ -26,9 +26,13 @@ from tests.reporting.make_runs import make_run
 
 KERNELS = ("Haswell", "SkylakeX")
 RETURNS = {  # of the final evaluations: by seed and kernel
-    ("cem-rl", 0): (10.0, 30.0), ("cem-rl", 1): (20.0, 60.0), ("cem-rl", 2): (40.0, 20.0),
-    ("td3", 0): (18.0,), ("td3", 1): (25.0,), ("td3", 2): (22.0,),
-}  # fmt: skip
+    ("cem-rl", 0): (10.0, 30.0),
+    ("cem-rl", 1): (20.0, 60.0),
+    ("cem-rl", 2): (40.0, 20.0),
+    ("td3", 0): (18.0,),
+    ("td3", 1): (25.0,),
+    ("td3", 2): (22.0,),
+}
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +82,16 @@ def test_with_one_run_a_seed_it_is_the_sample_standard_deviation():
 
 @pytest.mark.parametrize(
     ("counts", "words"),
-    [((1, 1), "1 run"), ((3, 3), "3 runs"), ((3, 6), "3 seeds, 6 runs"), ((1, 2), "1 seed, 2 runs"),
-     ((3, 3, 3), "3 runs"), ((2, 2, 3), "2 of 3 runs"), ((2, 4, 3), "2 of 3 seeds, 4 runs")],
-)  # fmt: skip
+    [
+        ((1, 1), "1 run"),
+        ((3, 3), "3 runs"),
+        ((3, 6), "3 seeds, 6 runs"),
+        ((1, 2), "1 seed, 2 runs"),
+        ((3, 3, 3), "3 runs"),
+        ((2, 2, 3), "2 of 3 runs"),
+        ((2, 4, 3), "2 of 3 seeds, 4 runs"),
+    ],
+)
 def test_seeds_and_runs_are_both_counted_where_they_differ(counts, words):
     assert sample_words(*counts) == words
 
