@@ -4,8 +4,8 @@ python -m benchmarks.reference_verdicts
 
 A page quotes a verdict between two comments: `<!-- verdict: COMPARISON | FIRST | SECOND [| ENVIRONMENT] -->`, or
 `<!-- verdict: headline -->`, and `<!-- end -->`. The program writes what stands between them: the sentence of the
-verdict, and its details folded. `<!-- computed: NAME -->` has a table or a paragraph of page_tables.py,
-`<!-- printed: erlbench ... -->` what a command prints.
+verdict, and its details folded, or README's first results (headline.py). `<!-- computed: NAME -->` has a table or a
+paragraph of page_tables.py, `<!-- printed: erlbench ... -->` what a command prints.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from benchmarks import page_tables, report_tables, time_tables
+from benchmarks.headline import headline
 from benchmarks.reference_comparisons import REFERENCE, ROOT, Asked, asked, comparison
 from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE, write_verdicts
 from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import details, sentence
@@ -32,37 +32,11 @@ PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in READ), *sorted((D
 COMPUTED = page_tables.COMPUTED | report_tables.COMPUTED | time_tables.COMPUTED
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 BLOCK = re.compile(r"<!-- (computed|printed): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
-NAMES = {"aes-rl": "AES-RL", "cem-rl": "CEM-RL", "sac": "SAC", "td3": "TD3"}
-WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 def verdicts(wanted: Asked) -> list[Verdict]:
     """The verdicts of one table, in the order of environments and pairs; all its tests share the level."""
     return verdicts_of(compared_pairs(comparison(wanted), [(one, two) for one, two in wanted["pairs"]]))
-
-
-def headline(found: Sequence[Verdict]) -> str:
-    """README's first sentence of results: what the four algorithms with gradients of twin critics score."""
-    sides = {side.name: side for one in found for side in (one.first, one.second)}
-    least = min(side.simulator_steps for side in sides.values())
-    order = sorted(sides.values(), key=lambda side: -max(side.scores))
-    words = [
-        f"{NAMES[side.name]} scores {min(side.scores):,.0f} to {max(side.scores):,.0f}"
-        + (
-            f" with {side.simulator_steps / least:.1f} times the simulator steps"
-            if side.simulator_steps > least
-            else ""
-        )
-        for side in order
-    ]
-    decided = [one for one in found if one.case is Case.DECIDED]
-    seeds = sorted({len(side.scores) for side in order})
-    of = f"{WORDS[seeds[0]]} to {WORDS[seeds[-1]]}" if len(seeds) > 1 else WORDS[seeds[0]]
-    which = f"{len(decided)} of {len(found)} pairs are decided" if decided else "which of them is better is undecided"
-    return (
-        f"After 300,000 training steps on HalfCheetah-v5, {', '.join(words[:-1])}, and {words[-1]}; with {of} seeds "
-        f"each, {which}."
-    )
 
 
 def filled(text: str, found: Mapping[str, Sequence[Verdict]]) -> str:
@@ -98,7 +72,7 @@ def printed(command: str) -> str:
 
 def _said(what: str, found: Mapping[str, Sequence[Verdict]]) -> str:
     if what == "headline":
-        return _wrapped(headline(found["halfcheetah-300k"]))
+        return headline()
     name, first, second, *env = (part.strip() for part in what.split("|"))
     (one,) = (
         one for one in found[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,29 +168,41 @@ def _sides(pairs: Pairs, baseline: str) -> list[tuple[Sequence[Run], Sequence[Ru
 
 def _print_seeds(pairs: Pairs, baseline: str, wanted: Sequence[float], level: float, power: float) -> None:
     from erlbench.reporting.documents.formats import significant
-    from erlbench.reporting.statistics.estimates import mean, std
+    from erlbench.reporting.statistics.estimates import mean
     from erlbench.reporting.statistics.power import MOST_SEEDS, seeds_needed, std_upper_limit
 
     rows = []
     for group, run_set in pairs:
         base = group.run_set(baseline)
         assert base is not None
-        x, y = run_set.scores, base.scores
+        sides = run_set, base
+        spreads = run_set.score_std, base.score_std  # of single runs, as a new seed will have one
+        first, second = (
+            std_upper_limit(spread, len(side.scores), confidence=CONFIDENCE)
+            for side, spread in zip(sides, spreads, strict=True)
+        )
+        pilots = ", ".join(
+            f"{significant(spread)} ({len(side.scores)})" for side, spread in zip(sides, spreads, strict=True)
+        )
         for percent in wanted:
-            gap = abs(mean(y)) * percent / 100
-            spreads = (std(x), std(y))
-            upper = (std_upper_limit(std(x), len(x), confidence=CONFIDENCE),
-                     std_upper_limit(std(y), len(y), confidence=CONFIDENCE))  # fmt: skip
+            gap = abs(mean(base.scores)) * percent / 100
             seeds = [
                 seeds_needed(gap, *pair, level=level, power=power) or f"more than {MOST_SEEDS:,}"
-                if gap else "-" for pair in (spreads, upper)
+                if gap else "-" for pair in (spreads, (first, second))
             ]  # fmt: skip
             rows.append((
-                group.env, run_set.name, f"{significant(std(x))} ({len(x)}), {significant(std(y))} ({len(y)})",
-                f"{percent:g} % ({significant(gap)})", *seeds,
+                group.env, run_set.name, pilots, f"{percent:g} % ({significant(gap)})", *seeds,
             ))  # fmt: skip
     header = ("environment", f"against {baseline}", "std (pilots)", "difference", "seeds", "seeds, careful")
     print_table("", header, rows)
+
+
+def _score_on(run: Run, stretch: tuple[float, float]) -> float:
+    """The mean of a run's curve on a stretch of training steps."""
+    from erlbench.experiment.plan import TIMESTEPS
+    from erlbench.reporting.data.score import on_the_way, stretch_mean
+
+    return stretch_mean(*on_the_way(run.evaluations, TIMESTEPS)[:2], *stretch)
 
 
 def _sequential(
@@ -197,11 +210,10 @@ def _sequential(
     power: float,
 ) -> str:  # fmt: skip
     """Print what a study with these looks finds, by Welch's test and the score of plans, and why."""
-    from erlbench.experiment.plan import TIMESTEPS
     from erlbench.reporting.data.pilots import stretch_of
-    from erlbench.reporting.data.score import on_the_way, stretch_mean
+    from erlbench.reporting.data.seeds import seed_means, single_run_std, values_by_seed
     from erlbench.reporting.documents.formats import significant
-    from erlbench.reporting.statistics.estimates import mean, std
+    from erlbench.reporting.statistics.estimates import mean
     from erlbench.reporting.statistics.power import std_upper_limit
     from erlbench.reporting.statistics.sequential import design
     from erlbench.reporting.statistics.simulated_studies import least_difference, normal_studies
@@ -210,15 +222,20 @@ def _sequential(
     rows, powers = [], []  # powers to find the first difference, which the plan is for
     for (group, run_set), sides in zip(pairs, _sides(pairs, baseline), strict=True):
         stretch = stretch_of(sides[0][0])
-        x, y = ([stretch_mean(*on_the_way(run.evaluations, TIMESTEPS)[:2], *stretch) for run in side]
-                for side in sides)  # fmt: skip
-        if math.isnan(mean(x) + mean(y)):
+        score = partial(_score_on, stretch=stretch)
+        samples = [values_by_seed(side, score) for side in sides]
+        first, base = (mean(seed_means(values)) for values in samples)
+        if math.isnan(first + base):
             raise UsageError(f"the curves of {run_set.name} and {baseline} on {group.env} do not span their last fifth")
-        upper = [std_upper_limit(std(side), len(side), confidence=CONFIDENCE) for side in (x, y)]
-        likely, careful = normal_studies(std(x), std(y), looks), normal_studies(upper[0], upper[1], looks)
+        spreads = [single_run_std(values) for values in samples]
+        upper = [
+            std_upper_limit(spread, len(values), confidence=CONFIDENCE)
+            for spread, values in zip(spreads, samples, strict=True)
+        ]
+        likely, careful = (normal_studies(one, two, looks) for one, two in (spreads, upper))
         least = least_difference(careful, found, power) if sum(upper) else 0.0
         for percent in wanted:
-            gap = abs(mean(y)) * percent / 100
+            gap = abs(base) * percent / 100
             stops, careful_power = likely.stopping(found, gap), sum(careful.stopping(found, gap))
             ends = [*stops[:-1], 1 - sum(stops[:-1])]
             powers += [careful_power] if percent == wanted[0] else []

@@ -42,6 +42,13 @@ def first_above(folder: str, score: float) -> list[float]:
     return [float(one.timesteps[one.return_mean >= score].min()) for one in runs(folder)]
 
 
+def mean_of(rows: pd.DataFrame, start: float, end: float) -> float:
+    """The mean of a run's curve from one step to another, linear between evaluations."""
+    x = np.array([start, *rows.timesteps[(rows.timesteps > start) & (rows.timesteps < end)], end])
+    y = np.interp(x, rows.timesteps, rows.return_mean)
+    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum() / (end - start))
+
+
 def mean_curve(folder: str) -> pd.DataFrame:
     """Of runs whose evaluations are at about the same steps."""
     found = runs(folder)

@@ -150,7 +150,7 @@ def test_aggregate_beside_rliable(report):
     )
     reference = np.max([own.mean(axis=0) for own in scores.values()], axis=0)
     for name, row in table.iterrows():
-        assert row["runs"] == scores[name].size
+        assert row["seeds"] == scores[name].size
         assert row["iqm"] == pytest.approx(metrics.aggregate_iqm((scores[name] - random) / (reference - random)))
         assert row["iqm_low"] < row["iqm"] < row["iqm_high"]
         if name != report.baseline:

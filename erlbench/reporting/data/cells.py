@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench.files import printable
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.seeds import STD
 from erlbench.settings import setting_text
 from erlbench.words import counted
 
@@ -92,7 +93,7 @@ def several_draws(cells: Iterable[tuple[str, Sequence[Run]]]) -> Iterator[str]:
     if found:
         yield (
             f"SEVERAL KERNELS: a seed that ran with several kernels or packages counts once, by the mean of its runs; "
-            f"n counts seeds: {'; '.join(found)}."
+            f"n counts seeds; Std is {STD}: {'; '.join(found)}."
         )
 
 

@@ -14,6 +14,7 @@ from erlbench.records.imported import TRAINING
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, METRICS, CurveStretch, common_stretch, score
+from erlbench.reporting.data.seeds import sample_words, seed_means, single_run_std, values_by_seed
 from erlbench.reporting.documents.formats import slug, steps
 
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
@@ -118,20 +119,37 @@ class RunSet:
         """The seeds of the runs that count: the sample."""
         return tuple(dict.fromkeys(run.seed for run in self.done))
 
+    @property
+    def sample(self) -> str:
+        """`3 runs`, or `3 seeds, 6 runs` where seeds have several."""
+        return sample_words(len(self.seeds), len(self.done))
+
     def by_seed(self, value: Callable[[Run], float]) -> Array:
-        """A value of each seed (seeds,): the mean over its runs, which ran with several kernels."""
-        values: dict[int, list[float]] = {}
-        for run in self.done:
-            values.setdefault(run.seed, []).append(value(run))
-        return np.array([np.mean(own) for own in values.values()])
+        """A value of each seed (seeds,): the mean over its runs."""
+        return seed_means(values_by_seed(self.done, value))
+
+    def mean_std(self, value: Callable[[Run], float]) -> tuple[float, float]:
+        """The mean over seeds, and the standard deviation of a single run."""
+        values = values_by_seed(self.done, value)
+        return float(seed_means(values).mean()) if values else float("nan"), single_run_std(values)
+
+    @cached_property
+    def run_scores(self) -> tuple[Array, ...]:
+        """The scores of the runs of each seed that has one, (runs of the seed,) each."""
+        values = values_by_seed(self.done, lambda run: score(run.evaluations, self.metric, self.stretch))
+        return tuple(own for own in values if not np.isnan(own).any())
 
     @cached_property
     def scores(self) -> Array:
-        """The score of each seed that has one (seeds,), read-only."""
-        values = self.by_seed(lambda run: score(run.evaluations, self.metric, self.stretch))
-        known = values[~np.isnan(values)]
+        """The score of each seed that has one (seeds,), the mean over its runs, read-only."""
+        known = seed_means(self.run_scores)
         known.flags.writeable = False
         return known
+
+    @property
+    def score_std(self) -> float:
+        """The standard deviation of a single run's score."""
+        return single_run_std(self.run_scores)
 
     @property
     def status(self) -> str:

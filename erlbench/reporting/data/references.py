@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 
 import numpy as np
@@ -14,6 +16,7 @@ from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.cut import NEAR, nearest_index
 from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.seeds import seed_means, single_run_std, values_by_seed
 
 # ours, and their name in the sources
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG", "trpo": "TRPO"}
@@ -65,7 +68,8 @@ class MatchedRuns:
 
     theirs: ReferenceRuns
     steps: float
-    our_scores: Array  # (our runs,)
+    our_scores: Array  # (our seeds,), a seed by the mean of its runs
+    our_std: float  # of a single run
     their_scores: Array  # (their runs,)
 
 
@@ -97,12 +101,17 @@ def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
     points = theirs.runs[0][0]
     points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
     for steps in points[np.abs(points - min(ours, theirs.last)).argsort(kind="stable")]:
-        found = [_nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps) for run in done]
-        scores = [value for value in found if value is not None]
+        values = values_by_seed(done, partial(_return_near, steps=steps))
         other = theirs.at(steps)
-        if len(scores) == len(done) and len(other):
-            return MatchedRuns(theirs, float(steps), np.array(scores), other)
+        if not np.isnan(np.concatenate(values)).any() and len(other):
+            return MatchedRuns(theirs, float(steps), seed_means(values), single_run_std(values), other)
     return None
+
+
+def _return_near(run: Run, steps: float) -> float:
+    """The return of the evaluation nearest to `steps`; NaN where there is none near."""
+    found = _nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps)
+    return math.nan if found is None else found
 
 
 def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:

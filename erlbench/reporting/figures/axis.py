@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.nominal import with_known_steps
 from erlbench.reporting.data.runs import Array, Evaluations, Run
-
-Points = tuple[Array, Array]  # x and y of a run
-
+from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, Points, by_seed, curve
 
 TIME_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
 
@@ -106,6 +104,18 @@ AXES = {
 def averaged(run_set: RunSet) -> tuple[Run, ...]:
     """The runs that the mean is over: the finished ones, without any of these all."""
     return run_set.done or run_set.runs
+
+
+def seed_curve(runs: Sequence[tuple[int, Points]], band: str, most: int = MOST_POINTS) -> Curve:
+    """The mean over seeds, a seed by the mean of its runs (seed, (x, y)), with a band of `BANDS`.
+
+    `range` is from the lowest to the highest run: means of several runs spread less.
+    """
+    line = curve(by_seed(runs), band, most)
+    if band == "interval" or not len(line.x):
+        return line
+    values = np.array([np.interp(line.x, *points) for _, points in runs if len(points[0])])
+    return replace(line, low=values.min(axis=0), high=values.max(axis=0))
 
 
 def moving_average(values: Array, points: int) -> Array:

@@ -27,8 +27,9 @@ def curve_caption(
     dotted = any(one.level is not None for one in series)
     several = max(len(averaged(run_set)) for run_set in run_sets) > 1
     which = "finished runs" if any(run_set.done for run_set in run_sets) else "runs"
+    seeds = ", a seed by the mean of its runs" if any(len(one.done) > len(one.seeds) for one in run_sets) else ""
     lines = (
-        f"Lines: mean of the {which}, up to where the first of them ends; thin: single runs; band: "
+        f"Lines: mean of the {which}{seeds}, up to where the first of them ends; thin: single runs; band: "
         f"{band_words(plot.band)}."
         if several
         else "Lines: single runs, no band."

@@ -10,10 +10,12 @@ from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.figures.axis import AXES, Axis, Points, averaged, smoothing_note
+from erlbench.reporting.figures.axis import AXES, Axis, averaged, seed_curve, smoothing_note
 from erlbench.reporting.figures.model import ALWAYS, Panel, Plot, Series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import band_kind, band_words, curve
+from erlbench.reporting.statistics.curves import Points, band_kind, band_words
+
+SeedPoints = tuple[int, Points]  # of a run
 
 
 def columns_plot(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Plot | None:
@@ -27,15 +29,16 @@ def columns_plot(comparison: Comparison, group: Group, options: ReportOptions, w
         return None
     names = [name for panel in options.panels for name in panel]
     found = {run_set.name: _read(run_set, names, axis, options.smooth, warn) for run_set in run_sets}
-    there = {name for runs in found.values() for name, series in runs.items() if any(len(x) for x, _ in series)}
+    there = {name for runs in found.values() for name, series in runs.items() if any(len(x) for _, (x, _) in series)}
     for name in names:
         if name not in there:
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
     panels = [panel for panel in options.panels if there & {*panel}]
     if not panels:
         return None
-    band = band_kind([len(averaged(run_set)) for run_set in run_sets], options.band)
-    label, unit = axis.unit(max(float(x[-1]) for runs in found.values() for n in names for x, _ in runs[n] if len(x)))
+    band = band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], options.band)
+    ends = [float(x[-1]) for columns in found.values() for runs in columns.values() for _, (x, _) in runs if len(x)]
+    label, unit = axis.unit(max(ends))
     shown = "; ".join(", ".join(panel) for panel in panels)
     note = smoothing_note(options.smooth, "rows")
     return Plot(
@@ -57,9 +60,9 @@ def columns_plot(comparison: Comparison, group: Group, options: ReportOptions, w
     )  # fmt: skip
 
 
-def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[Points]]:
-    """For each column the (x, values) of each run, without its empty and NaN cells."""
-    series: dict[str, list[Points]] = {name: [] for name in names}
+def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: Warn) -> dict[str, list[SeedPoints]]:
+    """For each column seed and (x, values) of each run, without its empty and NaN cells."""
+    series: dict[str, list[SeedPoints]] = {name: [] for name in names}
     for run in averaged(run_set):
         over, scale = axis.train(run.evaluations)
         assert over is not None  # `ReportOptions` has refused the others
@@ -69,17 +72,21 @@ def _read(run_set: RunSet, names: Sequence[str], axis: Axis, smooth: int, warn: 
         rows = rows.reindex(columns=[over, *names])  # NaN where the algorithm has no such column
         for name in names:
             x, y = (rows[column].to_numpy(np.float64) for column in (over, name))
-            series[name].append(axis.series(x * scale, y, smooth))
+            series[name].append((run.seed, axis.series(x * scale, y, smooth)))
     return series
 
 
 def _series(
-    panel: Sequence[str], run_sets: Sequence[RunSet], found: dict[str, dict[str, list[Points]]], band: str, unit: float
+    panel: Sequence[str],
+    run_sets: Sequence[RunSet],
+    found: dict[str, dict[str, list[SeedPoints]]],
+    band: str,
+    unit: float,
 ) -> list[Series]:
     """The mean of each column of a panel for each run set."""
     series = []
     for index, (run_set, name) in enumerate((run_set, name) for run_set in run_sets for name in panel):
-        line = curve([points for points in found[run_set.name][name] if len(points[0])], band)
+        line = seed_curve([one for one in found[run_set.name][name] if len(one[1][0])], band)
         label = " ".join(
             part for part in (run_set.label if len(run_sets) > 1 else "", name if len(panel) > 1 else "") if part
         )

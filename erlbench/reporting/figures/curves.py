@@ -9,15 +9,15 @@ from erlbench.reporting.data.comparability import comparable, similar_budget
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Run
-from erlbench.reporting.figures.axis import AXES, averaged
+from erlbench.reporting.data.seeds import sample_words
+from erlbench.reporting.figures.axis import AXES, averaged, seed_curve
 from erlbench.reporting.figures.captions import curve_caption
 from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_generations, published_points
 from erlbench.reporting.figures.training import training_of, training_series
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind, by_seed, curve
+from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, band_kind
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.words import counted
 
 FEWER_POINTS = 60  # of a mean that only the page shows
 
@@ -107,12 +107,12 @@ class Curves:
         """The mean over the runs and its bands, with that of the bootstrap where an `interval` is wanted."""
         key = name, most, interval, tuple((run.path, len(run.evaluations)) for run, _ in runs)
         if key not in self.means:  # a run has another length where another page cuts it
-            series = by_seed([(run.seed, (one.x, one.y)) for run, one in runs])
-            line, bands = curve(series, "range", most), {}
-            if len(series) > 1:
+            points = [(run.seed, (one.x, one.y)) for run, one in runs]
+            line, bands = seed_curve(points, "range", most), {}
+            if len(runs) > 1:
                 bands["range"] = line.low, line.high
-            if len(series) > 1 and interval:
-                found = curve(series, "interval", most)
+            if interval and line.runs > 1:
+                found = seed_curve(points, "interval", most)
                 bands["interval"] = found.low, found.high
             self.means[key] = line, bands
         return self.means[key]
@@ -131,7 +131,8 @@ def published_levels(comparison: Comparison, group: Group, published: Published)
 
 
 def _seeds(run_set: RunSet) -> str:
-    count = len({run.seed for run in run_set.runs if len(run.evaluations)})
-    text = f"{count} of {counted(run_set.planned, 'run')}" if count != run_set.planned else counted(count, "run")
+    drawn = [run.seed for run in run_set.runs if len(run.evaluations)]
+    count = len({*drawn})
+    text = sample_words(count, len(drawn), run_set.planned)
     unfinished = count - len(run_set.seeds)
     return text + (f", {unfinished} unfinished" if unfinished else "")

@@ -17,6 +17,7 @@ from erlbench.reporting.data.comparison import Comparison, everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind
 from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.formats import significant
 from erlbench.reporting.documents.model import Block, Bullets, Code, Document, Heading, Link, Text
@@ -130,13 +131,15 @@ def _statistics(pages: Sequence[Page]) -> Iterator[str]:
             yield f"{comparison.title}. Score: {comparison.score_words}."
             yield from _tests(comparison, page, said)
     yield (
-        f"Standard deviation: of the sample, divided by n - 1. From {FEWEST_RUNS} seeds on, 95 % intervals: of a mean "
-        "by Student's t, of a difference of means by Welch's, of curves and interquartile means by bootstrap over "
-        "whole runs, of P(better) by Newcombe's method 5. Below, there is none."
+        f"Standard deviation: of the sample, divided by n - 1; where seeds have several runs, {STD}. From "
+        f"{FEWEST_RUNS} seeds on, 95 % intervals: of a mean by Student's t, of a difference of means by Welch's, of "
+        "curves and interquartile means by bootstrap over seeds, of P(better) by Newcombe's method 5. Below, there is "
+        "none."
     )
     yield (
-        "p: twice the smaller one of Welch's t-test and of Mann and Whitney's rank test, after Holm's correction. Runs "
-        "that failed are no missing values: a comparison with one is not tested."
+        "p: the larger one of the Mann-Whitney and Brunner-Munzel tests, after Holm's correction. Level: 0.015 for six "
+        "to nine seeds a side, 0.025 from ten on; fewer than six are not tested. Runs that failed are no missing "
+        "values: a comparison with one is not tested."
     )
 
 

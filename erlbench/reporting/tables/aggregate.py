@@ -26,7 +26,7 @@ class Aggregate:
 
     run_set: RunSet
     environments: tuple[str, ...]
-    runs: int
+    seeds: int  # of all environments together
     better: Interval
     iqm: Interval
 
@@ -49,7 +49,7 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
                words=True),
         Column("Name", lambda row: row.run_set.name, shown=False),
         Column("Algorithm", lambda row: row.run_set.label),
-        Column("Runs", lambda row: row.runs, str),
+        Column("Seeds", lambda row: row.seeds, str),
         Column(f"P(better than {name})", lambda row: row.better, interval,
                name=("probability_of_improvement", "probability_low", "probability_high")),
         Column("IQM", lambda row: row.iqm, interval, name=("iqm", "iqm_low", "iqm_high")),
@@ -59,7 +59,7 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         + (f"{WORDS}." if pooled.scores else "left out: somewhere nobody is above a random policy."),
-        "In brackets 95 % bootstrap intervals: 500 resamples of runs within algorithm and environment, and of the "
+        "In brackets 95 % bootstrap intervals: 500 resamples of seeds within algorithm and environment, and of the "
         f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
     )
     rows = _rows(comparison, pooled)

@@ -11,6 +11,7 @@ from erlbench.reporting.documents.formats import NONE, fraction
 from erlbench.reporting.documents.model import Column
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.metrics import updates_per_step
+from erlbench.words import counted
 
 
 class RunSetRow(Protocol):
@@ -36,8 +37,8 @@ def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
 def runs_used() -> Column[RunSetRow]:
     """The number of runs that count, and of planned ones."""
     return Column(
-        "n", lambda row: (len(row.run_set.seeds), row.run_set.planned), _used, name=("n", "planned"),
-        note="seeds with a finished run, of planned ones; only finished runs count.",
+        "n", lambda row: (len(row.run_set.seeds), row.run_set.planned, len(row.run_set.done)), seeds_and_runs,
+        name=("n", "planned", "runs"), note="seeds with a finished run, of planned ones; only finished runs count.",
     )  # fmt: skip
 
 
@@ -78,8 +79,10 @@ def finite(function: Callable[[float], str]) -> Callable[[float], str]:
     return lambda value: function(value) if math.isfinite(value) else NONE
 
 
-def _used(n: int, planned: int) -> str:
-    return fraction(n, planned) if planned else NONE
+def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
+    """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
+    several = f" seeds, {counted(runs, 'run')}" if runs > seeds else ""
+    return fraction(seeds, planned) + several if planned else NONE
 
 
 def _pair(critic: float, actor: float) -> str:

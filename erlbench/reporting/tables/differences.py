@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from erlbench.experiment.fairness import fairness_sheet
+from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import RunSet, judged_alike
 from erlbench.reporting.data.identities import change_between, mixed_identities, not_repeatable, repeated_seeds
+from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
 from erlbench.reporting.documents.model import Column, Table
@@ -50,10 +52,10 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
                name=("env", "total_timesteps"), words=True),
         Column("Algorithm", lambda row: row.name, name="name"),
         Column("Compared with", lambda row: row.side, name="folder"),
-        Column(f"n {first}", lambda row: _runs(row.first), count, name="n_first"),
+        Column(f"n {first}", lambda row: _runs(row.first), _counts, name=("n_first", "runs_first")),
         Column(f"Mean {first}", lambda row: _spread(row.first), plus_minus, name=("mean_first", "std_first"),
                note="mean ± sample standard deviation of the scores in the first folder."),
-        Column(f"n {other}", lambda row: _runs(row.other), count, name="n"),
+        Column(f"n {other}", lambda row: _runs(row.other), _counts, name=("n", "runs")),
         Column(f"Mean {other}", lambda row: _spread(row.other), plus_minus, name=("mean", "std"),
                note="the same in the folder that it is compared with."),
         Column("Difference", _difference, with_interval, name=("difference", "difference_low", "difference_high"),
@@ -76,7 +78,7 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
     cells = [(f"{row.name} on {row.env} in {side}", run_set.done) for row in rows
              for side, run_set in ((first, row.first), (row.side, row.other)) if run_set]  # fmt: skip
     cells = list(dict(cells).items())  # each once
-    remarks += [*mixed_identities(cells), *repeated_seeds(cells), *not_repeatable(cells)]
+    remarks += [*mixed_identities(cells), *repeated_seeds(cells), *not_repeatable(cells), *several_draws(cells)]
     remarks += [differ] if (differ := _unequal_budgets(rows, first)) else []
     names = " and ".join([", ".join(side.name for side in sides[:-1]), sides[-1].name])
     return Table("differences", f"{names}, side by side", columns, rows, remarks)
@@ -123,12 +125,16 @@ def _environment(env: str, total: int) -> str:
     return f"{env}, {steps(total)} steps"
 
 
-def _runs(run_set: RunSet | None) -> float:
-    return len(run_set.seeds) if run_set else math.nan
+def _runs(run_set: RunSet | None) -> tuple[float, float]:
+    return (len(run_set.seeds), len(run_set.done)) if run_set else (math.nan, math.nan)
+
+
+def _counts(seeds: float, runs: float) -> str:
+    return sample_words(int(seeds), int(runs)) if runs > seeds else count(seeds)
 
 
 def _spread(run_set: RunSet | None) -> tuple[float, float]:
-    return (estimates.mean(run_set.scores), estimates.std(run_set.scores)) if run_set else (math.nan, math.nan)
+    return (estimates.mean(run_set.scores), run_set.score_std) if run_set else (math.nan, math.nan)
 
 
 def _settings(row: FolderPair) -> str:

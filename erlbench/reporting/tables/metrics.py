@@ -12,6 +12,7 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.data.score import area, final, final_10
+from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.formats import between, interval, number, plus_minus, share, steps
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -43,26 +44,27 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
     columns: list[Column[Metrics]] = [
         *identity(comparison),
         runs_used(),
-        Column("Final", lambda row: estimates.mean_std(_of_runs(row, final)), plus_minus,
+        Column("Final", lambda row: _mean_std(row, final), plus_minus,
                name=("final_mean", "final_std"), note="the last evaluation."),
         Column("Mean's interval", lambda row: _interval(mean_interval, row), between,
                name=("final_low", "final_high"), note="95 % interval of the mean of Final (Student); too narrow where "
                "few runs fail (how-we-decide)."),
-        Column("Std / mean", lambda row: estimates.relative_std(_of_runs(row, final)), share, name="relative_std",
+        Column("Std / mean", _relative_std, share, name="relative_std",
                note="of Final: the AES-RL paper's measure of stability; it says nothing where returns lie about zero."),
         Column("Near the best", lambda row: _near(row, origins[row.group.env]), interval,
                name=("near_best", "near_best_low", "near_best_high"),
                note="share of seeds with a Final within 10 % of the best mean, of the way from a random policy, with "
                     "Wilson's 95 % interval: how many runs do not fail."),
-        Column("Tolerance", lambda row: _interval(tolerance_interval, row), between,
+        Column("Tolerance", _tolerance, between,
                name=("tolerance_low", "tolerance_high"),
-               note="where 90 % of all runs lie, with 95 % confidence, if Final is normally distributed over runs."),
-        Column("Final-10", lambda row: estimates.mean_std(_of_runs(row, final_10)), plus_minus,
+               note="where 90 % of all runs lie, with 95 % confidence, if Final is normally distributed over runs "
+                    "(– where seeds have several runs)."),
+        Column("Final-10", lambda row: _mean_std(row, final_10), plus_minus,
                name=("final_10_mean", "final_10_std"),
                note="mean of the last ten evaluations (– with fewer than ten)."),
         Column("Max of average", lambda row: max_of_average(row.run_set.done), number,
                note="highest point of the average over runs."),
-        Column("Area under curve", lambda row: estimates.mean_std(_of_runs(row, area)), plus_minus,
+        Column("Area under curve", lambda row: _mean_std(row, area), plus_minus,
                name=("area_mean", "area_std"), note="mean return over the training steps (trapezoids)."),
         Column("Fitness steps", _fitness_steps, steps, name="fitness_timesteps_mean",
                note="steps that the learning spent on the mean's own episodes besides the training steps that the "
@@ -71,7 +73,9 @@ def metrics_table(comparison: Comparison) -> Table[Metrics]:
                note="all steps of the simulator: training, fitness, evaluations, and what PPO replays to get back into "
                     "an episode."),
     ]  # fmt: skip
-    remarks = ["Mean ± sample standard deviation over the n finished runs of n planned."]
+    remarks = ["Mean over the n seeds ± sample standard deviation."]
+    if any(len(row.run_set.done) > len(row.run_set.seeds) for row in rows):
+        remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
     if (fewest := min((len(row.run_set.seeds) for row in rows), default=0)) >= FEWEST_RUNS:
         remarks.append(
             f"Whatever the distribution: at least {100 * share_between_extremes(fewest):.0f} % of all runs lie between "
@@ -84,6 +88,20 @@ def _interval(of: Callable[[Array], tuple[float, float]], row: Metrics) -> tuple
     """An interval of the final scores; none below `FEWEST_RUNS`."""
     scores = _of_runs(row, final)
     return of(scores) if len(scores) >= FEWEST_RUNS else NONE
+
+
+def _mean_std(row: Metrics, metric: Callable[[Evaluations], float]) -> tuple[float, float]:
+    return row.run_set.mean_std(lambda run: metric(run.evaluations))
+
+
+def _relative_std(row: Metrics) -> float:
+    mean, std = _mean_std(row, final)
+    return std / abs(mean) if mean else math.nan
+
+
+def _tolerance(row: Metrics) -> tuple[float, float]:
+    """None for seeds that count by means of runs: it is an interval of single runs."""
+    return _interval(tolerance_interval, row) if len(row.run_set.done) == len(row.run_set.seeds) else NONE
 
 
 def _near(row: Metrics, origin: float) -> tuple[float, float, float]:

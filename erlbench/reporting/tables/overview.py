@@ -10,6 +10,7 @@ from erlbench.reporting.data.sections import OTHERS
 from erlbench.reporting.documents.formats import NONE, number, slug
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
+from erlbench.reporting.tables.columns import seeds_and_runs
 
 TITLE = "Algorithms and environments"
 FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
@@ -32,7 +33,7 @@ def environments_table(comparison: Comparison) -> Table[Group]:
             f"{one.name} {_cell_text(*_mean(one.name, group))}" for one in group.run_sets if one.exists
         )),
     ]  # fmt: skip
-    remarks = ("Mean score of the finished runs, and finished runs of all.",)
+    remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
     return Table("", _title(comparison), columns, sorted(comparison.groups, key=_finished, reverse=True), remarks)
 
 
@@ -54,8 +55,8 @@ def overview_table(comparison: Comparison) -> Table[str]:
             )
         )  # fmt: skip
     remarks = (
-        "Mean score of the finished runs, and finished runs of all. Green: all runs are finished; amber: some are not; "
-        "red: one failed. A score leads to its learning curves.",
+        "Mean score of the finished seeds, and how many of all seeds are finished. Green: all runs are finished; "
+        "amber: some are not; red: one failed. A score leads to its learning curves.",
     )
     return Table("", _title(comparison), columns, sorted(names), remarks)
 
@@ -66,7 +67,9 @@ def _finished(group: Group) -> int:
 
 def _mean(name: str, group: Group) -> tuple[float, str]:
     found = group.run_set(name)
-    return (estimates.mean(found.scores), f"{len(found.seeds)}/{found.planned}") if found else (math.nan, "")
+    if found is None:
+        return math.nan, ""
+    return estimates.mean(found.scores), seeds_and_runs(len(found.seeds), found.planned, len(found.done))
 
 
 def _cell_text(mean: float, runs: str) -> str:

@@ -24,7 +24,7 @@ def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[Tes
                name=("env", "total_timesteps", "total_generations", "total_minutes"), words=True),
         Column("Algorithm", lambda row: row.run_set.label),
         Column("Against", lambda row: row.other.label),
-        Column("Runs", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),
+        Column("Seeds", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),
         Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), with_interval,
                name=("difference", "difference_low", "difference_high"),
                note="of the means, with its 95 % interval (Welch)."),

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison, RunSet
+from erlbench.reporting.data.seeds import STD, sample_words
 from erlbench.reporting.documents.formats import plus_minus, slug, with_interval
 from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Table
 from erlbench.reporting.paper_style import ALGORITHMS, AUTO, PaperStyle, chosen
@@ -30,13 +31,18 @@ class PaperStatistic:
     """What a cell holds: a value, and how far it reaches down and up."""
 
     words: str
-    of: Callable[[Any], tuple[float, ...]]  # of scores (seeds,): value, and std or low and high
+    of: Callable[[RunSet], tuple[float, ...]]  # value, and std or low and high
     interval: bool = True
 
 
+def _mean_std(run_set: RunSet) -> tuple[float, float]:
+    return estimates.mean(run_set.scores), run_set.score_std
+
+
 def _with_interval(
-    of: Callable[[Any], float], interval: Callable[[Any], tuple[float, float]], scores: Any
+    of: Callable[[Any], float], interval: Callable[[Any], tuple[float, float]], run_set: RunSet
 ) -> tuple[float, ...]:
+    scores = run_set.scores
     return of(scores), *(interval(scores) if len(scores) >= FEWEST_RUNS else NONE)
 
 
@@ -45,7 +51,7 @@ def _bootstrapped(of: Callable[[Any], float], scores: Any) -> tuple[float, float
 
 
 STATISTICS: Mapping[str, PaperStatistic] = MappingProxyType({
-    "std": PaperStatistic("Mean ± sample standard deviation", estimates.mean_std, interval=False),
+    "std": PaperStatistic("Mean ± sample standard deviation", _mean_std, interval=False),
     "mean": PaperStatistic(
         "Mean [95 % interval of the mean, Student]", partial(_with_interval, estimates.mean, mean_interval)
     ),
@@ -67,6 +73,7 @@ class PaperCell:
     value: float = math.nan
     spread: tuple[float, ...] = ()  # the standard deviation, or low and high
     n: int = 0  # seeds
+    runs: int = 0
     best: bool = False  # decided to score above every other algorithm of the environment
 
 
@@ -114,11 +121,13 @@ def paper_table(
         PaperRow(titles[number], {name: cells.get((number, name), absent) for name in names})
         for number, _ in groups
     ]  # fmt: skip
-    sizes = {cell.n for row in rows for cell in row.cells.values() if cell.n}
+    sizes = {(cell.n, cell.runs) for row in rows for cell in row.cells.values() if cell.n}
     columns: list[Column[PaperRow]] = [Column("Algorithm" if by_algorithm else "Environment", lambda row: row.label)]
     for (key, title), name in zip(across, _unique([slug(title) for _, title in across]), strict=True):
         columns.append(_column(key, title, name, how, len(sizes) > 1))
     remarks = [f"{how.words} over n seeds; {_sizes(sizes)}."]
+    if any(runs > n for n, runs in sizes):
+        remarks.append(f"A seed with several runs counts by their mean{'' if how.interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if how.interval and sizes else []
     remarks += [f"{comparison.score_words}; {comparison.budget}.", _bold(verdicts, planned is not None)]
     return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, spans=True)
@@ -155,29 +164,30 @@ def best_of(comparison: Comparison, verdicts: Iterable[Verdict]) -> set[Place]:
 
 
 def _cell(how: PaperStatistic, run_set: RunSet, best: bool) -> PaperCell:
-    scores = run_set.scores
-    value, *spread = how.of(scores)
-    return PaperCell(value=value, spread=tuple(spread), n=len(scores), best=best)
+    value, *spread = how.of(run_set)
+    runs = sum(map(len, run_set.run_scores))
+    return PaperCell(value=value, spread=tuple(spread), n=len(run_set.scores), runs=runs, best=best)
 
 
 def _column(key: str, title: str, name: str, how: PaperStatistic, sizes: bool) -> Column[PaperRow]:
     def values(row: PaperRow) -> tuple[Any, ...]:
         cell = row.cells[key]
-        return cell.value, *cell.spread, cell.n, int(cell.best)
+        return cell.value, *cell.spread, cell.n, cell.runs, int(cell.best)
 
     def printed(value: float, *more: Any) -> str:
-        *spread, n, _ = more
+        *spread, n, runs, _ = more
         words = with_interval(value, *spread) if how.interval else plus_minus(value, *spread)
-        return words + (f" ({n})" if sizes and n else "")
+        return words + (f" ({n if n == runs else sample_words(n, runs)})" if sizes and n else "")
 
     kinds = ("low", "high") if how.interval else ("std",)
-    names = tuple(f"{name}_{what}" for what in ("value", *kinds, "n", "bold"))
+    names = tuple(f"{name}_{what}" for what in ("value", *kinds, "n", "runs", "bold"))
     return Column(title, values, printed, name=names, style=lambda row: BOLD if row.cells[key].best else PLAIN)
 
 
-def _sizes(sizes: set[int]) -> str:
+def _sizes(sizes: set[tuple[int, int]]) -> str:
     if len(sizes) == 1:
-        return f"n = {sizes.pop()} in all cells"
+        ((n, runs),) = sizes
+        return f"n = {n} in all cells" + (f" ({sample_words(n, runs)})" if runs > n else "")
     return "n in round brackets" if sizes else "no run is finished"
 
 

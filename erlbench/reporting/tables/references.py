@@ -83,7 +83,8 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
         *identity(comparison),
         Column("Source", lambda row: row.pair.theirs.source.name),  # with the run set it names the row
         runs_used(),
-        Column("Ours", lambda row: estimates.mean_std(row.pair.our_scores), plus_minus, name=("mean", "std")),
+        Column("Ours", lambda row: (estimates.mean(row.pair.our_scores), row.pair.our_std), plus_minus,
+               name=("mean", "std")),
         Column("Their environment", lambda row: row.pair.theirs.env),
         Column("Their runs", lambda row: len(row.pair.their_scores), str),
         Column("Theirs", lambda row: estimates.mean_std(row.pair.their_scores), plus_minus,

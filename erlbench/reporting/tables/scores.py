@@ -111,8 +111,8 @@ def _failed_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[S
 def _own() -> list[Column[Score]]:
     return [
         Column("Mean", lambda row: estimates.mean(row.run_set.scores), number, style=lambda row: row.versus.mark,
-               note="of the scores of the n runs."),
-        Column("Std", lambda row: estimates.std(row.run_set.scores), number,
+               note="of the scores of the n seeds."),
+        Column("Std", lambda row: row.run_set.score_std, number,
                note="sample standard deviation, divided by n − 1."),
         Column("Median", lambda row: estimates.median(row.run_set.scores), number, note="of the same scores."),
         Column("IQM", lambda row: estimates.iqm(row.run_set.scores), number, shown=False),

@@ -196,7 +196,7 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     yield (
         "Whole run: training time divided by training steps; a short run is flattered by its warm-up, which has no "
         "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps"
-        f"{span} (– without two such rows). Mean ± sample standard deviation over the n finished runs of n planned; "
+        f"{span} (– without two such rows). Mean ± sample standard deviation over the finished runs; "
         "training time leaves out the evaluation of the reported policy. Workers: individuals in flight (– for an "
         "algorithm that does not count them)."
     )

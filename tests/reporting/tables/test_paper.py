@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.documents import latex
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import BOLD
@@ -152,7 +153,7 @@ def test_the_statistics_are_those_of_the_option():
     assert tuple(STATISTICS) == CHOICES
     with pytest.raises(UsageError, match="--statistic mode"):
         ReportOptions(statistic="mode")
-    assert math.isnan(STATISTICS["std"].of([1.0])[1])
+    assert math.isnan(STATISTICS["std"].of(RunSet(env="Foo-v5", name="cem"))[1])
 
 
 @pytest.mark.needs("pdflatex")

@@ -1,0 +1,152 @@
+"""README's numbers, computed again by pandas from the stored CSVs, and its commands, run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.reference_comparisons import REFERENCE, ROOT
+from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.cli import cli
+from tests.audit.page_numbers import mean_of
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+HEADLINE = README.split("<!-- verdict: headline -->")[1].split("<!-- end -->")[0]
+NAMES = {"SAC": "sac", "CEM-RL": "cem-rl", "TD3": "td3", "AES-RL": "aes-rl", "CEM": "cem", "ERL": "erl"}
+FOLDERS = ("halfcheetah", "halfcheetah-300k", "halfcheetah-100k", "cem")
+
+
+def whole(text):
+    return float(text.replace(",", ""))
+
+
+def table():
+    """The cells of README's table of results by its first number and its heading."""
+    header, _, *rows = (
+        [cell.strip() for cell in line.strip("| ").split("|")] for line in HEADLINE.splitlines() if line.startswith("|")
+    )
+    return {
+        (whole(row[0].split()[0]), name): (row[0], cell)
+        for row in rows
+        for name, cell in zip(header[1:], row[1:], strict=True)
+    }
+
+
+def runs(name, at):
+    """Of each seed and kernel the first run as long as that: seed, start and evaluations."""
+    found = {}
+    for place in sorted(
+        path.parent for folder in FOLDERS for path in REFERENCE.glob(f"{folder}/HalfCheetah-v5/{name}/seed-*/eval.csv")
+    ):
+        meta = json.loads((place / "meta.json").read_text())
+        frame = pd.read_csv(place / "eval.csv")
+        if frame.timesteps.iloc[-1] >= 0.9 * at:
+            kernel = meta["starts"][0].get("arithmetic") or meta.get("arithmetic")
+            run = int(place.name[-3:]), meta["starts"][0]["started"], frame
+            found.setdefault((run[0], kernel), []).append(run)
+    return [min(same, key=lambda run: run[1]) for same in found.values()]
+
+
+def scores(name, at):
+    """By run its seed and score on the stretch that README names."""
+    first = next(row for (moment, _), (row, _) in table().items() if moment == at)
+    start, end = map(whole, re.search(r"\(([\d,]+)–([\d,]+)\)", first).groups())
+    return [(seed, mean_of(frame[frame.final != 1], start, end)) for seed, _, frame in runs(name, at)]
+
+
+def test_the_table_has_the_lowest_and_the_highest_run_with_seeds_and_runs():
+    cells = table()
+    assert {at for at, _ in cells} == {1e5, 3e5, 1e6}
+    for (at, title), (_, cell) in cells.items():
+        found = scores(NAMES[title], at)
+        if cell == "–":
+            assert not found
+            continue
+        values = [score for _, score in found]
+        count, seeds = len(found), len({seed for seed, _ in found})
+        words = f"{count} runs" if count == seeds else f"{seeds} seeds, {count} runs"
+        assert cell == f"{min(values):,.0f}–{max(values):,.0f} ({words})", (at, title)
+
+
+def test_the_first_sentence_is_what_the_runs_show():
+    text = " ".join(HEADLINE.split("|")[0].split())
+    said = re.findall(r"After ([\d,]+) training steps, all runs of (\S+) score above all other runs", text)
+    ahead = {}
+    for at in (1e5, 3e5, 1e6):
+        values = {
+            title: [score for _, score in scores(NAMES[title], at)] for (moment, title) in table() if moment == at
+        }
+        values = {title: own for title, own in values.items() if own}
+        for title, own in values.items():
+            if min(own) > max(score for other, theirs in values.items() if other != title for score in theirs):
+                ahead[at] = title
+    assert {whole(at): title for at, title in said} == ahead
+    assert "nothing is decided" in text
+
+
+def test_cem_and_erl_are_below_all_others_after_300_000_steps():
+    least = min(score for title in ("SAC", "CEM-RL", "TD3", "AES-RL") for _, score in scores(NAMES[title], 3e5))
+    assert max(score for name in ("cem", "erl") for _, score in scores(name, 3e5)) < least / 2
+    assert "all runs of CEM and ERL score less than half" in " ".join(README.split())
+
+
+def test_aes_rl_uses_as_many_steps_of_the_simulator_as_it_says():
+    ratios = []
+    for at in (1e5, 3e5):
+        rows = [frame.loc[(frame.timesteps[::-1] - at).abs().idxmin()] for _, _, frame in runs("aes-rl", at)]
+        ratios.append(np.mean([row.timesteps + row.fitness_timesteps for row in rows]) / at)  # TD3 has exactly these
+    assert f"AES-RL uses {ratios[0]:.1f} and {ratios[1]:.1f} times the simulator steps" in " ".join(README.split())
+
+
+def test_the_times_of_the_gpu_are_those_of_the_measurement():
+    rows = pd.read_csv(REFERENCE / "bench" / "gpu_updates.csv", comment="#").query("algorithm == 'td3'")
+    ends = rows[rows.critic_updates > 0].groupby("device")[["train_time_s", "timesteps"]].agg(["first", "last"])
+    took = {
+        device: 1000
+        * (row["train_time_s", "last"] - row["train_time_s", "first"])
+        / (row["timesteps", "last"] - row["timesteps", "first"])
+        for device, row in ends.iterrows()
+    }
+    assert f"took {took['cuda']:.2f} ms, and {took['cpu']:.1f} ms on a core" in " ".join(README.split())
+
+
+def test_the_command_of_the_figure_draws_it_and_gives_the_numbers(tmp_path, monkeypatch):
+    (command,) = re.findall(r"    (erlbench report halfcheetah/.*?\S)\n\n", README.replace("\\\n", ""), re.DOTALL)
+    words = [one for word in shlex.split(command)[1:] for one in _braces(word)]
+    words[words.index("--out") + 1] = str(tmp_path / "report")
+    monkeypatch.chdir(REFERENCE)
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "report" / "all-runs" / "curves-HalfCheetah-v5.png").stat().st_size > 10_000
+    rows = pd.read_csv(tmp_path / "report" / "all-runs" / "scores.csv").set_index("name")
+    for title, name in NAMES.items():
+        found = scores(name, 3e5)
+        seeds = pd.DataFrame(found, columns=["seed", "score"]).groupby("seed").score
+        row = rows[rows.index == name].iloc[0]
+        assert (row["n"], row["runs"]) == (seeds.ngroups, len(found)), title
+        assert row["mean"] == pytest.approx(seeds.mean().mean()), title
+
+
+def _braces(word):
+    """As the shell expands a list in braces."""
+    before, several, after = re.fullmatch(r"([^{]*)\{?([^}]*)\}?(.*)", word).groups()
+    return [before + one + after for one in several.split(",")]
+
+
+def test_no_estimate_of_a_machine_is_printed_as_a_result():
+    """What --dry-run estimates depends on the machine, and changes with the suite."""
+    assert re.findall(r"\d\s*h\b|\bmin\)", README) == []
+
+
+def test_the_index_names_no_number_of_algorithms_and_has_a_row_for_each():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| \[`([\w-]+)`\]", text, re.MULTILINE)) == set(ALGORITHMS)
+    before = text.split("## Algorithms")[0]
+    assert not re.search(r"(\d+|\w+teen|twenty) algorithms", before)
+    assert "axis" not in before  # README's figure counts all simulator steps

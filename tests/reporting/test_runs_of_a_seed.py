@@ -1,0 +1,189 @@
+"""Seeds with several runs: tables and figures count seeds and runs, and a standard deviation is one of single runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.seeds import sample_words, single_run_std
+from erlbench.reporting.figures.columns import columns_plot
+from erlbench.reporting.figures.curves import Curves
+from erlbench.reporting.figures.grid import grid_plot
+from erlbench.reporting.options import ReportOptions, parse_panels
+from erlbench.reporting.paper_style import PaperStyle
+from erlbench.reporting.statistics.curves import band_words
+from erlbench.reporting.tables.references import references_table
+from tests.reporting.compare import page_of, rows_of
+from tests.reporting.data.test_cells import edited
+from tests.reporting.make_runs import make_run
+
+KERNELS = ("Haswell", "SkylakeX")
+RETURNS = {  # of the final evaluations: by seed and kernel
+    ("cem-rl", 0): (10.0, 30.0),
+    ("cem-rl", 1): (20.0, 60.0),
+    ("cem-rl", 2): (40.0, 20.0),
+    ("td3", 0): (18.0,),
+    ("td3", 1): (25.0,),
+    ("td3", 2): (22.0,),
+}
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("raw")
+    for (name, seed), scores in RETURNS.items():
+        for kernel, score in zip(KERNELS, scores, strict=False):
+            edited(make_run(folder / kernel, "Ant-v5", name, seed, [0, score / 2, score]), arithmetic=kernel)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(raw, tmp_path_factory):
+    out = tmp_path_factory.mktemp("report")
+    done = CliRunner().invoke(cli, ["report", str(raw), "--metric", "final", "--table", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    return out / "all-runs"
+
+
+def expected(name):
+    """Mean and standard deviation of a single run, by pandas: variance between seeds and within them."""
+    rows = pd.DataFrame(
+        [(seed, score) for (one, seed), scores in RETURNS.items() if one == name for score in scores],
+        columns=["seed", "score"],
+    )
+    seeds = rows.groupby("seed").score
+    return seeds.mean().mean(), math.sqrt(seeds.mean().var() + seeds.var(ddof=0).mean())
+
+
+def test_the_standard_deviation_is_that_of_a_single_run_whether_or_not_runs_of_a_seed_are_alike():
+    """Its square is right on average for any share of the variance between seeds, and for unequal numbers of runs."""
+    rng = np.random.default_rng(3)
+    for between, within in ((0.0, 4.0), (4.0, 0.0), (1.0, 3.0)):
+        squares = [
+            single_run_std([rng.normal(rng.normal(0, between**0.5), within**0.5, size=n) for n in (1, 2, 2, 5)]) ** 2
+            for _ in range(4000)
+        ]
+        assert np.mean(squares) == pytest.approx(4.0, rel=0.08)
+
+
+def test_with_one_run_a_seed_it_is_the_sample_standard_deviation():
+    values = np.random.default_rng(1).normal(size=7)
+    assert single_run_std([np.array([value]) for value in values]) == np.std(values, ddof=1)
+    assert math.isnan(single_run_std([np.array([1.0, 5.0])]))  # nothing is known between seeds
+    assert math.isnan(single_run_std([]))
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((1, 1), "1 run"),
+        ((3, 3), "3 runs"),
+        ((3, 6), "3 seeds, 6 runs"),
+        ((1, 2), "1 seed, 2 runs"),
+        ((3, 3, 3), "3 runs"),
+        ((2, 2, 3), "2 of 3 runs"),
+        ((2, 4, 3), "2 of 3 seeds, 4 runs"),
+    ],
+)
+def test_seeds_and_runs_are_both_counted_where_they_differ(counts, words):
+    assert sample_words(*counts) == words
+
+
+@pytest.mark.parametrize("name", ["cem-rl", "td3"])
+def test_tables_have_the_counts_and_the_spread_of_single_runs(report, name):
+    mean, std = expected(name)
+    several = 2 if name == "cem-rl" else 1
+    for table, columns in (("scores", ("mean", "std")), ("metrics", ("final_mean", "final_std"))):
+        row = pd.read_csv(report / f"{table}.csv").set_index("name").loc[name]
+        assert (row["n"], row["runs"]) == (3, 3 * several), table
+        assert [row[column] for column in columns] == pytest.approx([mean, std]), table
+    assert pd.read_csv(report / "metrics.csv").set_index("name").relative_std[name] == pytest.approx(std / mean)
+    cell = pd.read_csv(report / "paper-table.csv", index_col=0).loc[name]
+    assert [cell["Ant-v5_value"], cell["Ant-v5_std"]] == pytest.approx([mean, std])
+    assert (cell["Ant-v5_n"], cell["Ant-v5_runs"]) == (3, 3 * several)
+
+
+def test_what_people_read_has_both_counts(report):
+    for table in ("scores", "metrics", "paper-table"):
+        for kind in ("md", "tex"):
+            text = (report / f"{table}.{kind}").read_text()
+            assert "3 seeds, 6 runs" in text, (table, kind)
+
+
+def test_two_folders_side_by_side(raw, tmp_path):
+    done = CliRunner().invoke(
+        cli, ["compare", str(raw), str(raw / KERNELS[0]), "--metric", "final", "--out", str(tmp_path)]
+    )
+    assert done.exit_code == 0, done.output
+    (file,) = tmp_path.rglob("differences.csv")
+    row = pd.read_csv(file).set_index("name").loc["cem-rl"]
+    assert row["std_first"] == pytest.approx(expected("cem-rl")[1])
+    assert row["std"] == pytest.approx(np.std([10, 20, 40], ddof=1))
+    assert (row["n_first"], row["runs_first"], row["n"], row["runs"]) == (3, 6, 3, 3)
+
+
+def test_legends_count_both_and_the_band_holds_all_runs(raw):
+    """The band is said to reach from the lowest to the highest run, so no thin line leaves it."""
+    page = page_of(raw, metric="final")
+    (group,) = page.groups
+    plot = Curves(published=load_published(), options=ReportOptions()).plot(page, group)
+    series = {one.group: one for one in plot.panels["timesteps"].series}
+    assert series["cem-rl"].label == "cem-rl (3 seeds, 6 runs)"
+    assert series["td3"].label == "td3 (3 runs)"
+    low, high = series["cem-rl"].bands["range"]
+    ends = [run.y[-1] for run in series["cem-rl"].runs]
+    assert (low[-1], high[-1]) == (min(ends), max(ends)) == (10, 60)
+    assert series["cem-rl"].y[-1] == pytest.approx(30)
+    (panel,) = grid_plot(page, [(group, plot)], PaperStyle()).panels.values()
+    assert panel.series[0].bands["range"][1][-1] == 60
+
+
+def test_columns_of_train_csv_average_seeds(raw):
+    page = page_of(raw, metric="final")
+    (group,) = page.groups
+    for place in raw.rglob("seed-*"):
+        first = KERNELS[0] in place.parts
+        if place.name == "seed-000" and not first:
+            continue  # this run has no such column
+        score = 5 if first else 1
+        file = place / "train.csv"
+        header, *rows = file.read_text().splitlines()
+        if not header.endswith(",sigma"):
+            file.write_text("\n".join([f"{header},sigma", *(f"{row},{score}" for row in rows)]) + "\n")
+    plot = columns_plot(page, group, ReportOptions(panels=parse_panels("sigma")), pytest.fail)
+    (panel,) = plot.panels.values()
+    curve = next(one for one in panel.series if one.label.startswith("cem-rl"))
+    assert curve.y[-1] == pytest.approx((5 + 3 + 3) / 3)
+    assert [edge[-1] for edge in curve.bands["always"]] == [1, 5]
+    assert band_words("range") in plot.caption[0]  # no interval of three seeds
+
+
+def test_seeds_are_planned_by_the_spread_of_single_runs(raw):
+    """A new seed has one run: the smaller spread of means would plan too few."""
+    done = CliRunner().invoke(cli, ["plan", str(raw), "--baseline", "td3", "--difference", "50"])
+    assert done.exit_code == 0, done.output
+    assert f"{expected('cem-rl')[1]:.3g} (3)" in done.output
+
+
+def test_other_peoples_runs_stand_beside_seeds(tmp_path):
+    """A seed with two runs is no two of our seeds."""
+    steps = [0, 50_000, 100_000]
+    for seed, (kernel, shift) in itertools.product(range(3), zip(KERNELS, (0, 400), strict=True)):
+        folder = tmp_path / kernel
+        run = make_run(folder, "HalfCheetah-v5", "td3", seed, [0, 3000, 4000 + 10 * seed + shift], steps=steps)
+        edited(run, arithmetic=kernel)
+    table = references_table(page_of(tmp_path), load_published().references)
+    for row in table.rows:
+        assert len(row.pair.our_scores) == 3
+    assert "3/3 seeds, 6 runs" in {row["n"] for row in rows_of(table).values()}
+    records = pd.DataFrame(table.records)
+    last = records[records["steps"] == 100_000]
+    assert len(last)
+    assert last["std"].to_numpy() == pytest.approx(math.hypot(10, 200))
