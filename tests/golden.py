@@ -1,4 +1,4 @@
-"""Short runs of every learner and a hash of all that they give: `python -m tests.golden` prints them for this machine.
+"""Short runs of every algorithm and hashes of all that they give: `python -m tests.golden` prints those of this machine.
 
 The bits of a run depend on the kernels of this machine's matrix products and elementary functions. So hashes are
 kept for each `arithmetic`, which is itself a hash: of what those functions return. `ERLBENCH_PRODUCTS` chooses whose
@@ -42,6 +42,11 @@ CELLS = {
     "erl": ("erl", {"population": 3}),
     "esac": ("esac", {}),
     "trpo": ("trpo", {"rollout_steps": 250, "value_epochs": 4}),
+    "ppo": ("ppo", {"rollout_steps": 250, "epochs": 4}),
+    "cem": ("cem", {}),
+    "openai-es": ("openai-es", {}),
+    "cma-es": ("cma-es", {"hidden": (16,)}),
+    "nevergrad": ("nevergrad", {"hidden": (16,)}),
 }
 STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing
@@ -68,7 +73,7 @@ def bits(name: str, folder: Path, processes: int = 0, **options) -> str:
     assert run(cell, processes=processes, **options) == 0
     rows = {file: [[row.get(name) for name in names] for row in all_rows(cell.directory)[file]]
             for file, names in COLUMNS.items()}  # fmt: skip
-    assert int(rows["eval.csv"][-1][1]) > 20
+    assert int(rows["eval.csv"][-1][1]) > 20 or not registry.find(algo).critic_updates
     digest = hashlib.sha256(json.dumps(rows).encode())
     for key, array in sorted(load_file(cell.directory / "policy.safetensors").items()):
         digest.update(key.encode() + array.tobytes())
