@@ -1,8 +1,8 @@
 """The first generation and the first updates of short runs, in numbers that all kernels share.
 
 `python -m tests.first_values [NAME ...]` writes them into `first_values.json`. What kernels do not decide is exact and
-of the whole run: counters, tasks with their keys and start states, shapes. What they round differently is taken from
-the first generation and the first task of each kind that learns; training amplifies the difference afterwards.
+of the whole run: counters, tasks with their keys, counts and start states, shapes. What they round differently is taken
+from the first generation and the first task of each kind that learns; training amplifies the difference afterwards.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,10 @@ class Watch:
         patch.setattr(Algorithm, "tell", watched_tell)
 
     def _note_task(self, algorithm: Algorithm[Any, Any], task: Task) -> None:
-        seeds = getattr(task.settings, "seeds", ())
-        self.tasks.append((task.id, task.kind, task.function, task.key, task.individual, int(task.counts), seeds))
+        values = [getattr(task.settings, field.name) for field in fields(task.settings)]
+        counts = [value for value in values if isinstance(value, int)]
+        more = task.individual, int(task.counts), getattr(task.settings, "seeds", ())
+        self.tasks.append((task.id, task.kind, task.function, task.key, counts, *more))
         is_first = algorithm.counters.generation <= 1 and not algorithm.counters.critic_updates
         if not is_first and (not task.gradient or _name(task) in self.first):
             return
@@ -148,11 +151,10 @@ def first_values(name: str, folder: Path) -> dict[str, Any]:
     algo, changes = CELLS[name]
     known = registry.find(algo).settings_type.__dataclass_fields__
     wanted = SHAPE | SMALL | changes | SMALL_OF.get(algo, {})
-    cell = make_cell(
-        algo, folder, env="Pendulum-v1", steps=STEPS.get(algo, 200), evaluate="after",
-        settings={key: value for key, value in wanted.items() if key in known},
-        env_settings={"max_episode_steps": LIMIT},
-    )  # fmt: skip
+    settings = {key: value for key, value in wanted.items() if key in known}
+    limit = {"max_episode_steps": LIMIT}
+    steps = STEPS.get(algo, 200)
+    cell = make_cell(algo, folder, "Pendulum-v1", steps, evaluate="after", settings=settings, env_settings=limit)
     watch = Watch()
     with pytest.MonkeyPatch.context() as patch:
         watch.start(patch)

@@ -1,4 +1,4 @@
-"""Short runs of every algorithm and hashes of all that they give: `python -m tests.golden` prints those of this machine.
+"""Short runs of every algorithm and hashes of what they give; `python -m tests.golden` prints them for this machine.
 
 The bits of a run depend on the kernels of this machine's matrix products and elementary functions. So hashes are
 kept for each `arithmetic`, which is itself a hash: of what those functions return. `ERLBENCH_PRODUCTS` chooses whose
