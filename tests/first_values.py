@@ -1,8 +1,8 @@
 """The first generation and the first updates of short runs, in numbers that all kernels share.
 
 `python -m tests.first_values [NAME ...]` writes them into `first_values.json`. What kernels do not decide is exact and
-of the whole run: counters, tasks with their keys, counts and start states, shapes. What they round differently is taken
-from the first generation and the first task of each kind that learns; training amplifies the difference afterwards.
+of the whole run: counters, shapes, and tasks with their keys, numbers and start states. What they round differently is
+taken from the first generation and the first task of each kind that learns; training amplifies differences afterwards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.runs import make_cell, returns, rows, run
 FILE = Path(__file__).parent / "first_values.json"
 LIMIT = 10  # steps of an episode
 SHAPE = {"hidden": (128, 96), "critic_hidden": (128, 96), "batch_size": 64}  # with products of either library
-SMALL = {"population": 4, "n_grad": 2, "elites": 2, "critic_block": 6, "start_timesteps": 38, "replay_size": 5000}
+SMALL = {"population": 4, "n_grad": 2, "elites": 2, "critic_block": 6, "start_timesteps": 38, "replay_size": 150}
 SMALL_OF: Mapping[str, Mapping[str, Any]] = {
     "aes-rl": {"actor_episodes": 1, "mean_episodes": 1},
     "cma-es": {"hidden": (8,), "population": 6},
@@ -81,7 +81,8 @@ class Watch:
     def _note_task(self, algorithm: Algorithm[Any, Any], task: Task) -> None:
         values = [getattr(task.settings, field.name) for field in fields(task.settings)]
         counts = [value for value in values if isinstance(value, int)]
-        more = task.individual, int(task.counts), getattr(task.settings, "seeds", ())
+        views = [(view.start, view.stop) for view in task.inputs.values() if isinstance(view, ReplayView)]
+        more = views, task.individual, int(task.counts), getattr(task.settings, "seeds", ())
         self.tasks.append((task.id, task.kind, task.function, task.key, counts, *more))
         is_first = algorithm.counters.generation <= 1 and not algorithm.counters.critic_updates
         if not is_first and (not task.gradient or _name(task) in self.first):
