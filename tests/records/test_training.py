@@ -9,7 +9,7 @@ import pytest
 
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, row_of
-from erlbench.records.training import WINDOW, TrainingReturns, running_means, thinned
+from erlbench.records.training import TrainingReturns, running_means, thinned
 from erlbench.running.readings import LittleCurve, reading_words
 from erlbench.running.remaining import Reading
 from tests.runs import interrupt, make_cell, run
@@ -26,7 +26,7 @@ def test_only_training_episodes_count_and_only_the_last_hundred():
         returns.add(episode(float(value), ("es", "rl", "random")[value % 3]))
         returns.add(episode(-1e9, "mean"))
         returns.add(episode(1e9, "validation"))
-    assert returns.mean == pytest.approx(np.mean(range(250 - WINDOW, 250)))
+    assert returns.mean == pytest.approx(np.mean(range(150, 250)))
 
 
 def trained(folder):
@@ -39,19 +39,19 @@ def test_status_json_has_the_mean_also_after_an_interruption(tmp_path, algo):
     cell = make_cell(algo, tmp_path, steps=1500)
     interrupt(cell, 30, 10)
     status = json.loads((cell.directory / "status.json").read_text())
-    assert status["training_return"] == pytest.approx(trained(cell.directory)[-WINDOW:].mean())
+    assert status["training_return"] == pytest.approx(trained(cell.directory)[-100:].mean())
     assert run(cell) == 0
     status = json.loads((cell.directory / "status.json").read_text())
-    assert status["training_return"] == pytest.approx(trained(cell.directory)[-WINDOW:].mean())
+    assert status["training_return"] == pytest.approx(trained(cell.directory)[-100:].mean())
 
 
 def test_running_means_of_a_file(tmp_path):
     cell = make_cell("cem", tmp_path, steps=3000)
     assert run(cell) == 0
     values = trained(cell.directory)
-    assert len(values) > WINDOW
+    assert len(values) > 100
     means = running_means(read_rows(cell.directory, EpisodeRow))["mean"].to_numpy()
-    wanted = [values[max(0, end - WINDOW) : end].mean() for end in range(1, len(values) + 1)]
+    wanted = [values[max(0, end - 100) : end].mean() for end in range(1, len(values) + 1)]
     np.testing.assert_allclose(means, wanted)
 
 

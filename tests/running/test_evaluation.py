@@ -1,9 +1,12 @@
 """Evaluations: their start states, and that the reported score is that of the saved policy."""
 
+import pytest
+
 from erlbench.records.schema import TaskRow
-from erlbench.running.evaluation import BUCKET, evaluation_seeds
+from erlbench.running.clock import Clock
+from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.training import Training
-from tests.runs import listen, make_cell, replayed, returns, rows, run, stop
+from tests.runs import csv_rows, listen, make_cell, replayed, returns, rows, run, stop
 
 
 def test_the_final_score_is_that_of_the_saved_policy_although_it_moved_after_the_last_step(tmp_path):
@@ -49,10 +52,22 @@ def test_a_run_that_is_stopped_in_its_final_evaluation_takes_it_once(tmp_path, m
     assert [row["final"] for row in rows(cell.directory, "eval.csv")].count("1") == 1
 
 
+@pytest.mark.parametrize("evaluate", ["during", "after"])
+def test_the_final_row_has_the_time_of_the_trainings_end_and_the_others_the_total_time(tmp_path, monkeypatch, evaluate):
+    monkeypatch.setattr(Clock, "train", property(lambda clock: 3.0))
+    monkeypatch.setattr(Clock, "total", property(lambda clock: 7.0))
+    cell = make_cell("cem", tmp_path, steps=300, eval_freq=100, evaluate=evaluate)
+    assert run(cell) == 0
+    *others, last = csv_rows(cell.directory / "eval.csv")
+    assert len(others) > 1
+    assert {(float(row["train_time_s"]), float(row["total_time_s"])) for row in others} == {(3.0, 7.0)}
+    assert (float(last["train_time_s"]), float(last["total_time_s"])) == (3.0, 3.0)
+
+
 def test_start_states_belong_to_the_seed_and_a_bucket_of_the_budget():
-    assert evaluation_seeds(3, BUCKET - 1, 10) == evaluation_seeds(3, 0, 10)
+    assert evaluation_seeds(3, 9_999, 10) == evaluation_seeds(3, 0, 10)
     assert evaluation_seeds(3, None, 10) == evaluation_seeds(3, None, 50)[:10]
-    found = [evaluation_seeds(seed, steps, 5) for seed in (3, 4) for steps in (0, BUCKET, 7 * BUCKET + 38, None)]
+    found = [evaluation_seeds(seed, steps, 5) for seed in (3, 4) for steps in (0, 10_000, 70_038, None)]
     assert len({value for states in found for value in states}) == 40
 
 
