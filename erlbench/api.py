@@ -79,7 +79,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
     from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
     from erlbench.running.admission import problems, rules_of
-    from erlbench.running.runner import run_cells
+    from erlbench.running.runner import anything_saved, run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
     if unknown := sorted(options.keys() - known):
@@ -113,7 +113,9 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
         how = replace(how, study_plan=plan_text(written))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
-        raise Interrupted("interrupted; everything is saved, and the same call continues")
+        if anything_saved(cells):
+            raise Interrupted("interrupted; everything is saved, and the same call continues")
+        raise Interrupted("interrupted before the first checkpoint; the same call starts again from 0", saved=False)
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
     if code and not results.runs:
         raise ErlbenchError("no run could begin; what was printed above says why")
