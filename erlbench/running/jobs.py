@@ -38,13 +38,13 @@ class Runner:
     def __init__(
         self, options: RunOptions, display: Display, stop: threading.Event, listeners: Sequence[Listener] = ()
     ) -> None:
-        self._limit = contextlib.ExitStack()
-        self._limit.enter_context(ONE_THREAD.hold())
         self.command = Command(options=options, display=display, stop=stop, listeners=listeners)
         self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
         self._interrupted: float | None = None
+        self._limit = contextlib.ExitStack()
+        self._limit.enter_context(ONE_THREAD.hold())
 
     def run_all(self, cells: Sequence[Cell]) -> list[str]:
         """Run the cells, `jobs` at once, each in a thread, so that this one hears `stop`; how each of them ended."""
