@@ -1,4 +1,4 @@
-"""What the wrappers around an environment do that nothing here may miss: statistics in scores, repeated actions."""
+"""What the wrappers around an environment do that nothing here may miss: time limits, statistics, repeated actions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
-from gymnasium.wrappers import NormalizeObservation, NormalizeReward
+from gymnasium.wrappers import NormalizeObservation, NormalizeReward, OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from erlbench.envs.wrappers import Env
 from erlbench.errors import UsageError
@@ -29,6 +29,33 @@ def chain(env: Env) -> Iterator[Env]:
         yield env
         env = env.env
     yield env
+
+
+def without_bookkeeping(env: Env, limit: int | None, repeat: int) -> tuple[Env, int | None]:
+    """The environment without the outer wrappers whose work the rollout loop does, and its longest episode in actions.
+
+    `limit` is the registered limit or the user's, in actions of `repeat` steps each. The limits of outer wrappers
+    shorten it, and those wrappers go. A limit within another wrapper stays where it is. None: there is no limit.
+    """
+    ends, part = [], env
+    while type(part) in (TimeLimit, OrderEnforcing, PassiveEnvChecker):
+        ends += [part._max_episode_steps] if isinstance(part, TimeLimit) else []
+        part = part.env  # type: ignore[attr-defined]
+    limits = [*([] if limit is None else [limit]), *(-(-end // repeat) for end in ends)]
+    longest = min(limits, default=env.spec.max_episode_steps if env.spec else None)
+    while type(env) in (OrderEnforcing, PassiveEnvChecker) or _ends_after(env, longest, repeat):
+        env = env.env  # type: ignore[attr-defined]
+    return env, longest
+
+
+def _ends_after(env: Env, longest: int | None, repeat: int) -> bool:
+    """Whether this is a time limit that the loop's own, `longest` actions, never exceeds."""
+    return type(env) is TimeLimit and longest is not None and env._max_episode_steps >= longest * repeat
+
+
+def inner_limit(env: Env) -> int | None:
+    """The smallest time limit that wrappers within the environment have, in steps of theirs."""
+    return min((part._max_episode_steps for part in chain(env) if isinstance(part, TimeLimit)), default=None)
 
 
 def check_chain(env: Env, env_id: str) -> None:

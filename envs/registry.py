@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,10 +15,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from erlbench.envs import catalogue, functions, options
-from erlbench.envs.chain import check_chain, own_limit, repeats
+from erlbench.envs.chain import check_chain, inner_limit, own_limit, repeats, without_bookkeeping
 from erlbench.envs.flattening import FlatObservation, is_flat
 from erlbench.envs.made import register_made
 from erlbench.envs.mujoco_warnings import deprecations, log_warnings
@@ -80,26 +79,29 @@ def ids() -> list[str]:
     return list(catalogue.LISTED)
 
 
-def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
-    """The environment without Gymnasium's outer bookkeeping wrappers, and its time limit in steps, if it has one.
+def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) -> tuple[Env, int | None]:
+    """What `gymnasium.make` gives without its outer bookkeeping wrappers, and its longest episode in actions, if known.
 
-    The time limit and the order of calls are the rollout loop's business; every other wrapper stays.
+    `limit` stands in place of the registered one, in actions of `repeat` steps. The time limit and the order of calls
+    are the rollout loop's business; every other wrapper stays.
     """
     log_warnings()
     import_module_of(env_id)
+    limit = registered_limit(env_id) if limit is None else limit
+    steps = None if limit is None else limit * repeat
     try:
-        env: Env = gymnasium.make(functions.registered(env_id), disable_env_checker=True, **kwargs)
+        env: Env = gymnasium.make(
+            functions.registered(env_id), disable_env_checker=True, max_episode_steps=steps, **kwargs
+        )
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's own module
         raise UsageError(f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)") from error
-    limit = env.spec.max_episode_steps if env.spec else None
-    while isinstance(env, (TimeLimit, OrderEnforcing, PassiveEnvChecker)):
-        env = env.env
+    env, limit = without_bookkeeping(env, limit, repeat)
     from erlbench.envs.mujoco_fast import hasten  # not at the top: it imports MuJoCo
 
     hasten(env)
-    if env_id.startswith(catalogue.DM_CONTROL) and env_id in catalogue.LISTED:
+    if limit is None and env_id.startswith(catalogue.DM_CONTROL) and env_id in catalogue.LISTED:
         limit = catalogue.DM_CONTROL_LIMIT
     if not is_flat(env.observation_space):
         env = FlatObservation(env, env_id)
@@ -107,6 +109,29 @@ def make(env_id: str, **kwargs: Any) -> tuple[Env, int | None]:
     if isinstance(action, Box) and action.dtype.kind == "f" and action.dtype != np.float32:
         env = TypedAction(env)
     return env, limit
+
+
+def registered_limit(env_id: str) -> int | None:
+    """The time limit that an id is registered with; its module is imported."""
+    spec = gymnasium.registry.get(functions.registered(env_id).removeprefix(f"{catalogue.module_of(env_id)}:"))
+    return None if spec is None else spec.max_episode_steps
+
+
+def limit_of_made(made: object) -> int | None:
+    """The time limit of an environment that `gymnasium.make` gave, where its id alone would be given another one.
+
+    A `UsageError` where it was made without the limit of its id.
+    """
+    if not isinstance(made, gymnasium.Env) or made.spec is None:
+        return None
+    _, limit = without_bookkeeping(made, None, 1)
+    env, usual = make(made.spec.id)
+    env.close()
+    if limit is None and usual is not None:
+        raise UsageError(
+            f"{made} was made without the time limit of '{made.spec.id}', {usual} steps; give one by env_set"
+        )
+    return None if limit == usual else limit
 
 
 def _reason(error: Exception, env_id: str) -> str:
@@ -122,7 +147,7 @@ def build(spec: EnvSpec) -> Env:
     """The environment of `spec`, wrapped only where something must be changed."""
     if spec.fresh == "object":
         return FreshObject(partial(build, replace(spec, fresh="")))
-    env, _ = make(spec.id, **spec.kwargs)
+    env, _ = make(spec.id, spec.max_episode_steps, spec.action_repeat, **spec.kwargs)
     if spec.info:
         vars(env).pop("step", None)  # the fast one, which leaves them out
     if spec.reward_before:
@@ -175,11 +200,11 @@ def describe_problem(
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
     say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
     with deprecations() as deprecated:
-        env, limit = make(env_id, **chosen.kwargs)
+        env, limit = make(env_id, chosen.max_episode_steps, chosen.action_repeat, **chosen.kwargs)
     try:
         _check_version(env, env_id)
         check_chain(env, env_id)
-        limit, remarks = chosen.max_episode_steps or limit, [*chosen.remarks]
+        remarks = [*chosen.remarks, *_shortened(env, env_id, limit, chosen)]
         if limit is None and (own := own_limit(env)):
             limit = own[1]
             remarks.append(f"environment '{env_id}' has no registered time limit; its {own[0]}, {limit}, is taken")
@@ -207,6 +232,16 @@ def describe_problem(
     finally:
         say("close()")
         env.close()
+
+
+def _shortened(env: Env, env_id: str, limit: int | None, chosen: options.Chosen) -> Iterator[str]:
+    """A remark where a limit within the environment ends its episodes before the one that was given or registered."""
+    asked = chosen.max_episode_steps or registered_limit(env_id)
+    within = inner_limit(env)
+    if asked and limit is not None and limit < asked:
+        yield f"environment '{env_id}' ends its episodes after {limit} steps by a limit within it, not after {asked}"
+    elif within is not None and limit is not None and within < limit * chosen.action_repeat:
+        yield f"environment '{env_id}' ends its episodes by a limit of {within} steps within it"
 
 
 def _flattened(env: Env) -> tuple[tuple[str, ...], list[str]]:

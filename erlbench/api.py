@@ -79,11 +79,14 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
     from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
     from erlbench.running.admission import problems, rules_of
-    from erlbench.running.runner import run_cells
+    from erlbench.running.runner import anything_saved, run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
+    envs = _named(env, environment_name_of)
+    if (limit := _made_limit(env)) is not None:
+        options["env_set"] = _with_limit(options.get("env_set", {}), limit)
     texts = {"set": _settings, "env_set": _keywords}
     for key in texts.keys() & options.keys():
         if not isinstance(options[key], dict | list | tuple):
@@ -93,13 +96,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
         for key, value in options.items()
     }
     asked = arguments(
-        {
-            "algo": _named(algo, name_of),
-            "env": _named(env, environment_name_of),
-            "study": _tuple(study),
-            "quiet": quiet or None,
-            **options,
-        }
+        {"algo": _named(algo, name_of), "env": envs, "study": _tuple(study), "quiet": quiet or None, **options}
     )
     check_device(asked.device)
     how = run_options(asked, ("erlbench.run",))
@@ -113,7 +110,9 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
         how = replace(how, study_plan=plan_text(written))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
-        raise Interrupted("interrupted; everything is saved, and the same call continues")
+        if anything_saved(cells):
+            raise Interrupted("interrupted; everything is saved, and the same call continues")
+        raise Interrupted("interrupted before the first checkpoint; the same call starts again from 0", saved=False)
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
     if code and not results.runs:
         raise ErlbenchError("no run could begin; what was printed above says why")
@@ -192,6 +191,23 @@ def _named(given: Any, name_of: Callable[[Any], str]) -> tuple[str, ...]:
     """Names as they are, all else by its name."""
     things = given if isinstance(given, list | tuple) else (given,)
     return tuple(thing if isinstance(thing, str) else name_of(thing) for thing in things)
+
+
+def _made_limit(env: Made) -> int | None:
+    """The time limit of environments that Gymnasium has made, if their ids have another one; the same for all."""
+    from erlbench.envs.registry import limit_of_made
+
+    limits = {limit_of_made(made) for made in (env if isinstance(env, list | tuple) else (env,))}
+    if len(limits) > 1:
+        raise UsageError("these environments were made with different time limits; run each by a call of its own")
+    return limits.pop() if limits else None
+
+
+def _with_limit(env_set: Any, limit: int) -> Any:
+    """Settings of the environment with a time limit, unless they have one."""
+    if isinstance(env_set, dict):
+        return {"max_episode_steps": limit, **env_set}
+    return (f"max_episode_steps={limit}", *env_set) if isinstance(env_set, list | tuple) else env_set
 
 
 def _settings(values: Any) -> Any:

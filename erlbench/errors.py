@@ -66,9 +66,13 @@ class NumericalError(CellError):
 
 
 class Interrupted(ErlbenchError):
-    """Ctrl-C or SIGTERM: everything is saved and the same command continues."""
+    """Ctrl-C or SIGTERM: everything is saved and the same command continues; from 0 where nothing was `saved` yet."""
 
     exit_code = 130
+
+    def __init__(self, message: str, saved: bool = True) -> None:
+        super().__init__(message)
+        self.saved = saved
 
 
 def warn(message: object) -> None:

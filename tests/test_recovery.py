@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from erlbench.running.checkpoint import saved_steps
 from tests.processes import alive, command, lines, processes_below, stores_of, wait_for
 from tests.runs import FILES, all_rows, heed_interrupts
 
@@ -66,6 +67,26 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
     assert events.count("worker died") >= 2
     assert "resumed" in events
     assert not any(store.exists() for store in stores)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("temporary_folder")
+@pytest.mark.parametrize(("every", "number"), [("9", 1), ("0.2", 3)])
+def test_show_tells_at_which_step_a_killed_run_goes_on(tmp_path, every, number):
+    """Killed before there is a checkpoint but that of its begin, and later."""
+    run = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
+    more = ("--processes", "1", "--checkpoint-every", every, "--out", str(tmp_path))
+    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", *ARGUMENTS[:4], *more]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: lines(run / "episodes.csv") > 2 and (run / "checkpoint" / f"{number:06d}").exists())
+    process.kill()
+    process.wait()
+    steps = saved_steps(run)
+    assert (steps == 0) == (number == 1)
+    shown = subprocess.run([*command[:3], "show", str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    assert (f"continues it from {steps:,} steps" if steps else "starts it again from 0") in shown
+    subprocess.run(command, check=True, capture_output=True)
+    assert f"continued at {steps} timesteps" in (run / "events.csv").read_text()
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ def command(out: Path, total_timesteps: int) -> None:
     """
     from erlbench.api import report, run
     from erlbench.errors import Interrupted
+    from erlbench.running.runner import interruption
 
     start = time.monotonic()
     click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {total_timesteps:,} steps a run.", err=True)
@@ -37,11 +38,11 @@ def command(out: Path, total_timesteps: int) -> None:
             ALGOS, ENV, seeds=SEEDS, total_timesteps=total_timesteps, eval_freq=20_000, eval_episodes=3,
             final_episodes=10, set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
         )  # fmt: skip
-    except Interrupted:
+    except Interrupted as error:
         again = ["erlbench", "demo", "--out", str(out)]
         if total_timesteps != STEPS:
             again += ["--total-timesteps", str(total_timesteps)]
-        raise Interrupted(f"interrupted; everything is saved. To go on: {shlex.join(again)}") from None
+        raise Interrupted(f"{interruption(error.saved)}: {shlex.join(again)}", error.saved) from None
     click.echo("Writing the report and the film ...", err=True)
     page = report(out / "results", out=out / "report")
     cells = results.cells

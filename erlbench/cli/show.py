@@ -22,6 +22,7 @@ from erlbench.records.read import read_columns
 from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, without_runs
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
+from erlbench.running.checkpoint import continuation
 from erlbench.running.results import RunDirectory
 from erlbench.work.identity import last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
@@ -144,7 +145,7 @@ def _status(run: Path) -> dict[str, Any]:
     directory = RunDirectory(run)
     status = directory.status()
     if status.get("status") == "running" and not directory.held():
-        status |= {"status": "killed", "message": "the same command continues it"}
+        status |= {"status": "killed", "message": continuation(directory)}
     return status
 
 

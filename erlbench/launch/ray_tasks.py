@@ -16,6 +16,9 @@ from erlbench.experiment.pool_kind import cluster_address
 from erlbench.launch.job import FAILED, Job, Running
 from erlbench.launch.options import LaunchOptions
 from erlbench.pool.cluster import connection
+from erlbench.records.run import RunFiles
+from erlbench.running.checkpoint import continuation
+from erlbench.running.runner import anything_saved, interruption
 from erlbench.running.signals import heeded
 from erlbench.words import counted
 
@@ -75,7 +78,8 @@ def _run(jobs: Sequence[Job]) -> int:
 
     finished: dict[Any, int] = {}
     interrupted = wait(list(answers), done, lambda answer: actors[answer].stop.remote())
-    return exit_code(list(finished.values()), interrupted, jobs[0].options)
+    saved = anything_saved(cell for job in jobs for cell in job.cells)
+    return exit_code(list(finished.values()), interrupted, jobs[0].options, saved)
 
 
 def _code(answer: Any, job: Job) -> int:
@@ -85,7 +89,8 @@ def _code(answer: Any, job: Job) -> int:
         return int(ray.get(answer))
     except ray.exceptions.RayError as error:
         for cell in job.cells:
-            click.echo(f"{cell.label}: {connection.cause(error)}; the same command continues", err=True)
+            then = continuation(RunFiles(cell.directory))
+            click.echo(f"{cell.label}: {connection.cause(error)}; {then}", err=True)
         return FAILED
 
 
@@ -106,9 +111,9 @@ def wait(jobs: Sequence[Any], done: Callable[[Any], bool], stop: Callable[[Any],
         return interrupted.is_set()
 
 
-def exit_code(codes: Sequence[int], interrupted: bool, options: RunOptions) -> int:
-    """One exit code for all jobs."""
+def exit_code(codes: Sequence[int], interrupted: bool, options: RunOptions, saved: bool = True) -> int:
+    """One exit code for all jobs; `saved`: whether any cell has something to continue from."""
     if interrupted or Interrupted.exit_code in codes:
-        click.echo(f"interrupted; everything is saved. To go on: {shlex.join(options.command_line)}", err=True)
+        click.echo(f"{interruption(saved)}: {shlex.join(options.command_line)}", err=True)
         return Interrupted.exit_code
     return 1 if any(codes) else 0

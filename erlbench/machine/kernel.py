@@ -74,6 +74,8 @@ def in_words(meta: Mapping[str, Any], learns: bool = True) -> str:
     parts = [str(meta["blas"]), str(meta["kernel"]), "+".join(meta.get("cpu_flags") or ["no vector instructions"])]
     if learns and meta.get("products", NUMPY) != NUMPY:
         parts.append(f"products by {meta['products']}")
+    if meta.get("threads") not in (None, 1):  # a sum over several threads has another order
+        parts.append(f"{meta['threads']} threads")
     return ", ".join([*parts, *(f"{key}={value}" for key, value in sorted(overrides.items()))])
 
 

@@ -7,10 +7,12 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from erlbench.errors import TaskError
+from erlbench.machine.threads import ONE_THREAD
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task, dependencies, needed
 
@@ -95,6 +97,7 @@ class PoolBase(ABC):
 
     def __init__(self) -> None:
         self._events: list[PoolEvent] = []
+        self._entered = ExitStack()
 
     def events(self) -> list[PoolEvent]:
         events, self._events = self._events, []
@@ -116,10 +119,14 @@ class PoolBase(ABC):
     def close(self) -> None: ...
 
     def __enter__(self) -> Self:
+        self._entered.enter_context(ONE_THREAD.hold())
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
+        try:
+            self.close()
+        finally:
+            self._entered.close()
 
 
 class Queue:

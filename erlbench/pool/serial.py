@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from erlbench.machine.threads import Renewal
 from erlbench.pool.base import PoolBase, Queue, name
 from erlbench.pool.failures import as_error, failure
 from erlbench.pool.worker import prepare_torch
@@ -43,6 +44,7 @@ class SerialPool(PoolBase):
         self._importing = False  # torch, for the first gradient task
         self._given_up = self._abandoned = False
         self._asked: float | None = None  # when it was first asked to give way
+        self._renew_limit = Renewal()
 
     def prepare(self, task: Task, workers: int) -> None:
         self.submit([task])
@@ -90,6 +92,7 @@ class SerialPool(PoolBase):
             self._has_torch, self._importing = True, False
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device, time.thread_time)
+        self._renew_limit()
         try:
             result = self._run(self._workspace, task)
         except GivenUp:

@@ -18,6 +18,7 @@ from erlbench.errors import UsageError
 from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.machine.parent import end_with_parent
+from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.chunks import HELD
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader, receive, send, tasks_in, write_answers
@@ -55,6 +56,7 @@ def main(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
     prepare_libraries()
+    ONE_THREAD.limit()  # of numpy, too, where the fork server is somebody else's
     if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
         del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
     descriptor = connection.fileno()
@@ -151,7 +153,7 @@ def prepare_torch(device: str, slot: int) -> str:
     """
     import torch
 
-    torch.set_num_threads(1)
+    ONE_THREAD.limit()
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device == "auto":
         device = "cuda" if gpus else "cpu"

@@ -19,6 +19,7 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from erlbench.files import LARGE, read_bytes
+from erlbench.records.run import CHECKPOINTS, TRAINING_END, RunFiles
 from erlbench.running.durable import sync_folder, write_durably
 from erlbench.running.encoding import DamagedCheckpoint, Find, decode, encode
 
@@ -71,6 +72,30 @@ def format_of(folder: Path) -> int | None:
             if found := _FORMAT.match(head.partition(b"\n")[2]):
                 return int(found[1])
     return None
+
+
+def saved_steps(run: Path) -> int | None:
+    """Training steps at which the next start of an unfinished run begins: those of its newest checkpoint.
+
+    None where there is no checkpoint, or none that can be read.
+    """
+    for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(run / name)):
+        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+            value = json.loads(read_bytes(path / "state.json", inside=3).partition(b"\n")[2])["payload"]
+            for name in ("algorithm", "counters", "timesteps"):
+                value = dict(value["$dict"])[name]
+            return int(value)
+    return None
+
+
+def continuation(run: RunFiles) -> str:
+    """What the same command does with a run that was killed."""
+    steps = saved_steps(run.path)
+    if steps:
+        return f"the same command continues it from {steps:,} steps"
+    if steps is None and (run.has_rows() or run.has_checkpoint()):
+        return "it has no checkpoint that can be read, so the same command is refused; --force starts anew"
+    return "nothing of it was saved yet; the same command starts it again from 0"
 
 
 def unreadable(found: object, simulated: bool = False) -> str:

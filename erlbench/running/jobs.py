@@ -12,6 +12,7 @@ from typing import Any
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
+from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.serial import Abandoned
 from erlbench.running import extension
@@ -29,7 +30,10 @@ GRACE = 0.4  # seconds that a run that begins has to come to its end
 
 
 class Runner:
-    """Runs cells, several at once from different threads; each thread keeps one pool of workers."""
+    """Runs cells, several at once from different threads; each thread keeps one pool of workers.
+
+    From here to `close` the libraries of this process compute with one thread.
+    """
 
     def __init__(
         self, options: RunOptions, display: Display, stop: threading.Event, listeners: Sequence[Listener] = ()
@@ -39,6 +43,8 @@ class Runner:
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
         self._interrupted: float | None = None
+        self._limit = contextlib.ExitStack()
+        self._limit.enter_context(ONE_THREAD.hold())
 
     def run_all(self, cells: Sequence[Cell]) -> list[str]:
         """Run the cells, `jobs` at once, each in a thread, so that this one hears `stop`; how each of them ended."""
@@ -54,6 +60,7 @@ class Runner:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
         if self.command.stop.is_set():
             return INTERRUPTED
+        ONE_THREAD.renew()
         directory = RunDirectory(cell.directory)
         try:
             directory.hold()
@@ -91,10 +98,11 @@ class Runner:
 
     def close(self) -> None:
         """End all workers but those of abandoned threads, which still use their pool: they end with this process."""
-        for thread, (_, pool) in self._pools.items():
-            if thread not in self._abandoned:
-                pool.close()
-        self.command.pauses.close()
+        with self._limit:
+            for thread, (_, pool) in self._pools.items():
+                if thread not in self._abandoned:
+                    pool.close()
+            self.command.pauses.close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()

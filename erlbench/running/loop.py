@@ -8,6 +8,7 @@ from typing import Any
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError
+from erlbench.machine.threads import Renewal
 from erlbench.pool import Pool
 from erlbench.records.schema import EventRow, Row
 from erlbench.running.asynchrony import Asynchrony
@@ -60,6 +61,7 @@ class Loop:
         self.arrays = LiveArrays(pool.store)
         self.holders: Callable[[], Any] = tuple  # what else refers to arrays that are in use
         self.phase = BEGINS
+        self._renew_limit = Renewal()
         self._pauses = pauses
         self._known_pauses = len(pauses())
 
@@ -91,6 +93,7 @@ class Loop:
 
     def step(self, next_result: Callable[[float], Result | None] | None = None) -> Iterator[Record]:
         """Wait for one result, by default of the pool, and take it in."""
+        self._renew_limit()
         try:
             self.phase = WAITS
             result = (next_result or self.pool.next_result)(PATIENCE)

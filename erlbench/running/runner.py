@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
@@ -15,8 +15,10 @@ from erlbench.machine.descriptors import allow_workers
 from erlbench.pool.registry import connected
 from erlbench.running import progress, signals
 from erlbench.running.admission import problems, rules_of
+from erlbench.running.checkpoint import saved_steps
 from erlbench.running.jobs import Runner
 from erlbench.running.remaining import Workload
+from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED
 from erlbench.running.starting import check_directories, processes_for
 
@@ -45,10 +47,23 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
         display.close()
     if outcomes[INTERRUPTED]:
         if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
-            display.message(f"interrupted; everything is saved. To go on:\n{shlex.join(options.command_line)}")
+            display.message(f"{interruption(anything_saved(cells))}:\n{shlex.join(options.command_line)}")
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
+
+
+def anything_saved(cells: Iterable[Cell]) -> bool:
+    """Whether any of the cells is done, or has a checkpoint to continue from."""
+    directories = [RunDirectory(cell.directory) for cell in cells]
+    return any(run.status().get("status") == DONE or saved_steps(run.path) is not None for run in directories)
+
+
+def interruption(saved: bool) -> str:
+    """What an interrupted command says before the command that is to be given again."""
+    if saved:
+        return "interrupted; everything is saved. To go on"
+    return "interrupted before the first checkpoint. To start again from 0"
 
 
 def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:

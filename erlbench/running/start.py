@@ -11,6 +11,7 @@ from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.plan import FILE as PLAN
 from erlbench.machine import kernel
+from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
 from erlbench.running.checkpoint import FORMAT
 from erlbench.work.admission import Admission
@@ -26,6 +27,7 @@ def start_of(
 ) -> dict[str, Any]:
     """The start of a cell on `machine`; under a plan it is appended to the plan's journal."""
     command = shlex.join(asked.command_line)
+    machine = {**machine, "threads": threads_of_libraries()}
     start = {
         "format": FORMAT,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -34,7 +36,7 @@ def start_of(
         "jobs": asked.jobs,
         "one_core": asked.one_core or cell.one_core,
         "device": asked.device,
-        "threads_per_process": 1,
+        "threads": machine["threads"],
         "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
         **({"identity": identity} if identity else {}),
         "admission": admission.record(),

@@ -52,7 +52,7 @@ class Workspace:
 
     def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """The environment of `spec`, made once."""
-        name = json.dumps({**vars(spec), "max_episode_steps": 0}, sort_keys=True, default=dict)
+        name = json.dumps(vars(spec), sort_keys=True, default=dict)
         if name not in self._environments:
             self._environments[name] = build(spec)
         return self._environments[name]

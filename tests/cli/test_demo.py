@@ -34,11 +34,11 @@ def test_after_ctrl_c_it_names_itself_as_the_command_to_go_on(tmp_path, interrup
     result = CliRunner().invoke(cli, ["demo", "--out", str(folder)])
     assert result.exit_code == 130
     assert result.stderr.splitlines()[1:] == [
-        f"erlbench: interrupted; everything is saved. To go on: erlbench demo --out '{folder}'"
+        f"erlbench: interrupted before the first checkpoint. To start again from 0: erlbench demo --out '{folder}'"
     ]
 
 
 def test_an_interrupted_call_of_the_function_names_no_command(tmp_path, interrupted, capfd):
-    with pytest.raises(Interrupted, match="the same call continues"):
+    with pytest.raises(Interrupted, match="the same call starts again from 0"):
         api.run("cem", "Pendulum-v1", out=str(tmp_path), quiet=False)
     assert "erlbench.run" not in capfd.readouterr().err

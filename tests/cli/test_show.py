@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli, show
 from erlbench.frames import find_run_folders
+from erlbench.running.checkpoint import save_checkpoint
 from erlbench.running.results import RunDirectory
 
 CONFIG = """\
@@ -87,6 +88,19 @@ def test_show_tells_the_updates_per_step(run):
         "timesteps,train_time_s,return_mean,critic_updates,actor_updates\n0,0,1,0,0\n5000,1,1,0,0\n"
     )
     assert "per step" not in invoke("show", run).stdout
+
+
+def test_show_tells_how_a_killed_run_goes_on(run):
+    assert "--force" in invoke("show", run).stdout  # it has rows and no checkpoint
+    (run / "eval.csv").unlink()
+    assert "starts it again from 0" in invoke("show", run).stdout
+    for number, steps in enumerate((0, 10_000)):
+        save_checkpoint(run / "checkpoint", {"algorithm": {"counters": {"timesteps": steps}}}, {})
+        text = "continues it from 10,000 steps" if number else "starts it again from 0"
+        assert text in invoke("show", run).stdout
+    for checkpoint in (run / "checkpoint").iterdir():
+        (checkpoint / "state.json").write_text("{")
+    assert "--force" in invoke("show", run).stdout
 
 
 def test_show_a_run_that_has_just_begun(run):

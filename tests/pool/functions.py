@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from erlbench.errors import NumericalError, TaskError
+from erlbench.machine.threads import threads_of_libraries
 from erlbench.work.seeding import generator
 from erlbench.work.tasks import Outcome
 
@@ -36,6 +37,10 @@ def second_core(settings, inputs, key, workspace):
 def sleep(settings, inputs, key, workspace):
     time.sleep(settings["seconds"])
     return Outcome({"lengths": [int(settings.get("length", 0))]}, {"array": np.ones(1, np.float32)})
+
+
+def threads(settings, inputs, key, workspace):
+    return Outcome({"threads": threads_of_libraries()})
 
 
 def surroundings(settings, inputs, key, workspace):

@@ -94,7 +94,7 @@ def make_run(
         "processes": processes,
         "jobs": jobs,
         "device": device,
-        "threads_per_process": 1,
+        "threads": 1,
         "command_line": f"erlbench run {name} {env} --seed {seed}",
         **({"studies": list(studies)} if studies else {}),
     }

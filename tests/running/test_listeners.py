@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from contextlib import closing
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
 from erlbench.running import progress
 from erlbench.running.jobs import Runner
+from erlbench.running.listeners import checkpoints as checkpoints_module
 from erlbench.running.listeners.checkpoints import Checkpoints
 from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import WHOLE, Taken
@@ -89,6 +93,29 @@ def test_the_rows_that_a_checkpoint_counts_on_are_in_their_files(tmp_path, monke
     listen(monkeypatch, look)
     assert run(make_cell("cem", tmp_path, steps=100)) == 0
     assert saved[-1] > saved[0]
+
+
+@pytest.mark.parametrize(("every", "first", "interval"), [(60.0, 10, 60), (3.0, 3, 3)])
+def test_the_first_checkpoint_comes_early_and_those_of_evaluations_delay_none(
+    tmp_path, monkeypatch, every, first, interval
+):
+    """A second passes with each look at the clock; a checkpoint of each evaluation is kept besides."""
+    seconds, saved = itertools.count(), []
+    monkeypatch.setattr(checkpoints_module, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    write = checkpoints_module.save_checkpoint
+
+    def note(folder, *arguments):
+        saved.extend([next(seconds)] if folder.name == "checkpoint" else [])
+        return write(folder, *arguments)
+
+    monkeypatch.setattr(checkpoints_module, "save_checkpoint", note)
+    cell = make_cell("cem", tmp_path, steps=2000, eval_freq=50)
+    assert run(cell, checkpoint_every=every, keep_checkpoints=True) == 0
+    begun, *later = saved
+    waits = np.diff([begun, *later])
+    assert first <= waits[0] <= first + 3
+    assert len(waits) > 1
+    assert all(interval <= wait <= interval + 3 for wait in waits[1:])
 
 
 @pytest.mark.parametrize("kind", [TaskRow, GenerationRow, EvaluationRow, type(WHOLE)])

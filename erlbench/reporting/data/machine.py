@@ -77,7 +77,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         device=_text(last, "device"),
         processes=_text(last, "processes"),
         jobs=_text(last, "jobs"),
-        threads=_text(last, "threads_per_process"),
+        threads=_text(last, "threads") or _text(last, "threads_per_process"),  # the name of 0.2
         python=_text(last, "python"),
         commit=_text(last, "commit"),
         command=_text(last, "command_line"),

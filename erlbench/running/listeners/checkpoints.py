@@ -11,8 +11,10 @@ from erlbench.running.durable import sync_folder
 from erlbench.running.encoding import references
 from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.listeners.files import RowFiles
-from erlbench.running.loop import FAILING, WHOLE, Loop, Record, Taken
+from erlbench.running.loop import BEGINS, FAILING, WHOLE, Loop, Record, Taken
 from erlbench.running.results import RunDirectory
+
+FIRST = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
 
 
 class Checkpoints:
@@ -33,14 +35,14 @@ class Checkpoints:
         self._directory = directory
         self._every = every
         self._keep_all = keep_all
-        self._saved = time.monotonic()
+        self._due = time.monotonic() + min(every, FIRST)
 
     def __call__(self, record: Record) -> None:
         """Save where a record says that it is time."""
         if isinstance(record, Taken):
             if self._keep_all and not record.final:
                 self.save(KEPT, number=record.number + 1)
-        elif record is FAILING or (record is WHOLE and time.monotonic() - self._saved >= self._every):
+        elif record is FAILING or (record is WHOLE and time.monotonic() >= self._due):
             self.save()  # where a task fails, too: the state is whole, and the cause may be gone at the next start
 
     def save(self, folder: str = CHECKPOINTS, keep: int = KEEP, number: int | None = None) -> None:
@@ -58,7 +60,9 @@ class Checkpoints:
         arrays = {ref.name: self._loop.pool.store.get(ref) for ref in references(payload)}
         save_checkpoint(self._directory.path / folder, payload, arrays, keep, number)
         sync_folder(self._directory.path)
-        self._saved = time.monotonic()
+        if folder == CHECKPOINTS:  # from which a run that is killed goes on
+            begins = self._loop.phase == BEGINS  # nothing is trained yet
+            self._due = time.monotonic() + (min(self._every, FIRST) if begins else self._every)
 
     def _payload(self) -> dict[str, Any]:
         loop = self._loop

@@ -1,0 +1,146 @@
+"""One thread for BLAS and OpenMP while something is computed here; afterwards the caller has as many as before.
+
+A sum over several threads is taken in another order, so its last digit differs. A BLAS such as OpenBLAS has one number
+of threads for the whole process. OpenMP has one for each thread, and PyTorch follows it, but keeps the number that new
+threads begin with. PyTorch's `set_num_threads` therefore leaves numpy's BLAS and all other threads as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+TORCH, OPENMP = "torch", "openmp"
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library that is loaded, and its number of threads in the calling thread."""
+
+    name: str
+    kind: str  # torch, openmp or blas
+    threads: int
+    set_threads: Callable[[int], object]
+
+    def restore(self) -> None:
+        """Give it the number of threads that it has here."""
+        self.set_threads(self.threads)
+
+
+def loaded_libraries() -> list[Library]:
+    """PyTorch, if it is imported, and every BLAS and OpenMP."""
+    libraries = [
+        Library(str(found.filepath), _kind(found), found.num_threads or 1, partial(_set_threads, found))
+        for found in ThreadpoolController().lib_controllers
+    ]
+    if TORCH in sys.modules:
+        import torch  # waits where another thread is importing it
+
+        libraries.append(Library(TORCH, TORCH, torch.get_num_threads(), torch.set_num_threads))
+    return libraries
+
+
+def _kind(found: Any) -> str:
+    """Whose numbers it has: an OpenBLAS that is built with OpenMP has one for each thread, too."""
+    return OPENMP if OPENMP in (found.user_api, getattr(found, "threading_layer", "")) else str(found.user_api)
+
+
+def _set_threads(found: Any, number: int) -> None:
+    """Have threadpoolctl set a number; its later versions ignore all but the first thread that sets OpenBLAS."""
+    let_any_thread = getattr(found, "clear_controlling_thread", lambda force: None)
+    let_any_thread(force=True)
+    found.set_num_threads(number)
+    let_any_thread(force=True)
+
+
+def threads_of_libraries() -> int:
+    """The most threads with which a library computes in the calling thread."""
+    return max((library.threads for library in loaded_libraries()), default=1)
+
+
+class OneThread:
+    """Holds the libraries of this process to one thread as long as any of its threads asks for that."""
+
+    def __init__(self) -> None:
+        self._guard = threading.RLock()
+        self._holders: dict[int, dict[str, Library]] = {}  # thread -> every OpenMP as it was there
+        self._before: dict[str, Library] = {}  # every BLAS as it was; PyTorch as it is in a new thread
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """One thread until the end of the block, for the calling thread and for all that call `renew`."""
+        thread = threading.get_ident()
+        with self._guard:
+            is_outermost = thread not in self._holders
+            if is_outermost:
+                self._holders[thread] = {}
+        try:
+            if is_outermost:
+                self.limit()
+            yield
+        finally:
+            if is_outermost:
+                self._release(thread)
+
+    def renew(self) -> None:
+        """Hold the calling thread, and what has been loaded since, to one thread, too, while anybody holds."""
+        if self._holders:
+            self.limit()
+
+    def limit(self) -> None:
+        """One thread for all that is loaded now; for good where nobody holds, as in a process of a pool."""
+        with self._guard:
+            here = self._holders.get(threading.get_ident(), {})
+            libraries = loaded_libraries()  # all are looked at before one is changed: PyTorch changes OpenMP
+            for library in libraries:
+                if library.kind == OPENMP:
+                    here.setdefault(library.name, library)
+                elif self._holders and library.name not in self._before:
+                    self._before[library.name] = _in_new_thread(library) if library.kind == TORCH else library
+            for library in libraries:
+                library.set_threads(1)
+
+    def _release(self, thread: int) -> None:
+        with self._guard:
+            here = self._holders.pop(thread)
+            if TORCH in self._before:
+                self._before[TORCH].restore()
+            for library in here.values():
+                library.restore()
+            if not self._holders:
+                for library in self._before.values():
+                    if library.kind != TORCH:
+                        library.restore()
+                self._before.clear()
+
+
+def _in_new_thread(torch: Library) -> Library:
+    """PyTorch with the number of threads that new threads begin with; here it may be held to one by OpenMP already."""
+    from torch import get_num_threads
+
+    with ThreadPoolExecutor(1) as executor:
+        return replace(torch, threads=executor.submit(get_num_threads).result())
+
+
+ONE_THREAD = OneThread()
+
+
+class Renewal:
+    """Calls `ONE_THREAD.renew` if modules, and perhaps a library with them, were imported since the last call."""
+
+    def __init__(self) -> None:
+        self._modules = -1
+
+    def __call__(self) -> None:
+        count = len(sys.modules)
+        if count != self._modules:
+            self._modules = count
+            ONE_THREAD.renew()

@@ -1,0 +1,104 @@
+"""Time limits from all places: an episode is as long as the one that `gymnasium.make` plays."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.wrappers import TimeLimit
+
+import erlbench
+from erlbench.envs.registry import build, describe_problem
+from erlbench.envs.wrappers import RepeatAction
+from erlbench.errors import UsageError
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.records.read import read_rows
+from erlbench.records.schema import EpisodeRow
+from erlbench.work.rollout import play
+from tests import limited
+
+NAMES = [f"tests.limited:Limited{name}-v0" for name in limited.IDS]
+SMALL = {"set": {"population": 4, "elites": 2, "hidden": 8}, "eval_episodes": 1, "final_episodes": 1, "processes": 0}
+
+
+def expected(env):
+    """Steps of an episode of Gymnasium's, and whether it terminates; None where it does not end."""
+    env.reset(seed=0)
+    for step in range(1, 1001):
+        _, _, terminated, truncated, _ = env.step(np.zeros(1, np.float32))
+        if terminated or truncated:
+            return step, terminated
+    return None
+
+
+def played(name, settings):
+    """Steps of an episode of the suite's, and whether it terminates."""
+    task = describe_problem(name, settings).problem
+    sizes = (task.observation_size, task.action_size)
+    policy = NumpyPolicy(PolicySpec(sizes, "tanh", task.action_low, task.action_high), initial_parameters(sizes, (1,)))
+    episode = play(build(task.env), policy, task.env.max_episode_steps, 0)
+    return episode.length, episode.terminated
+
+
+@pytest.mark.parametrize("limit", [None, 20, 60, 120, 400])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_episode_is_as_long_as_gymnasiums(name, limit):
+    settings = {} if limit is None else {"max_episode_steps": limit}
+    there = expected(gymnasium.make(name, **settings))
+    if there is None:
+        with pytest.raises(UsageError, match="has no time limit"):
+            describe_problem(name, settings)
+    else:
+        assert played(name, settings) == there
+
+
+@pytest.mark.parametrize("limit", [10, 13, 17, 40])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_limit_counts_actions_where_the_suite_repeats_them(name, limit):
+    there = expected(RepeatAction(gymnasium.make(name, max_episode_steps=3 * limit), 3))
+    assert played(name, {"max_episode_steps": limit, "frame_skip": 3}) == there
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "remarks"),
+    [("Plain", 400, 0), ("Factory", None, 1), ("Factory", 20, 0), ("Factory", 60, 1), ("Within", None, 1)],
+)
+def test_a_limit_within_that_shortens_episodes_is_remarked(name, limit, remarks):
+    settings = {} if limit is None else {"max_episode_steps": limit}
+    found = describe_problem(f"tests.limited:Limited{name}-v0", settings)
+    assert len(found.remarks) == remarks
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "steps"),
+    [
+        (limited.Corridor, {"max_episode_steps": 30}, 30),
+        (limited.fifty, {}, 50),
+        (limited.fifty, {"max_episode_steps": 80}, 50),
+        (limited.pendulum, {"max_episode_steps": 250}, 200),
+        (lambda: gymnasium.make("Pendulum-v1"), {}, 200),
+        (lambda: gymnasium.make("Pendulum-v1", max_episode_steps=50), {}, 50),
+        (lambda: gymnasium.make("Pendulum-v1", max_episode_steps=50), {"max_episode_steps": 60}, 60),
+        (lambda: TimeLimit(gymnasium.make("Pendulum-v1"), 300), {}, 200),
+        (lambda: TimeLimit(gymnasium.make("Pendulum-v1"), 30), {}, 30),
+        (lambda: [gymnasium.make("Pendulum-v1", max_episode_steps=30)] * 2, {}, 30),
+        (lambda: gymnasium.make("tests.limited:LimitedFactory-v0"), {}, 50),
+    ],
+)
+def test_what_the_python_function_is_given_is_played_as_long(tmp_path, env, settings, steps):
+    given = env() if getattr(env, "__name__", "") == "<lambda>" else env
+    results = erlbench.run("cem", given, env_set=settings, total_timesteps=1, out=tmp_path, **SMALL)
+    lengths = read_rows(results.runs[0], EpisodeRow)["l"]
+    assert set(lengths) == {steps}
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        lambda: gymnasium.make("Pendulum-v1", max_episode_steps=-1),
+        lambda: [gymnasium.make("Pendulum-v1", max_episode_steps=limit) for limit in (30, 40)],
+        lambda: ["Pendulum-v1", gymnasium.make("Pendulum-v1", max_episode_steps=30)],
+    ],
+)
+def test_made_environments_without_a_limit_or_with_several_are_refused(tmp_path, env):
+    with pytest.raises(UsageError, match="limit"):
+        erlbench.run("cem", env(), total_timesteps=1, out=tmp_path, **SMALL)
+    assert not [*tmp_path.iterdir()]

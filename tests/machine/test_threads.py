@@ -1,0 +1,213 @@
+"""BLAS and OpenMP have one thread while a run is under way, whoever starts it, and then as many as before."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from erlbench.envs.registry import problem
+from erlbench.errors import Interrupted
+from erlbench.machine import kernel
+from erlbench.machine.resources import cores
+from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
+from erlbench.pool import local_pool
+from erlbench.records.run import RunFiles
+from erlbench.running.in_process import SearchHere
+from tests.pool.helpers import one, task
+from tests.runs import listen, make_cell, run
+
+NUMBERS = """
+import json, os, sys, threading
+from threadpoolctl import threadpool_info
+
+def numbers():
+    found = sorted((library["filepath"], library["num_threads"]) for library in threadpool_info())
+    return [number for _, number in found], sys.modules["torch"].get_num_threads() if "torch" in sys.modules else None
+
+def numbers_of_new_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(numbers()))
+    thread.start()
+    thread.join()
+    return found[0]
+"""
+COMPUTED = """
+import numpy, torch
+numpy.ones((300, 300)) @ numpy.ones((300, 300))
+torch.ones(300, 300) @ torch.ones(300, 300)
+"""
+# Of TD3 with products of numpy, on a kernel whose sums depend on the number of threads.
+RUN = """
+from pathlib import Path
+import erlbench
+before = numbers()
+results = erlbench.run(
+    "td3", "InvertedPendulum-v5", total_timesteps=320, eval_freq=320, eval_episodes=1, final_episodes=1, device="cpu",
+    set={"start_timesteps": 300, "hidden": [256, 256], "critic_hidden": [256, 256]}, out=sys.argv[1],
+    processes=int(sys.argv[2]),
+)
+meta = json.loads((results.runs[0] / "meta.json").read_text())
+import torch
+print(json.dumps({
+    "before": before, "after": numbers(), "new": numbers_of_new_thread(), "recorded": meta["threads"],
+    "starts": [start["threads"] for start in meta["starts"]],
+}))
+"""
+
+
+def fresh(code: str, *arguments: object, **variables: str) -> dict:
+    """What a program prints in an interpreter that nobody has limited."""
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")} | variables
+    command = [sys.executable, "-c", NUMBERS + code, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def many():
+    """This process computes with two threads."""
+    before = torch.get_num_threads()
+    with threadpool_limits(2):
+        torch.set_num_threads(2)
+        yield
+        assert {library["num_threads"] for library in threadpool_info()} == {2}, threadpool_info()
+        assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(cores() < 2, reason="one core: there is nothing to limit")
+def test_a_run_from_python_gives_the_numbers_of_a_worker_and_leaves_the_callers_threads(tmp_path):
+    settings = {"OPENBLAS_CORETYPE": "Haswell", "ERLBENCH_PRODUCTS": "numpy"}
+    default = fresh("import torch\nprint(json.dumps([numbers(), numbers_of_new_thread()]))")
+    found = {
+        "worker": fresh(RUN, tmp_path / "worker", 1, **settings),
+        "fresh": fresh(RUN, tmp_path / "fresh", 0, **settings),
+        "computed": fresh(COMPUTED + RUN, tmp_path / "computed", 0, **settings),
+    }
+    policies = {path.read_bytes() for path in tmp_path.glob("*/*/td3/seed-000/policy.safetensors")}
+    assert len([*tmp_path.glob("*/*/td3/seed-000/policy.safetensors")]) == 3
+    assert len(policies) == 1
+    for numbers in found.values():
+        assert (numbers["recorded"], numbers["starts"]) == (1, [1])
+        assert [numbers["after"], numbers["new"]] == default
+    assert found["computed"]["before"] == default[0]
+
+
+def test_the_import_changes_nothing():
+    code = "before = numbers(), dict(os.environ)\nimport erlbench, erlbench.api, erlbench.running.runner\n"
+    assert fresh("import numpy\n" + code + "print(json.dumps([numbers(), dict(os.environ)] == [*before]))") is True
+
+
+def test_what_is_loaded_meanwhile_follows_and_has_its_own_number_afterwards():
+    code = """
+import numpy
+from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
+inside = []
+def work():
+    import torch
+    import scipy.linalg  # with a BLAS of its own
+    ONE_THREAD.renew()
+    inside.append([threads_of_libraries(), *numbers()[0]])
+with ONE_THREAD.hold():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(json.dumps({"inside": inside, "after": [numbers(), numbers_of_new_thread()]}))
+"""
+    found = fresh(code)
+    assert {number for numbers in found["inside"] for number in numbers} == {1}
+    assert found["after"] == fresh(
+        "import numpy, torch, scipy.linalg\nprint(json.dumps([numbers(), numbers_of_new_thread()]))"
+    )
+
+
+@pytest.mark.parametrize("method", ["fork server", "spawn"])
+def test_a_worker_has_one_thread_though_somebody_else_started_the_fork_server(method):
+    code = """
+import multiprocess
+from erlbench.pool import local_pool
+from tests.pool.helpers import one, task
+if __name__ == "__main__":
+    multiprocess.set_forkserver_preload(["numpy"])
+    process = multiprocess.get_context("forkserver").Process(target=print)
+    process.start()
+    process.join()
+    with local_pool(1, start_method=sys.argv[1]) as pool:
+        found = [one(pool, task(number, "threads", gradient=bool(number))).values["threads"] for number in range(2)]
+    print(json.dumps(found))
+"""
+    assert fresh(code, method.replace(" ", "")) == [1, 1]
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("end", ["done", "failed", "interrupted"])
+@pytest.mark.parametrize("algo", ["cem", "td3"])
+def test_it_holds_to_the_end_of_a_run_however_that_comes(tmp_path, monkeypatch, algo, end):
+    seen = []
+
+    def look(training, record):
+        seen.append(threads_of_libraries())
+        if end == "failed" and len(seen) > 40:
+            raise ZeroDivisionError
+        if end == "interrupted" and len(seen) > 40:
+            training.stop.set()
+
+    listen(monkeypatch, look)
+    cell = make_cell(algo, tmp_path, steps=400)
+    assert run(cell) == {"done": 0, "failed": 1, "interrupted": 130}[end]
+    assert set(seen) == {1}
+    assert RunFiles(cell.directory).meta()["threads"] == 1
+
+
+@pytest.mark.usefixtures("many")
+def test_every_door_that_computes_here_holds_it():
+    with local_pool(0) as pool:
+        assert one(pool, task(1, "threads")).values["threads"] == 1
+    with SearchHere("cem", "InvertedPendulum-v5", problem("InvertedPendulum-v5"), {"hidden": (8,)}) as search:
+        next(search.generations())
+        assert threads_of_libraries() == 1
+
+
+@pytest.mark.usefixtures("many")
+def test_a_thread_that_ends_leaves_the_others_with_one():
+    inside, ended = threading.Event(), threading.Event()
+    seen = []
+
+    def work():
+        torch.get_num_threads()
+        with ONE_THREAD.hold():
+            inside.set()
+            ended.wait(60)
+            seen.append(threads_of_libraries())
+
+    thread = threading.Thread(target=work)
+    with ONE_THREAD.hold(), ONE_THREAD.hold():
+        thread.start()
+        assert inside.wait(60)
+    ended.set()
+    thread.join()
+    assert seen == [1]
+
+
+def test_it_ends_with_an_error():
+    with threadpool_limits(2):
+        with suppress(Interrupted), ONE_THREAD.hold():
+            assert threads_of_libraries() == 1
+            raise Interrupted("now")
+        assert max(library["num_threads"] for library in threadpool_info()) == 2
+
+
+def test_runs_with_another_number_of_threads_have_another_arithmetic_and_unknown_ones_have_not():
+    here = kernel.describe()
+    assert kernel.in_words(here) == kernel.in_words({**here, "threads": 1}) != kernel.in_words({**here, "threads": 2})
