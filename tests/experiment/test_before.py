@@ -134,7 +134,7 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
         for line in re.findall(r"^\s+(erlbench run .*?)(?:\s+#.*)?$", file.read_text().replace("\\\n", " "), re.M)
         if not re.search(r"--(study|plan|config|costs)|--(env|algo) (?!function)[\w.]+:|my-search|ars|──", line)
     }  # fmt: skip
-    assert len(examples) > 20
+    assert any("--algo td3" in line for line in examples)
     assert {line: found for line in sorted(examples) if (found := said(*shlex.split(line)[2:]))} == {}
 
 
