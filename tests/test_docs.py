@@ -29,6 +29,7 @@ def test_links_of_the_repository_lead_somewhere(page):
     assert missing == []
 
 
+@pytest.mark.data
 def test_each_folder_of_reference_results_is_explained_and_each_heading_exists():
     """The page says what its runs are; its links name sections of the documentation."""
     text = (REFERENCE / "README.md").read_text()
@@ -42,6 +43,7 @@ def test_each_folder_of_reference_results_is_explained_and_each_heading_exists()
         assert anchor in slugs, target
 
 
+@pytest.mark.data
 def test_the_page_of_coverage_has_each_claim_and_says_why_a_row_is_open():
     page = (ROOT / "docs" / "coverage.md").read_text()
     assert {*re.findall(r"claims\.md#([\w-]+)", page)} == {*load_claims()}
@@ -51,6 +53,7 @@ def test_the_page_of_coverage_has_each_claim_and_says_why_a_row_is_open():
     assert all(states["in part"] + states["open"])
 
 
+@pytest.mark.data
 def test_each_reference_run_is_shown():
     """Two runs with one environment, name, seed and budget would hide one another in the report of all of them."""
     warnings = []

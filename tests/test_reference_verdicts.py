@@ -24,6 +24,8 @@ from benchmarks.reference_verdicts import (
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import as_values
 
+pytestmark = pytest.mark.data
+
 STORED = json.loads((REFERENCE / "verdict.json").read_text(encoding="utf-8"))["verdicts"]
 
 
@@ -53,7 +55,8 @@ def test_the_file_is_computed_from_the_stored_runs(found):
 
 def test_each_page_quotes_the_verdicts_as_they_are(found):
     quoted = {page.name: len(QUOTED.findall(page.read_text())) for page in PAGES}
-    assert quoted["README.md"] and quoted["results-so-far.md"]
+    assert quoted["README.md"]
+    assert quoted["results-so-far.md"]
     for page in PAGES:
         assert filled(page.read_text(), found) == page.read_text(), page.name
 

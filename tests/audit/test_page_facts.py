@@ -9,6 +9,8 @@ import pytest
 from benchmarks.reference_comparisons import ROOT
 from tests.audit.page_facts import PAGES
 
+pytestmark = pytest.mark.data
+
 BLOCKS = re.compile(r"<!-- (?:verdict|computed|printed):.*?<!-- end -->", re.DOTALL)
 NO_PROSE = re.compile(r"`[^`]*`|\]\([^)]*\)|!\[[^\]]*\]")  # code, the targets of links, what is below a figure
 NUMBER = re.compile(r"(?<![\w.,])[−-]?\d(?:[\d,.]*\d)?(?:e-?\d+)?(?!\w)")

@@ -127,6 +127,7 @@ def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
     assert usual_frequency(1) == 1
 
 
+@pytest.mark.data
 def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "erlbench" / "cli" / "run.py"]
     examples = {

@@ -81,6 +81,7 @@ def test_something_else_listens_at_the_address(listener, monkeypatch):
         connection.connect(listener)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listener", OTHERS[:1], ids=["ssh"], indirect=True)
 def test_a_run_ends_at_once_where_something_else_listens(listener, tmp_path):
     """Ray would try for a minute and then end the process with exit code 1."""
