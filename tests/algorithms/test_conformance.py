@@ -14,6 +14,8 @@ from erlbench.running import live_arrays, progress
 from erlbench.running.jobs import Runner
 from erlbench.running.loop import Loop
 from tests.runs import (
+    ASYNCHRONOUS,
+    SYNCHRONOUS,
     all_rows,
     check_counts,
     four_first,
@@ -24,14 +26,9 @@ from tests.runs import (
     returns,
     rows,
     run,
-    synchronous,
 )
 
 ALGORITHMS = list(registry.ALGORITHMS)
-SYNCHRONOUS = synchronous()
-ASYNCHRONOUS = [pytest.param(name, {}, id=name) for name in ALGORITHMS if name not in SYNCHRONOUS] + [
-    pytest.param("p-cem-rl", {"parallel_critic": True}, marks=pytest.mark.slow, id="p-cem-rl")
-]
 SWEEP_FROM = 4  # arrays: a search after every few results, so that a short run has many
 
 
@@ -138,7 +135,19 @@ def without_lag(found):
     }
 
 
-@pytest.mark.parametrize(("algo", "settings"), ASYNCHRONOUS)
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_the_asynchronous_algorithms_are_those_of_the_list(algo):
+    kind = registry.find(algo)
+    assert kind.is_synchronous(kind.settings_type()) == (algo in SYNCHRONOUS)
+
+
+@pytest.mark.parametrize(
+    ("algo", "settings"),
+    [
+        *((name, {}) for name in ASYNCHRONOUS),
+        pytest.param("p-cem-rl", {"parallel_critic": True}, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("simulated", [False, True])
 def test_an_interrupted_asynchronous_run_goes_on(algo, settings, simulated, tmp_path):
     parts = make_cell(algo, tmp_path / "parts", simulated_time=simulated, settings=settings)
