@@ -1,7 +1,8 @@
-"""Imports that stand in texts (scripts of tests, documentation, templates, notebooks) name what there is."""
+"""Imports in texts (scripts of tests, documentation, templates, notebooks), and lists of files, name what there is."""
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -43,3 +44,8 @@ def test_imports_in_texts_name_what_there_is():
                         missing.append(f"{path.relative_to(ROOT)}: from {module} import {name}")
     assert {("docs", "Context"), ("erlbench", "check_algorithm"), ("tests", "Loop")} <= seen
     assert missing == []
+
+
+def test_the_slowest_files_are_there():
+    names = tomllib.loads((ROOT / "tests" / "durations.toml").read_text())
+    assert [name for name in names if not (ROOT / name).is_file()] == []
