@@ -23,11 +23,12 @@ from erlbench.experiment.plan import TIMESTEPS, Contrast, PlannedCell
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import load_run
-from tests.runs import make_cell, rows, run
+from tests.runs import four_first, make_cell, rows, run
 
 ROOT = Path(__file__).parents[2]
 ENV = "Pendulum-v1"
 GRADIENTS = [name for name in registry.ALGORITHMS if registry.find(name).critic_updates and name not in ("ppo", "trpo")]
+WARM_UP = [name for name in GRADIENTS if registry.find(name).warmup(registry.find(name).settings_type()) > 0]
 
 
 def cells(*words: str):
@@ -39,8 +40,7 @@ def said(*words: str) -> list[str]:
     return [str(doubt) for doubt in doubts(cells(*words), problem)]
 
 
-@pytest.mark.parametrize("algo", [name for name in GRADIENTS if registry.find(name).warmup(
-    registry.find(name).settings_type()) > 0])  # fmt: skip
+@pytest.mark.parametrize("algo", four_first(WARM_UP))
 def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_trained(algo, tmp_path):
     warmup = registry.find(algo).warmup(registry.find(algo).settings_type())
     (line,) = said("--algo", algo, "--env", ENV, "--total-timesteps", str(warmup))
@@ -67,7 +67,7 @@ def test_each_algorithm_says_what_its_warm_up_and_its_generation_are(algo, tmp_p
     )
 
 
-@pytest.mark.parametrize("algo", [name for name in GRADIENTS if name != "aes-rl"])
+@pytest.mark.parametrize("algo", four_first(name for name in GRADIENTS if name != "aes-rl"))
 def test_gradient_steps_come_soon_after_the_warm_up(algo, tmp_path):
     cell = make_cell(algo, tmp_path, steps=2400, env=ENV)
     assert run(cell) == 0
