@@ -22,7 +22,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv install lock demo docs reproduce test test-newest campaign lint format typecheck bench wheel clean
+.PHONY: help venv install lock demo docs reproduce test test-all test-data test-newest campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -75,8 +75,19 @@ reproduce: $(USED) ## run the AES-RL studies and write the report; PROFILE=smoke
 	if [ $$status -le 1 ]; then $(BIN)/erlbench report results/$(PROFILE) --reference results/reference; fi; \
 	exit $$status
 
-test: $(STAMP) ## run all tests, TEST_PROCESSES=2 at a time; ARGS='-m "not slow"' leaves the slow ones out
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
+# Files begin in the order of tests/durations.toml. Hundreds of tests start Python: all use the same compiled files.
+PYTEST := -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+FAST := -m "not slow and not data"
+unexport PYTHONDONTWRITEBYTECODE
+
+test: $(STAMP) ## run the fast tests, TEST_PROCESSES=2 files at a time; ARGS=tests/pool runs some
+	$(BIN)/python $(PYTEST) $(FAST) $(ARGS)
+
+test-data: $(STAMP) ## test stored results, claims, and the numbers of pages
+	$(BIN)/python $(PYTEST) -m data $(ARGS)
+
+test-all: $(STAMP) ## run all tests, slow ones and those of stored results included
+	$(BIN)/python $(PYTEST) $(ARGS)
 
 # The newest of everything, MuJoCo included; dm_control, which MuJoCo 4 breaks, is left out.
 NEWEST_STAMP := $(NEWEST)/.installed
@@ -92,7 +103,7 @@ $(NEWEST_STAMP): setup.cfg pyproject.toml constraints.txt
 	@touch $@
 
 test-newest: $(NEWEST_STAMP) ## run the fast tests with the newest MuJoCo, numpy, pandas, Gymnasium; PYTHON=... chooses
-	$(NEWEST)/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile -m "not slow" $(ARGS)
+	$(NEWEST)/bin/python $(PYTEST) $(FAST) $(ARGS)
 
 campaign: $(STAMP) ## attack the suite for up to an hour (docs/reliability.md); ARGS='--only kills --seed 1'
 	$(BIN)/python -m tests.campaign $(ARGS)

@@ -1,8 +1,10 @@
 """One BLAS thread, as in every run, set before numpy is imported; tests whose programs are missing are left out."""
 
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,8 @@ def temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    seconds = tomllib.loads((Path(__file__).parent / "durations.toml").read_text())
+    items.sort(key=lambda item: seconds.get(item.nodeid.split("::")[0], 0), reverse=True)  # the slowest files first
     without = {
         item: programs.missing(name for mark in item.iter_markers("needs") for name in mark.args) for item in items
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,13 +37,17 @@ SMALL_OF = {
     },
 }  # fmt: skip
 FILES = ("eval.csv", "episodes.csv", "train.csv", "tasks.csv")
+# By default; all others take results in the order of their tasks. The conformance test compares it with the algorithms,
+# whose settings import whole libraries when they are made: too long for those who only collect tests.
+ASYNCHRONOUS = ("aes-rl",)
+SYNCHRONOUS = tuple(name for name in registry.ALGORITHMS if name not in ASYNCHRONOUS)
 FITNESS_KINDS = ("mean", "validation")  # of episodes that fitness_timesteps counts
 
 
-def synchronous() -> list[str]:
-    """The algorithms that by default take results in the order of their tasks."""
-    found = {name: registry.find(name) for name in registry.ALGORITHMS}
-    return [name for name, algorithm in found.items() if algorithm.is_synchronous(algorithm.settings_type())]
+def four_first(names: Iterable[str]) -> list[Any]:
+    """Parameters: a gradient learner, a mixed search, an evolution strategy, an asynchronous one; others are slow."""
+    four = ("td3", "cem-rl", "openai-es", "aes-rl")
+    return [name if name in four else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int = 1000, **changes) -> Cell:

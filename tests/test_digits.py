@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 
 from benchmarks import digits
 from erlbench.envs.digits import images
@@ -24,6 +23,8 @@ def test_both_sides_start_with_the_same_weights():
 
 
 def test_the_network_of_pytorch_is_the_policys():
+    import torch
+
     weights = digits.first_weights(0)
     pixels, labels = images(held_out=True)
     with torch.no_grad():

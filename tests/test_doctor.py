@@ -9,6 +9,7 @@ import tempfile
 from collections import namedtuple
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from erlbench import doctor
@@ -58,6 +59,7 @@ def test_without_shared_memory_runs_use_the_temporary_folder(monkeypatch):
     assert not found.serious
 
 
+@pytest.mark.slow
 def test_a_renderer_that_mujoco_does_not_know_stops_every_run(monkeypatch):
     """MuJoCo then cannot be imported; the commands say so, without a traceback, and so does the doctor."""
     monkeypatch.setenv("MUJOCO_GL", "foo")

@@ -34,8 +34,8 @@ def test_a_public_name_says_which_one_is_meant():
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     imports[alias.name].append(f"{path}:{node.lineno}")
-    assert len(classes) > 200
-    assert len(functions) > 400
+    assert {"Loop", "AESRL", "Problem"} <= {*classes}  # of each of the packages
+    assert {"load_results", "polyak_update", "problem"} <= {*functions}
     assert [name for name in SAME if len(classes[name]) < 2 and len(functions[name]) < 2] == []
     several = {name: places for name, places in classes.items() if len(places) > 1 and name not in SAME}
     assert several == {}, "give each class a name of its own"
@@ -66,5 +66,5 @@ def test_a_test_has_a_name_of_its_own():
     for path in (ROOT / "tests").rglob("test_*.py"):
         for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE):
             places[name].append(str(path.relative_to(ROOT)))
-    assert len(places) > 1000
+    assert places["test_a_test_has_a_name_of_its_own"] == ["tests/test_names.py"]
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -51,6 +51,7 @@ def read(folder, system, commands, runs):
     assert done.stdout.endswith("read\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_results_are_read_and_verified_without_fcntl(tmp_path):
     assert run(make_cell("cem", tmp_path / "results", steps=300)) == 0
     assert run(make_cell("cem", tmp_path / "others", steps=300, seed=1)) == 0

@@ -44,7 +44,6 @@ def whole(tmp_path_factory):
     return all_rows(folder(out))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("temporary_folder")
 def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
     process = start(tmp_path)
@@ -89,8 +88,7 @@ def test_show_tells_at_which_step_a_killed_run_goes_on(tmp_path, every, number):
     assert f"continued at {steps} timesteps" in (run / "events.csv").read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     process = start(tmp_path)
     wait_for(lambda: lines(folder(tmp_path) / "episodes.csv") > 70)

@@ -10,7 +10,6 @@ import types
 from pathlib import Path
 
 import cma
-import nevergrad
 import numpy as np
 import pytest
 
@@ -142,6 +141,8 @@ def test_pycmas_means_are_its_own_and_nobody_elses_generator_moves(fake):
 
 @erlbench.minimise
 def my_de(mean, seed):
+    import nevergrad
+
     parametrization = nevergrad.p.Array(init=mean).set_mutation(sigma=0.1)
     parametrization.random_state = np.random.RandomState(seed)
     return nevergrad.optimizers.TwoPointsDE(parametrization, num_workers=6)

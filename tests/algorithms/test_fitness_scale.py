@@ -77,6 +77,7 @@ def test_only_environments_without_a_value_have_the_rule_and_typed_values_win():
         assert settings.scale == (-800.0 if absolute else 800.0) or not settings.scale_setting, name
 
 
+@pytest.mark.slow
 def test_the_scale_is_recorded_and_the_same_with_processes_and_after_an_interruption(tmp_path):
     cells = [by_rule(tmp_path / name) for name in ("first", "two", "halted")]
     assert run(cells[0]) == 0

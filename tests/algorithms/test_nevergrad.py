@@ -3,7 +3,6 @@
 import math
 
 import cma
-import nevergrad
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -44,6 +43,8 @@ def batch(fake, fitness=lambda x: -sphere(x), backwards=False):
 
 def alone(name, centre, sigma, budget, workers):
     """nevergrad itself with the suite's random numbers."""
+    import nevergrad
+
     parametrization = nevergrad.p.Array(init=centre.astype(np.float64)).set_mutation(sigma=sigma)
     parametrization.random_state = np.random.RandomState(generator(SEED, Purpose.NOISE).bit_generator)
     return nevergrad.optimizers.registry[name](parametrization, budget, workers)
@@ -128,6 +129,8 @@ def test_a_search_that_does_not_come_out_the_same_is_refused(fake):
 
 
 def test_a_sequential_optimizer_is_asked_for_one_candidate_at_a_time(fake):
+    import nevergrad
+
     name = next(name for name, cls in nevergrad.optimizers.registry.items() if cls.no_parallelization and name == "SQP")
     ours = fake(optimizer=name, population=3, budget=100)
     assert [len(batch(ours)) for _ in range(3)] == [1, 1, 1]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from erlbench.algorithms import registry
 from tests.audit.counting import ID, CountingPendulum
@@ -22,6 +20,9 @@ SETTINGS = {"start_timesteps": 200, "critic_hidden": (16, 16)}
 @pytest.fixture
 def adam(monkeypatch):
     """Calls of PyTorch's fused Adam, by the number of parameters that they move; and steps of its optimisers."""
+    import torch
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
     calls: Counter[int] = Counter()
     fused = torch._fused_adam_
 

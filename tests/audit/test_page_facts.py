@@ -9,6 +9,8 @@ import pytest
 from benchmarks.reference_comparisons import ROOT
 from tests.audit.page_facts import PAGES
 
+pytestmark = pytest.mark.data
+
 BLOCKS = re.compile(r"<!-- (?:verdict|computed|printed):.*?<!-- end -->", re.DOTALL)
 NO_PROSE = re.compile(r"`[^`]*`|\]\([^)]*\)|!\[[^\]]*\]")  # code, the targets of links, what is below a figure
 NUMBER = re.compile(r"(?<![\w.,])[−-]?\d(?:[\d,.]*\d)?(?:e-?\d+)?(?!\w)")
@@ -35,7 +37,7 @@ def text_of(page: str) -> str:
 @pytest.mark.parametrize(("page", "section"), [(page, one) for page, ones in PAGES.items() for one in ones])
 def test_the_sentences_of_the_results_pages_hold_what_the_runs_give(page, section):
     phrases = list(section())
-    assert len(phrases) >= 5
+    assert phrases
     text = text_of(page)
     assert [phrase for phrase in phrases if phrase not in text] == []
 

@@ -25,6 +25,8 @@ from erlbench.cli import cli
 from tests.audit.verdicts import rank_p
 from tests.reporting.make_runs import make_run
 
+pytestmark = pytest.mark.data
+
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 SYNTHETIC = {
     "Hopper-v5": {"base": 1000, "better": 1600, "same": 1010},

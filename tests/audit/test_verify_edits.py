@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,26 @@ from tests.audit.edits import AES, AGAIN, CEM, EDITS, NOTHING, TD3, config, move
 from tests.runs import make_cell, run
 
 ROOT = Path(__file__).parents[2]
+
+
+def names(text: str) -> set[str]:
+    return set() if text in (AGAIN, NOTHING) else set(text.split(", "))
+
+
+def first_of_each_check() -> set[str]:
+    """The edits that are the first in the table to be found by some check."""
+    first: dict[str, str] = {}
+    for edit in EDITS:
+        for name in sorted(names(edit.found) | names(edit.renewed)):
+            first.setdefault(name, edit.what)
+    return {*first.values()}
+
+
+def parameters() -> list[Any]:
+    """Of each edit; all but the first of each check are slow."""
+    first = first_of_each_check()
+    marks = {edit: () if edit.what in first else pytest.mark.slow for edit in EDITS}
+    return [pytest.param(edit.algo, edit, marks=marks[edit], id=f"{edit.algo}-{edit.what}") for edit in EDITS]
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +67,6 @@ def differing(path: Path) -> set[str]:
     return {check.name for check in verify(path) if check.outcome == DIFFERS}
 
 
-def names(text: str) -> set[str]:
-    return set() if text in (AGAIN, NOTHING) else set(text.split(", "))
-
-
 @pytest.mark.parametrize("algo", [TD3, CEM, AES])
 def test_nothing_differs_before_an_edit(made, algo):
     assert {check.name: check.outcome for check in verify(made[algo])} == {
@@ -57,12 +74,7 @@ def test_nothing_differs_before_an_edit(made, algo):
     }
 
 
-@pytest.mark.parametrize(
-    ("folder", "edit"),
-    [(edit.algo, edit) for edit in EDITS],
-    indirect=["folder"],
-    ids=lambda one: getattr(one, "what", ""),
-)
+@pytest.mark.parametrize(("folder", "edit"), parameters(), indirect=["folder"])
 def test_an_edit_is_found_by_what_the_table_names(folder, edit):
     path = edit.make(folder) or folder
     assert differing(path) == names(edit.found)

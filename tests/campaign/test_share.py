@@ -16,8 +16,8 @@ SEED = 0
     [
         ("commands", 60),
         ("toml", 60),
-        ("environments", 2),
-        ("strangers", 18),
+        pytest.param("environments", 2, marks=pytest.mark.slow),
+        pytest.param("strangers", 18, marks=pytest.mark.slow),
         pytest.param("shared", 3, marks=pytest.mark.slow),
         pytest.param("limits", 2, marks=pytest.mark.slow),
         pytest.param("power", 1, marks=pytest.mark.slow),

@@ -34,6 +34,7 @@ def found():
     return {one.claim.id: one for one in computed()}
 
 
+@pytest.mark.data
 def test_page_and_values_are_computed_from_the_stored_runs(found):
     assert with_claims(PAGE.read_text(), [*found.values()]) == PAGE.read_text()
     stored = json.loads(VALUES.read_text())["claims"]
@@ -47,6 +48,7 @@ def test_page_and_values_are_computed_from_the_stored_runs(found):
                 assert value == other or math.isclose(value, other, rel_tol=1e-6)
 
 
+@pytest.mark.data
 def test_no_more_than_five_verdicts_count_by_forecast_or_counting(found):
     """Evidence without spread: no run stands behind it."""
     counted = [one for one in found.values() if one.counts and not any(max(part.runs) for part in one.parts)]
@@ -57,6 +59,7 @@ def test_no_more_than_five_verdicts_count_by_forecast_or_counting(found):
             assert all(not runs or runs >= 5 for part in one.parts for runs in part.runs)
 
 
+@pytest.mark.data
 def test_the_measured_cost_is_the_processor_time_of_the_plans_tasks(found):
     spent = 0.0
     for path in (RESULTS / "claims" / "long-horizons-2").rglob("tasks.csv"):
@@ -70,10 +73,12 @@ def stored_decisions():
     return [one["id"] for one in stored if one["verdict"] in {str(each) for each in DECIDED}]
 
 
+@pytest.mark.data
 def test_there_are_decisions_to_test():
-    assert len(stored_decisions()) >= 8
+    assert stored_decisions()
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("name", stored_decisions())
 def test_a_verdict_moves_with_one_run_or_number(name, found, tmp_path):
     """In turn: each stored sample, sample of others, published number, forecast and plan that the claim stands on."""

@@ -74,6 +74,7 @@ def test_episodes_that_nobody_can_have_played(tmp_path):
     assert "from 1 to 1,000,000,000" in result.stderr
 
 
+@pytest.mark.slow
 def test_many_generations_of_openai_es():
     """The sums of noise are freed as those of a real run are."""
     words = ["forecast", "--algo", "openai-es", "--env", "InvertedPendulum-v5", "--set", "population=4"]

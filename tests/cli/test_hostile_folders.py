@@ -100,6 +100,7 @@ COMMANDS = {
     "forecast": ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--from-run", "{run}",
                  "--processes", "1", "--steps", "100"],
 }  # fmt: skip
+PLAYING = ("verify", "verify all", "play", "forecast")  # they take longer than all others together
 
 
 def share(whole: Path, out: Path, reader: int):
@@ -158,7 +159,9 @@ def no_waiting():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in PLAYING else name for name in COMMANDS]
+)
 def test_a_command_that_reads_a_folder_gives_one_message(whole, tmp_path, name, no_waiting):
     wrong = []
     for what, place in share(whole, tmp_path / "results", [*COMMANDS].index(name)):

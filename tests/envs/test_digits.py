@@ -5,7 +5,6 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
-import torch
 from gymnasium.utils.env_checker import check_env
 
 from erlbench.envs import catalogue
@@ -28,6 +27,8 @@ def test_gymnasiums_checker_passes_the_digits(env):
 
 
 def test_the_reward_is_pytorchs_cross_entropy_of_scikit_learns_label(env):
+    import torch
+
     data, logits = datasets.load_digits(), np.random.default_rng(0).normal(scale=5, size=(40, 10)).astype(np.float32)
     np.testing.assert_array_equal(env.reset_all(range(40)), data.data[:40].astype(np.float32) / 16)
     _, rewards = env.step_all(logits)

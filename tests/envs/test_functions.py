@@ -4,7 +4,6 @@ import cma
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from nevergrad.functions import corefuncs
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
@@ -30,6 +29,8 @@ def value(name, x):
 
 @pytest.mark.parametrize(("name", "pycmas"), list(zip(NEVERGRAD, PYCMA, strict=True)))
 def test_values_are_nevergrads_and_pycmas(name, pycmas):
+    from nevergrad.functions import corefuncs
+
     for x in np.random.default_rng(0).normal(size=(5, 7)):
         assert value(name, x) == pytest.approx(corefuncs.registry[name](x), rel=1e-9)
         assert pycmas is None or value(name, x) == pytest.approx(getattr(cma.ff, pycmas)(x), rel=1e-9)

@@ -23,11 +23,12 @@ from erlbench.experiment.plan import TIMESTEPS, Contrast, PlannedCell
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import load_run
-from tests.runs import make_cell, rows, run
+from tests.runs import four_first, make_cell, rows, run
 
 ROOT = Path(__file__).parents[2]
 ENV = "Pendulum-v1"
 GRADIENTS = [name for name in registry.ALGORITHMS if registry.find(name).critic_updates and name not in ("ppo", "trpo")]
+WARM_UP = [name for name in GRADIENTS if registry.find(name).warmup(registry.find(name).settings_type()) > 0]
 
 
 def cells(*words: str):
@@ -39,8 +40,7 @@ def said(*words: str) -> list[str]:
     return [str(doubt) for doubt in doubts(cells(*words), problem)]
 
 
-@pytest.mark.parametrize("algo", [name for name in GRADIENTS if registry.find(name).warmup(
-    registry.find(name).settings_type()) > 0])  # fmt: skip
+@pytest.mark.parametrize("algo", four_first(WARM_UP))
 def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_trained(algo, tmp_path):
     warmup = registry.find(algo).warmup(registry.find(algo).settings_type())
     (line,) = said("--algo", algo, "--env", ENV, "--total-timesteps", str(warmup))
@@ -67,7 +67,7 @@ def test_each_algorithm_says_what_its_warm_up_and_its_generation_are(algo, tmp_p
     )
 
 
-@pytest.mark.parametrize("algo", [name for name in GRADIENTS if name != "aes-rl"])
+@pytest.mark.parametrize("algo", four_first(name for name in GRADIENTS if name != "aes-rl"))
 def test_gradient_steps_come_soon_after_the_warm_up(algo, tmp_path):
     cell = make_cell(algo, tmp_path, steps=2400, env=ENV)
     assert run(cell) == 0
@@ -127,6 +127,7 @@ def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
     assert usual_frequency(1) == 1
 
 
+@pytest.mark.data
 def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "erlbench" / "cli" / "run.py"]
     examples = {
@@ -134,7 +135,7 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
         for line in re.findall(r"^\s+(erlbench run .*?)(?:\s+#.*)?$", file.read_text().replace("\\\n", " "), re.M)
         if not re.search(r"--(study|plan|config|costs)|--(env|algo) (?!function)[\w.]+:|my-search|ars|──", line)
     }  # fmt: skip
-    assert len(examples) > 20
+    assert any("--algo td3" in line for line in examples)
     assert {line: found for line in sorted(examples) if (found := said(*shlex.split(line)[2:]))} == {}
 
 

@@ -137,7 +137,7 @@ def test_times_of_esac_have_no_validations_in_them(profile):
         for cell in requested_cells(arguments({"study": ("esac-figure-5",), "profile": profile}))
         if cell.algo == "esac"
     ]
-    assert len(cells) >= 16
+    assert cells
     assert all(cell.settings.validation_every > (cell.total_generations or math.inf) for cell in cells)
 
 

@@ -218,6 +218,7 @@ def test_costs_are_values_of_the_plan_whether_written_out_named_or_built_in(tmp_
     assert (cell.simulated_time, cell.processors, cell.costs.cores) == (True, 2, 8)
 
 
+@pytest.mark.data
 def test_the_plan_of_the_documentation_is_one(tmp_path):
     page = Path(__file__).parents[2] / "docs" / "planning.md"
     (tmp_path / "a.toml").write_text(page.read_text().split("```toml\n")[1].split("```")[0])
@@ -226,6 +227,7 @@ def test_the_plan_of_the_documentation_is_one(tmp_path):
     assert requested_cells(RunArguments(plan=str(tmp_path / "a.toml")))[0].total_minutes == 19.0
 
 
+@pytest.mark.data
 def test_the_plan_of_the_study_of_asynchrony_is_whole_and_can_be_run():
     path = Path(__file__).parents[2] / "results" / "asynchrony" / "plan.toml"
     found = read_plan(path)

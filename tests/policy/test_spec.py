@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
@@ -46,6 +45,8 @@ def test_sizes_of_policies(sizes, more, count):
 
 
 def test_an_lstms_tensors_have_torchs_names_and_order():
+    import torch
+
     spec = make((3, 16, 1), network="lstm")
     lstm = torch.nn.LSTM(3, 16)
     names = [(f"lstm.{name}", tuple(value.shape)) for name, value in lstm.named_parameters()]

@@ -42,9 +42,10 @@ def parsed(text: str, row=TaskRow) -> tuple[pd.DataFrame | None, list[str]]:
     return parse_rows(text.encode(), row, Path(row.file), warnings.append), warnings
 
 
+@pytest.mark.data
 def test_every_stored_row_is_read_without_a_warning():
     folders = run_folders(RESULTS)
-    assert len(folders) > 300
+    assert {path.parent for path in RESULTS.rglob("eval.csv")} <= {*folders} != set()
     for folder in folders:
         for row in ROWS:
             if (folder / row.file).exists():
@@ -143,6 +144,7 @@ def test_numbers_are_the_nearest_ones_by_both_parsers():
         assert frame["r"].tolist() == values
 
 
+@pytest.mark.slow
 def test_all_parsers_give_the_same_frames(monkeypatch):
     """Over 2,000 small files of all kinds, damaged in many ways; neither raises but for what no run writes."""
     whole = 0

@@ -14,6 +14,8 @@ from erlbench.reporting.pages.page import SMOKE_BANNER
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
+pytestmark = pytest.mark.data
+
 
 def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ def begun(kind: str, algo: str, folder: Path):
     return cell
 
 
-@pytest.mark.parametrize(("algo", "processes"), [("cem", 0), ("aes-rl", 2)])
+@pytest.mark.parametrize(("algo", "processes"), [("cem", 0), pytest.param("aes-rl", 2, marks=pytest.mark.slow)])
 def test_a_run_on_the_clock_continues(tmp_path, algo, processes):
     cell = begun("clock", algo, tmp_path)
     before = {name: (cell.directory / name).read_text() for name in ("eval.csv", "tasks.csv")}

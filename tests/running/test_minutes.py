@@ -22,6 +22,7 @@ from erlbench.running.run import gradient_workers
 from tests.runs import FILES, interrupt, make_cell, run
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}
+INTERRUPTED = ["cem", "aes-rl", *(pytest.param(algo, marks=pytest.mark.slow) for algo in ("cem-rl", "p-cem-rl"))]
 GRADIENTS = {"population": 4, "elites": 2, "n_grad": 2}
 NEW = ("es", "actor", "random")  # tasks with which an individual of AES-RL begins
 
@@ -58,7 +59,7 @@ def test_a_run_ends_after_the_first_generation_behind_its_minutes(algo, tmp_path
     assert int(read(cell, "eval.csv")[-1]["final"]) == 1
 
 
-@pytest.mark.parametrize("algo", MINUTES)
+@pytest.mark.parametrize("algo", INTERRUPTED)
 @pytest.mark.parametrize("stops", [(9,), (3, 25)])
 def test_an_interruption_changes_nothing(algo, stops, tmp_path):
     whole, parts = (cell_of(algo, tmp_path / name) for name in ("whole", "parts"))
@@ -69,7 +70,7 @@ def test_an_interruption_changes_nothing(algo, stops, tmp_path):
         assert lines(whole, name) == lines(parts, name), name
 
 
-@pytest.mark.parametrize("algo", MINUTES)
+@pytest.mark.parametrize("algo", INTERRUPTED)
 def test_an_interruption_between_the_minutes_and_the_steps_changes_nothing(algo, tmp_path):
     """The minutes have passed, the steps have not: the checkpoint knows that a generation has ended behind them."""
     given = {"steps": 3000, "total_minutes": 0.001}
@@ -81,6 +82,7 @@ def test_an_interruption_between_the_minutes_and_the_steps_changes_nothing(algo,
         assert lines(whole, name) == lines(parts, name), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algo", ["cem", "aes-rl"])
 def test_with_steps_both_have_to_pass(algo, tmp_path):
     short = cell_of(algo, tmp_path / "short")

@@ -185,6 +185,7 @@ def test_evaluations_are_told_while_a_trial_runs_and_by_their_number(tmp_path):
     assert told == dict(enumerate(returns, 1))
 
 
+@pytest.mark.slow
 def test_after_ctrl_c_the_same_command_goes_on_with_the_trial(tmp_path):
     """Its values, its evaluations and its steps are kept."""
     words = ["--search", "population=10..12", "--seeds", 2, "--total-timesteps", 20_000, "--eval-freq", 2000,

@@ -372,6 +372,7 @@ def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
 FOLDERS = sorted(path.name for path in REFERENCE.iterdir() if any(path.rglob("config.toml")))
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_reference_results_agree_with_themselves(folder):
     for path in sorted(path.parent for path in (REFERENCE / folder).rglob("config.toml")):

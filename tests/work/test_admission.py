@@ -88,6 +88,7 @@ def test_an_untried_environment_says_so():
     assert tried("Global", tries=False).record() == {"tried": False}
 
 
+@pytest.mark.slow
 def test_a_trial_that_was_passed_is_remembered_as_long_as_its_file_can_be_trusted(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     played = []

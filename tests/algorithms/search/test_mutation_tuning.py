@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-import torch
 
 from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, smooth_l1, tuned
 
 
 def test_smooth_l1_by_hand_and_as_torch_has_it():
+    import torch
+
     assert smooth_l1(0.5, 0.0) == 0.125
     assert smooth_l1(3.0, 1.0) == 1.5
     assert smooth_l1(1.0, 3.0) == 1.5

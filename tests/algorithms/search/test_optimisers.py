@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from erlbench.algorithms.search.optimisers import Adam, Sgd
 from erlbench.work.seeding import generator
@@ -10,6 +9,8 @@ from erlbench.work.seeding import generator
 
 @pytest.mark.parametrize(("epsilon", "tolerance"), [(1e-8, 1e-5), (1e-20, 1e-12)])
 def test_adam_is_pytorchs_but_for_the_place_of_epsilon(epsilon, tolerance):
+    import torch
+
     gradients = generator(1).standard_normal((50, 4)) * [1, 10, 0.1, 1]
     start = np.array([1.0, 2, 3, 4])
     theirs = torch.nn.Parameter(torch.tensor(start))
@@ -31,6 +32,8 @@ def test_adams_first_step_with_its_epsilon_beside_the_uncorrected_root():
 
 
 def test_sgd_is_pytorchs_with_dampening_after_a_gradient_of_zero():
+    import torch
+
     gradients = generator(2).standard_normal((20, 3))
     theirs = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
     torch_sgd = torch.optim.SGD([theirs], lr=0.2, momentum=0.9, dampening=0.9)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 
 import pytest
-import ray
-from ray.cluster_utils import Cluster
 
 from tests.processes import wait_for
 
@@ -17,6 +16,10 @@ class Nodes:
     """The cluster, and this process's connection to it."""
 
     def __init__(self) -> None:
+        import ray
+        from ray.cluster_utils import Cluster
+
+        self.ray = ray
         head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY}
         self.cluster = Cluster(initialize_head=True, head_node_args=head)
         ray.init(address=self.cluster.address, log_to_driver=False, logging_level=logging.ERROR)
@@ -36,11 +39,17 @@ class Nodes:
     def settle(self) -> None:
         """Wait until Ray has noticed the deaths of all nodes that were killed, which takes it a while."""
         there = len(self.cluster.list_all_nodes())
-        wait_for(lambda: sum(node["Alive"] for node in ray.nodes()) == there, 90, "Ray counts a dead node")
+        wait_for(lambda: sum(node["Alive"] for node in self.ray.nodes()) == there, 90, "Ray counts a dead node")
 
     def close(self) -> None:
-        ray.shutdown()
+        self.ray.shutdown()
         self.cluster.shutdown()
+
+
+@pytest.fixture
+def ray():
+    """The package, which takes long to import: those who only collect tests do without it."""
+    return importlib.import_module("ray")
 
 
 @pytest.fixture(scope="package")

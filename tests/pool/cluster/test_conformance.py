@@ -9,7 +9,7 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import progress
 from erlbench.running.jobs import Runner
-from tests.runs import all_rows, make_cell, run, synchronous
+from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def runner(nodes):
     made.close()
 
 
-@pytest.mark.parametrize("algo", synchronous())
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
 def test_two_nodes_give_the_rows_of_one_process(algo, serial, runner, tmp_path):
     cell = make_cell(algo, tmp_path)
     assert runner.run(cell) == "done"

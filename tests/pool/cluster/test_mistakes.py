@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 
 import pytest
-import ray
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.pool.cluster import connection, ray_pool
@@ -46,7 +45,7 @@ def test_no_cluster_at_the_address(tmp_path):
     assert not list(tmp_path.rglob("eval.csv"))
 
 
-def test_a_cluster_that_was_here_and_is_gone(monkeypatch):
+def test_a_cluster_that_was_here_and_is_gone(monkeypatch, ray):
     """Ray remembers the last address, and would try it for a minute and then end the process."""
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
@@ -75,12 +74,13 @@ OTHERS = [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b""
 
 
 @pytest.mark.parametrize("listener", OTHERS, ids=["ssh", "http", "nothing"], indirect=True)
-def test_something_else_listens_at_the_address(listener, monkeypatch):
+def test_something_else_listens_at_the_address(listener, monkeypatch, ray):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(UsageError, match=rf"{listener} \(.*not Ray\)"):
         connection.connect(listener)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listener", OTHERS[:1], ids=["ssh"], indirect=True)
 def test_a_run_ends_at_once_where_something_else_listens(listener, tmp_path):
     """Ray would try for a minute and then end the process with exit code 1."""
@@ -125,7 +125,7 @@ def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_
 
 
 @pytest.mark.slow
-def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nodes):
+def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nodes, ray):
     """The run failed at once, as if it could have no node."""
     nodes.settle()
     with RayPool(PoolOptions()) as pool:
@@ -138,7 +138,7 @@ def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nod
 
 
 @pytest.mark.slow
-def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes):
+def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
     """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
     killed = []
 
@@ -162,7 +162,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes: Nodes, tmp_path: Path):
+def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes: Nodes, tmp_path: Path, ray):
     command = [*RUN, "--out", str(tmp_path), "--pool", nodes.kind]
     command += ["--total-timesteps", "300000", "--eval-freq", "100000"]
     process = subprocess.Popen(command, text=True, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)

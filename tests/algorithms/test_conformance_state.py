@@ -1,0 +1,93 @@
+"""What every registered algorithm must do: its seeds, settings and state."""
+
+import json
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.base import Context
+from erlbench.envs.registry import problem
+from erlbench.pool import local_pool
+from erlbench.records.schema import TaskRow
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
+from erlbench.running.encoding import dataclass_named, encode, references
+from erlbench.running.loop import WHOLE
+from erlbench.running.vocabulary import Vocabulary
+from erlbench.settings import setting_rows
+from erlbench.work.replay import Replay
+from tests.checkpoints import known, types_in
+from tests.runs import four_first, listen, make_cell, rows, run
+
+ALGORITHMS = list(registry.ALGORITHMS)
+
+
+@pytest.mark.parametrize("algo", four_first(ALGORITHMS))
+def test_seeds_differ(algo, tmp_path):
+    cells = [make_cell(algo, tmp_path, steps=300, seed=seed) for seed in (0, 1)]
+    assert run(*cells) == 0
+    first, second = (rows(cell.directory, "episodes.csv") for cell in cells)
+    assert [row["r"] for row in first] != [row["r"] for row in second]
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
+    cell = make_cell(algo, tmp_path)
+    task = problem(cell.env)
+    with local_pool(0) as pool:
+        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
+        context = Context(
+            problem=task, seed=0, total_timesteps=1000, workers=cell.workers, store=pool.store, replay=replay
+        )
+        algorithm = registry.find(algo)(cell.settings, context)
+        tasks = algorithm.ask()
+        assert tasks
+        assert [t.id for t in tasks] == sorted({t.id for t in tasks})
+        path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
+        payload, _ = load_checkpoint(path, Vocabulary(algorithm).find)
+        assert payload["tasks"] == tasks
+        assert list(references(payload["a"])) == list(references(algorithm.snapshot()))
+        assert list(references(algorithm.policy()))
+        parameters = pool.store.load(algorithm.policy())
+        assert parameters.shape == (algorithm.policy_spec.size,)
+        assert np.isfinite(parameters).all()
+        replay.close()
+
+
+@pytest.mark.parametrize("algo", four_first(ALGORITHMS))
+def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
+    saved, types, seen = [], {}, []
+
+    def save(training, record):
+        if record is WHOLE and training.files.counted[TaskRow].state()["length"] // 256 > len(saved):
+            seen.append(Vocabulary(training.loop.algorithm))
+            training.save()
+
+    def checked(folder, payload, arrays, keep, number):
+        path = save_checkpoint(folder, payload, arrays, keep, number)
+        collected, again = dict(arrays), dict(arrays)
+        text = encode(payload, collected)
+        types.update(types_in(text))
+        vocabulary = seen[-1] if seen else None
+        found, loaded = load_checkpoint(path, vocabulary.find if vocabulary else dataclass_named)
+        if vocabulary:
+            vocabulary.check(found, loaded)
+        assert json.dumps(encode(found, again)) == json.dumps(text)  # as texts: NaN is NaN
+        for name, array in (collected | again).items():
+            np.testing.assert_array_equal(loaded[name], array, strict=True)
+        saved.append(path)
+        return path
+
+    monkeypatch.setattr("erlbench.running.listeners.checkpoints.save_checkpoint", checked)
+    listen(monkeypatch, save)
+    assert run(make_cell(algo, tmp_path, steps=400)) == 0
+    assert len(saved) >= 2
+    missing = {name: sorted(fields) for name, fields in types.items() if not fields <= set(known().get(name, ()))}
+    assert not missing, f"add them to tests/checkpoints.json: {json.dumps(missing)}"
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_every_setting_is_documented(algo):
+    for row in setting_rows(registry.find(algo).settings_type):
+        assert row.help, row.name
+        assert row.source, row.name
