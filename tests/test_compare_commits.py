@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from benchmarks.compare_commits.compare import (
 )
 from benchmarks.compare_commits.trees import CaseError, Ended, Tree, resolve
 from erlbench.algorithms import registry
+from tests.runs import heed_interrupts
 
 ROOT = Path(__file__).parents[1]
 MEASURED = CASES["runs"]["measured"]
@@ -41,7 +43,13 @@ EVALUATIONS = [
     ["1", "2.5", "0.2", "b"],
 ]
 KIND = {"case": "runs/*", "column": "return_mean", "old": "1.25", "new": "1.26", "reason": "a better mean"}
+IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b")
 PACKAGE = """import pathlib, sys, time
+import numpy as np
+from safetensors.numpy import save_file
+
+if sys.argv[1] == "report":
+    time.sleep(600)
 if sys.argv[1] == "run" and "--out" in sys.argv:
     out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1], "seed-003")
     if "--checkpoint-every" in sys.argv and not out.exists():
@@ -49,10 +57,14 @@ if sys.argv[1] == "run" and "--out" in sys.argv:
         (out / "checkpoint" / "1" / "state").touch()
         (out / "train.csv").write_text("generation\\n" * 50)
         time.sleep(600)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "config.toml").write_text("seed = 3\\n")
+    (out / "training-end" / "1").mkdir(parents=True)
+    for name in ("config.toml", "episodes.csv", "tasks.csv", "train.csv", "events.csv"):
+        (out / name).write_text("task = 3\\n")
+    (out / "tasks.csv").write_text("task\\n1\\n")
     (out / "meta.json").write_text("{}")
     (out / "eval.csv").write_text("evaluation,return_mean\\n0,SCORE\\n")
+    save_file({"w": np.ones(2)}, out / "policy.safetensors")
+    save_file({"w": np.ones(2)}, out / "training-end" / "1" / "arrays.safetensors")
 """
 
 
@@ -284,13 +296,9 @@ def clone(tmp_path, monkeypatch):
     (root / "benchmarks").mkdir()
     for package in ("algorithms", "erlbench"):
         (root / package / "__init__.py").touch()
-    identity = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
     def git(*words):
-        ended = subprocess.run(
-            ["git", *words], cwd=root, env={**os.environ, **identity}, check=True, capture_output=True
-        )
-        return ended.stdout.decode().strip()
+        return subprocess.check_output(["git", "-C", root, *IDENTITY, *words], text=True).strip()
 
     git("init", "--quiet")
     commits = {}
@@ -346,6 +354,36 @@ def test_the_exit_code_is_0_for_equal_or_intended_1_for_other_differences_and_2_
     for words in (("z",), ("a", "--only", "run"), ("a", "--only", "runs", "--skip", "runs"), ("a", "--intended", "z")):
         assert compare_commits(*words).exit_code == 2
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_run_without_a_state_is_not_compared(clone):
+    root, _ = clone
+    file = root / "erlbench" / "__main__.py"
+    rewrite(file, b'out / "training-end" / "1" / "arrays', b'out / "arrays')
+    subprocess.run(["git", "-C", root, *IDENTITY, "commit", "--quiet", "--all", "--message", "d"], check=True)
+    ended = compare_commits("HEAD", "HEAD", "--only", "runs/cem")
+    assert ended.exit_code == 1
+    assert "runs/cem: not compared: the run left no final state" in ended.output
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_comparison_that_is_interrupted_leaves_no_folder_and_no_process(clone, tmp_path, number, code):
+    script = (
+        f"from pathlib import Path; from benchmarks.compare_commits import __main__ as program; "
+        f"program.ROOT = Path({str(clone[0])!r}); program.main()"
+    )
+    command = [sys.executable, "-c", script, "a", "--only", "reports/pair"]
+    folder = tmp_path / "temporary"
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, preexec_fn=heed_interrupts)
+    while len(list(folder.glob("*/*-work/reports/pair/stdout.txt"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.02)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    assert process.wait(60) == code
+    assert list(folder.iterdir()) == []
+    assert len(children) == 2
+    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
 
 
 def test_a_run_is_killed_when_it_has_a_checkpoint_and_the_same_command_follows(clone):

@@ -12,11 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare_commits.compare import Evidence, columns_of_rows, read_report, read_runs
+from benchmarks.compare_commits.compare import ROWS, STATE, Evidence, columns_of_rows, read_report, read_runs
 from benchmarks.compare_commits.trees import CaseError, Ended, Tree
 
 HERE = Path(__file__).parent
 CASES: Mapping[str, Any] = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))
+NEEDED = (*ROWS, "policy.safetensors", STATE)  # without which a run is not compared
 CHECKPOINT = "**/checkpoint/*/*"  # files of a run that is not finished
 Case = Callable[[Tree, Path, Path], Evidence]  # of a tree, an empty folder, and the stored runs
 
@@ -40,7 +41,13 @@ def make_run(case: Mapping[str, Any], tree: Tree, folder: Path, stored: Path) ->
     if rows := case.get("kill"):
         tree.erlbench(arguments, folder, until=lambda: _may_be_killed(folder / "out", rows))
     require(tree.erlbench(arguments, folder))
-    return read_runs(folder / "out", case.get("measured", CASES["runs"]["measured"]))
+    evidence = read_runs(folder / "out", case.get("measured", CASES["runs"]["measured"]))
+    if lacking := [name for name in NEEDED if not any(file.endswith(name) and evidence[file] for file in evidence)]:
+        raise CaseError(f"the run left no {', '.join(lacking)}")
+    if rows:
+        resumed = any("resumed" in path.read_text("utf-8") for path in (folder / "out").rglob("events.csv"))
+        evidence["events"] = {"resumed from a checkpoint": str(resumed)}
+    return evidence
 
 
 def _may_be_killed(out: Path, rows: int) -> bool:

@@ -22,6 +22,7 @@ PLACES = ("case", "file", "column", "row")
 ABSENT = "(absent)"
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")
 POLICIES = ("policy.safetensors", "policies/*.safetensors")
+STATE = "final state"
 STATES = ("training-end/*/*.safetensors", "kept-checkpoints/*/*.safetensors")  # the last folder of each
 KIND_REQUIRED, KIND_OPTIONAL = {"case", "old", "new", "reason"}, {"file", "column", "row", "old_like", "new_like"}
 MOST_KINDS = 15
@@ -40,7 +41,7 @@ def read_runs(out: Path, measured: Container[str]) -> Evidence:
         for path in (path for pattern in POLICIES for path in sorted(run.glob(pattern))):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             evidence[f"{name}/{path.relative_to(run).as_posix()}"] = {"sha256": digest}
-        evidence[f"{name}/final state"] = {array: str(count) for array, count in state_arrays(run).items()}
+        evidence[f"{name}/{STATE}"] = {array: str(count) for array, count in state_arrays(run).items()}
     return evidence
 
 
