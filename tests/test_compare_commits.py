@@ -227,12 +227,16 @@ def test_a_list_of_intended_kinds_in_another_form_is_refused(tmp_path, kinds, wo
 
 
 def test_a_long_list_of_differences_is_cut():
-    difference = {"file": "f", "column": "c", "row": "r", "old": "x" * 500, "new": "", "kind": ""}
-    many = [{**difference, "case": f"runs/{index // 10}"} for index in range(200)]
+    difference = {"file": "f", "old": "x" * 500, "new": "", "kind": ""}
+    places = [
+        (f"runs/{case}", f"c{column}", f"r{row}") for case in range(3) for column in range(12) for row in range(5)
+    ]
+    many = [{**difference, "case": case, "column": column, "row": row} for case, column, row in places]
     lines = describe(many)
-    assert len(lines) == 61
-    assert lines[6] == "runs/0: and 4 more"
-    assert max(map(len, lines)) < 250
+    assert len(lines) == 3 * 11
+    assert lines[0].endswith(" (and 4 more rows)")
+    assert lines[10] == "runs/0: and 2 more columns"
+    assert max(map(len, lines)) < 150
 
 
 def tree(tmp_path, **options):

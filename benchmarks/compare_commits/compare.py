@@ -26,7 +26,7 @@ STATE = "final state"
 STATES = ("training-end/*/*.safetensors", "kept-checkpoints/*/*.safetensors")  # the last folder of each
 KIND_REQUIRED, KIND_OPTIONAL = {"case", "old", "new", "reason"}, {"file", "column", "row", "old_like", "new_like"}
 MOST_KINDS = 15
-WIDTH, LINES_OF_CASE, MOST_LINES = 80, 6, 60  # of what is printed
+WIDTH, LINES_OF_CASE = 80, 10  # characters of a value, lines of a case
 
 
 def read_runs(out: Path, measured: Container[str]) -> Evidence:
@@ -176,17 +176,22 @@ def describe_kinds(differences: Sequence[Difference], kinds: Sequence[Mapping[st
 
 
 def describe(differences: Iterable[Difference]) -> list[str]:
-    """Lines of the differences that are not intended: the first of each case, with the number of the others."""
-    cases: dict[str, list[str]] = {}
+    """Lines of the differences that are not intended: the first of each column, with the number of its rows."""
+    columns: dict[tuple[str, ...], list[Difference]] = {}
     for difference in (difference for difference in differences if not difference["kind"]):
-        place = ", ".join(difference[key] for key in PLACES[1:] if difference[key])
-        texts = f"{_short(difference['old'])} -> {_short(difference['new'])}"
-        cases.setdefault(difference["case"], []).append(f"{difference['case']}: {place}: {texts}")
-    lines = []
-    for case, texts_of_case in cases.items():
-        rest = len(texts_of_case) - LINES_OF_CASE
-        lines += [*texts_of_case[:LINES_OF_CASE], *([f"{case}: and {rest} more"] if rest > 0 else [])]
-    return lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"and {len(lines) - MOST_LINES} more lines"]
+        columns.setdefault(tuple(difference[key] for key in PLACES[:3]), []).append(difference)
+    lines: dict[str, list[str]] = {}
+    for (case, file, column), group in columns.items():
+        place = ", ".join(filter(None, (file, column, group[0]["row"])))
+        more = f" (and {len(group) - 1} more rows)" if len(group) > 1 else ""
+        texts = f"{_short(group[0]['old'])} -> {_short(group[0]['new'])}"
+        lines.setdefault(case, []).append(f"{case}: {place}: {texts}{more}")
+    return [line for case, texts in lines.items() for line in _first_lines(texts, LINES_OF_CASE, f"{case}: ")]
+
+
+def _first_lines(lines: Sequence[str], most: int, label: str) -> list[str]:
+    rest = len(lines) - most
+    return [*lines[:most], f"{label}and {rest} more columns"] if rest > 0 else [*lines]
 
 
 def _short(text: str) -> str:
