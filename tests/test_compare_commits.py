@@ -177,7 +177,7 @@ def test_a_report_is_compared_cell_by_cell_and_leaf_by_leaf(tmp_path):
     differences = compare("reports/pair", *(read_report(tmp_path / name) for name in ("old", "new")))
     assert [tuple(difference.values())[1:] for difference in differences] == [
         ("all-runs/tests.csv", "p", "Ant, cem, td3#0", "0.013", "0.03"),
-        ("verdict.json", "verdicts[0].case", "", '"decided"', '"undecided"'),
+        ("verdict.json", "verdicts[0].case", "", "decided", "undecided"),
     ]
 
 
@@ -237,6 +237,9 @@ def test_a_long_list_of_differences_is_cut():
     assert lines[0].endswith(" (and 4 more rows)")
     assert lines[10] == "runs/0: and 2 more columns"
     assert max(map(len, lines)) < 150
+    (line,) = describe([{**many[0], "old": f"{'x' * 500} above {'x' * 500}", "new": f"{'x' * 500} below {'x' * 500}"}])
+    assert " above x" in line
+    assert " below x" in line
 
 
 def tree(tmp_path, **options):
@@ -352,7 +355,8 @@ def test_the_exit_code_is_0_for_equal_or_intended_1_for_other_differences_and_2_
     intended = compare_commits("a", "c", "--only", "runs/cem", "--intended", kinds)
     assert intended.exit_code == 0, intended.output
     assert "| runs | 1 | 0 | 1 | 0 |" in intended.output
-    failed = compare_commits("a", "b", "--only", "verify")
+    kinds = str(write_kinds(tmp_path / "kinds.toml", {**KIND, "case": "*", "column": "*"}))
+    failed = compare_commits("a", "b", "--only", "verify", "--intended", kinds)
     assert failed.exit_code == 1
     assert "verify/stored: not compared" in failed.output
     for words in (("z",), ("a", "--only", "run"), ("a", "--only", "runs", "--skip", "runs"), ("a", "--intended", "z")):

@@ -21,6 +21,7 @@ import click
 
 from benchmarks.compare_commits.cases import CASES, Case, all_cases, measure_bench
 from benchmarks.compare_commits.compare import (
+    NOT_COMPARED,
     Difference,
     Evidence,
     compare,
@@ -138,7 +139,7 @@ def compare_evidence(name: str, old: Evidence | CaseError, new: Evidence | CaseE
     """The differences of a case; one that either side could not make differs, whatever the other did."""
     if isinstance(old, CaseError) or isinstance(new, CaseError):
         texts = [str(side) if isinstance(side, CaseError) else "done" for side in (old, new)]
-        return [{"case": name, "file": "", "column": "not compared", "row": "", "old": texts[0], "new": texts[1]}]
+        return [{"case": name, "file": "", "column": NOT_COMPARED, "row": "", "old": texts[0], "new": texts[1]}]
     return compare(name, old, new)
 
 

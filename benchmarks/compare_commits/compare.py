@@ -20,6 +20,7 @@ Evidence = dict[str, dict[str, Any]]  # file -> column -> row -> text; of files 
 Difference = dict[str, str]  # the PLACES, `old`, `new`, and `kind`: the number of the intended kind, or ""
 PLACES = ("case", "file", "column", "row")
 ABSENT = "(absent)"
+NOT_COMPARED = "not compared"  # the column of a case that could not be made, which nobody can intend
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")
 POLICIES = ("policy.safetensors", "policies/*.safetensors")
 STATE = "final state"
@@ -95,15 +96,15 @@ def columns_of_rows(
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The leaves of a JSON or TOML value with their paths; a list of plain values is one leaf."""
+    """The leaves of a JSON or TOML value with their paths; a list of numbers is a single leaf."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from leaves(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+    elif isinstance(value, list) and any(isinstance(item, dict | list | str) for item in value):
         for index, item in enumerate(value):
             yield from leaves(item, f"{path}[{index}]")
     else:
-        yield path, json.dumps(value, default=str)
+        yield path, value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def compare(case: str, old: Evidence, new: Evidence) -> list[Difference]:
@@ -153,17 +154,20 @@ def read_kinds(path: Path) -> list[dict[str, str]]:
 
 
 def mark_intended(differences: Iterable[Difference], kinds: Sequence[Mapping[str, str]]) -> None:
-    """Give each difference the number of the first kind that it fits as `kind`, else an empty text."""
+    """Give each difference the number of the first kind that it fits as `kind`, else an empty text.
+
+    The patterns are those of `fnmatch`: `*` and `?`, and `[...]` for one of several characters.
+    """
     for difference in differences:
         fitting = (str(number) for number, kind in enumerate(kinds, 1) if _fits(difference, kind))
         difference["kind"] = next(fitting, "")
 
 
 def _fits(difference: Difference, kind: Mapping[str, str]) -> bool:
-    patterns = {key: kind.get(key, "*") for key in PLACES} | {
-        key: kind.get(f"{key}_like", "*") for key in ("old", "new")
-    }
-    return all(fnmatchcase(difference[key], pattern) for key, pattern in patterns.items())
+    patterns = {key: kind.get(key, "*") for key in PLACES}
+    patterns |= {key: kind.get(f"{key}_like", "*") for key in ("old", "new")}
+    is_compared = difference["column"] != NOT_COMPARED
+    return is_compared and all(fnmatchcase(difference[key], pattern) for key, pattern in patterns.items())
 
 
 def describe_kinds(differences: Sequence[Difference], kinds: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -184,8 +188,8 @@ def describe(differences: Iterable[Difference]) -> list[str]:
     for (case, file, column), group in columns.items():
         place = ", ".join(filter(None, (file, column, group[0]["row"])))
         more = f" (and {len(group) - 1} more rows)" if len(group) > 1 else ""
-        texts = f"{_short(group[0]['old'])} -> {_short(group[0]['new'])}"
-        lines.setdefault(case, []).append(f"{case}: {place}: {texts}{more}")
+        old, new = _short_texts(group[0]["old"], group[0]["new"])
+        lines.setdefault(case, []).append(f"{case}: {place}: {old} -> {new}{more}")
     return [line for case, texts in lines.items() for line in _first_lines(texts, LINES_OF_CASE, f"{case}: ")]
 
 
@@ -194,5 +198,10 @@ def _first_lines(lines: Sequence[str], most: int, label: str) -> list[str]:
     return [*lines[:most], f"{label}and {rest} more columns"] if rest > 0 else [*lines]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= WIDTH else f"{text[:WIDTH]}..."
+def _short_texts(old: str, new: str) -> Iterator[str]:
+    """Both from shortly before the place where they begin to differ, if they are long."""
+    same = next((index for index, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+    start = max(0, same - WIDTH // 4)
+    for text in (old, new):
+        short = text[start : start + WIDTH]
+        yield text if len(text) <= WIDTH else f"{'...' * (start > 0)}{short}{'...' * (start + WIDTH < len(text))}"
