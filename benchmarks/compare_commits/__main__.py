@@ -62,7 +62,7 @@ def main(
         say("note: changes that are not committed are not compared")
     try:
         with tempfile.TemporaryDirectory(prefix="compare-commits-") as name:
-            trees = make_trees(Path(name), commits)
+            trees = make_trees(Path(name).resolve(), commits)
             differences = compare_cases(trees, {name: case for name, case in cases.items() if case is not None})
             for row in (name.partition("/")[2] for name, case in cases.items() if case is None):
                 differences += compare_times(row, trees, turns, limit)

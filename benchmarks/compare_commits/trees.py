@@ -104,7 +104,6 @@ class Tree:
         """
         variables = {
             "PYTHONPATH": f"{self.path}{os.pathsep}{folder}",
-            "PYTHONDONTWRITEBYTECODE": "1",
             "COLUMNS": "200",
             "XDG_CACHE_HOME": str(self.work / "cache"),
         }
