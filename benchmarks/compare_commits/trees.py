@@ -1,0 +1,135 @@
+"""Commits by name, the files of one in a folder, and commands that run with its package."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+STORED = "results"  # the repository's runs
+COMMITS = Path("benchmarks", "commits.toml")
+PROBE = "import erlbench, erlbench.algorithms as a; print(erlbench.__file__, *a.__path__)"
+POLL = 0.02  # seconds
+
+
+class CaseError(Exception):
+    """Why a case could not be made; the others go on."""
+
+
+class Ended(NamedTuple):
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+    cpu: float  # seconds of processor time, with the processes that it waited for
+
+
+def resolve(name: str, root: Path) -> str:
+    """The full hash of a tag, branch or hash, else of a name in benchmarks/commits.toml.
+
+    Raises `click.UsageError` if neither git nor the table knows it, or if the clone lacks the table's commit.
+    """
+    if commit := _find_commit(name, root):
+        return commit
+    table = tomllib.loads((root / COMMITS).read_text(encoding="utf-8"))
+    if name not in table:
+        raise click.UsageError(f"no commit '{name}': git has no such name, and {COMMITS} has {', '.join(table)}")
+    if commit := _find_commit(table[name], root):
+        return commit
+    raise click.UsageError(f"'{name}' is commit {table[name]}, which this clone lacks; git fetch --unshallow gets it")
+
+
+def _find_commit(name: str, root: Path) -> str:
+    command = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.strip()
+
+
+def extract(commit: str, folder: Path, root: Path, with_stored: bool = True) -> None:
+    """Write a commit's files into a new folder; nothing is registered in the repository."""
+    folder.mkdir()
+    archive = folder.with_suffix(".tar")
+    paths = ["."] if with_stored else [".", f":(exclude){STORED}"]
+    for command in (
+        ["git", "archive", f"--output={archive}", commit, "--", *paths],
+        ["tar", "-x", "-f", str(archive), "-C", str(folder)],
+    ):
+        ended = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        if ended.returncode:
+            raise click.ClickException(f"{command[0]} cannot write the files of {commit}: {ended.stderr.strip()}")
+    archive.unlink()
+
+
+@dataclass
+class Tree:
+    """The files of one commit, where its cases write, and the command that runs."""
+
+    label: str
+    path: Path
+    work: Path
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)  # option -> spellings; "" leaves it out
+    timeout: float = 900.0  # seconds of a command
+    help: str = ""  # of its command `run`
+    stopped: bool = False  # set by another thread: end the command that runs, and begin no other
+
+    def check(self) -> None:
+        """Raises `click.ClickException` if Python imports another erlbench than this one."""
+        ended = self.run([sys.executable, "-c", PROBE], self.work)
+        if ended.code or not all(Path(path).is_relative_to(self.path) for path in ended.out.split()):
+            raise click.ClickException(f"{self.label}: Python imports another erlbench: {ended.out or ended.err}")
+        self.help = "".join(self.erlbench(["run", word], self.work).out for word in ("--help-all", "--help"))
+
+    def erlbench(self, arguments: Sequence[str], folder: Path, until: Callable[[], bool] | None = None) -> Ended:
+        """Run its command line in `folder`; `until`: see `run`."""
+        words = (self.spell(word) if word in self.options else word for word in arguments)
+        return self.run([sys.executable, "-m", "erlbench", *filter(None, words)], folder, until)
+
+    def spell(self, option: str) -> str:
+        """The first spelling of an option that this commit knows."""
+        return next((text for text in self.options[option] if not text or text in self.help.split()), option)
+
+    def run(self, command: Sequence[str], folder: Path, until: Callable[[], bool] | None = None) -> Ended:
+        """Run a command as a process group, with `kill -9` of the group as soon as `until` holds.
+
+        Raises `CaseError` if the command is not done in time, or ends before `until` holds.
+        """
+        variables = {
+            "PYTHONPATH": f"{self.path}{os.pathsep}{folder}",
+            "COLUMNS": "200",
+            "XDG_CACHE_HOME": str(self.work / "cache"),
+        }
+        outputs = [folder / "stdout.txt", folder / "stderr.txt"]
+        with open(outputs[0], "w") as out, open(outputs[1], "w") as err:
+            process = subprocess.Popen(
+                command, cwd=folder, env={**os.environ, **variables}, stdout=out, stderr=err, start_new_session=True
+            )
+            try:
+                code, cpu = self._wait(process, until)
+            finally:
+                if process.returncode is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+        texts = [path.read_text(errors="replace") for path in outputs]
+        return Ended(code, texts[0], texts[1], cpu)
+
+    def _wait(self, process: subprocess.Popen[bytes], until: Callable[[], bool] | None) -> tuple[int, float]:
+        end = time.monotonic() + self.timeout
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            if self.stopped or time.monotonic() > end:
+                raise CaseError("stopped" if self.stopped else f"not done after {self.timeout:g} s")
+            if until and until():
+                return -signal.SIGKILL, 0.0
+            time.sleep(POLL)
+        process.returncode = os.waitstatus_to_exitcode(ended[1])
+        if until:
+            raise CaseError("the run ended before it could be killed")
+        return process.returncode, ended[2].ru_utime + ended[2].ru_stime
