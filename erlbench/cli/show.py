@@ -38,10 +38,7 @@ SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "
     "-n", "--last", default=5, show_default=True, metavar="N", type=click.IntRange(min=1), help="evaluations to show"
 )
 @click.option(
-    "-f",
-    "--follow",
-    is_flag=True,
-    help="wait for the first run, then show all every few seconds until none is active",
+    "-f", "--follow", is_flag=True, help="wait for the first run, then show all every few seconds until none is active"
 )
 def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
     """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below RUN...
@@ -164,7 +161,7 @@ def _show_run(run: Path, last: int) -> bool:
 
 
 def _status(run: Path) -> dict[str, Any]:
-    """status.json; a run that says `running` but that nobody holds was killed, and one that is held begins or goes on."""
+    """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
     directory = RunDirectory(run)
     status = directory.status()
     if status.get("status") == "done":

@@ -44,9 +44,9 @@ def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) ->
     """What a cell takes with each number of processes that it can use.
 
     A synchronous one has any number. One whose minutes are the question has what it would have with the machine to
-    itself. One whose results depend on the clock has at least so many that more would not make it faster: by the
-    estimate, or one for each individual in flight and the critic where no step of its environment was timed. Cells
-    that learn on a GPU run one at a time.
+    itself, and a core for the main process. One whose results depend on the clock has at least so many that more would
+    not make it faster: by the estimate, or one for each individual in flight and the critic where no step of its
+    environment was timed. Cells that learn on a GPU run one at a time.
     """
     algorithm = registry.find(cell.algo)
     most = processes_for(cell, options) or 0
@@ -55,18 +55,18 @@ def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) ->
         yield replace(_share(cell, most, estimated), cores=options.processes, exclusive=True)
         return
     busy = min(most, cell.workers + learns) if cell.workers and algorithm.bounded else most
-    least, exclusive = 1, not cell.simulated_time
+    least, on_clock = 1, not cell.simulated_time
+    timed = on_clock and (options.one_core or cell.one_core or cell.processes is not None)
+    asynchronous = on_clock and not algorithm.is_synchronous(cell.settings)
     if cell.processes is not None:
         least = most
-    elif exclusive and (options.one_core or cell.one_core):
+    elif timed:
         least = most = busy
-    elif exclusive and not algorithm.is_synchronous(cell.settings):
+    elif asynchronous:
         least = busy if never_timed([cell]) else _saturating(cell, busy, estimated)
-    else:
-        exclusive = False
     for processes in range(least, most + 1):
-        cores = min(max(1, processes), options.processes)
-        yield replace(_share(cell, processes, estimated), cores=cores, exclusive=exclusive)
+        cores = min(max(1, processes + timed), options.processes)
+        yield replace(_share(cell, processes, estimated), cores=cores, exclusive=timed or asynchronous)
 
 
 def _saturating(cell: Cell, most: int, estimated: Estimated) -> int:

@@ -247,8 +247,8 @@ def machine_notes(done: Sequence[Run]) -> Iterator[str]:
         yield f"Measured on {hardware[0]}" + (f", {' or '.join(threads)} thread(s) per process." if threads else ".")
     if shared := [run for run in done if not run.timed]:
         yield (
-            f"No minutes of {counted(len(shared), 'run')} that shared cores with other cells of the command; `--jobs 1` "
-            "runs one cell at a time."
+            f"No minutes of {counted(len(shared), 'run')} that shared cores with other cells of the command; "
+            "`--jobs 1` runs one cell at a time."
         )
     unknown = [run for run in done if run.machine.shared_cores is None]
     jobs = sorted({run.machine.jobs for run in unknown if run.machine.jobs not in ("", "1")})
