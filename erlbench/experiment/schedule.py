@@ -46,7 +46,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class ScheduleLength:
     """How a schedule goes where all estimates are right."""
 
     seconds: float
@@ -63,15 +63,15 @@ class Schedule:
     room: Room
     order: tuple[int, ...]  # indices of the cells
 
-    def forecast(self) -> Forecast:
+    def forecast(self) -> ScheduleLength:
         """Run through the estimates."""
-        queue, ends, now = Queue(self), list[tuple[float, int]](), 0.0
-        most = Forecast(0.0, 0, 0.0, 0.0)
+        queue, ends, now = CellQueue(self), list[tuple[float, int]](), 0.0
+        most = ScheduleLength(0.0, 0, 0.0, 0.0)
         while True:
             while (cell := queue.start()) is not None:
                 heapq.heappush(ends, (now + self.shares[cell].seconds, cell))
             running = [share for share in queue.running.values() if not share.done]
-            most = Forecast(
+            most = ScheduleLength(
                 now,
                 max(most.at_once, len(running)),
                 max(most.memory, sum(share.memory for share in running)),
@@ -94,7 +94,7 @@ class Schedule:
         return 1 + int(beside)
 
 
-class Queue:
+class CellQueue:
     """The cells of a schedule that wait, and those that run."""
 
     def __init__(self, schedule: Schedule) -> None:

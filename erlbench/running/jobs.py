@@ -12,7 +12,7 @@ from typing import Any
 
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.schedule import Queue, Schedule, Share
+from erlbench.experiment.schedule import CellQueue, Schedule, Share
 from erlbench.files import table_in
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
 from erlbench.pool.serial import Abandoned
@@ -49,7 +49,7 @@ class Runner:
         schedule = schedule or schedule_of(cells, self.command.options)
         shares = [(share, schedule.at_once(number)) for number, share in enumerate(schedule.shares)]
         self._shares |= {cell.directory: share for cell, share in zip(cells, shares, strict=True)}
-        queue, lock, outcomes = Queue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
+        queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
 
         def next_cell(ended: int | None = None) -> int | None:
             with lock:
@@ -63,18 +63,18 @@ class Runner:
                 cell = next_cell(cell)
             self._close_pool()  # its memory is another cell's now
 
-        executor, waiting = ThreadPoolExecutor(max(1, len(cells)), thread_name_prefix=JOB), set[Future[None]]()
+        executor, threads = ThreadPoolExecutor(max(1, len(cells)), thread_name_prefix=JOB), list[Future[None]]()
         while not self.abandoned():
             while (cell := next_cell()) is not None:
-                waiting.add(executor.submit(work, cell))
-            ended, waiting = wait(waiting, timeout=0.2)  # wakes up for signals
-            for future in ended:
-                future.result()
-            if not waiting:
+                threads.append(executor.submit(work, cell))
+            if not wait(threads, timeout=0.2).not_done:  # wakes up for signals
                 break
             if self.command.stop.is_set():
                 self.interrupt()
+        ended, waiting = wait(threads, timeout=0)
         executor.shutdown(wait=not waiting)
+        for thread in ended:
+            thread.result()
         return outcomes
 
     def run(self, cell: Cell) -> str:

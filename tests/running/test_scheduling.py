@@ -11,7 +11,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.running.results import RunDirectory
 from erlbench.running.scheduling import schedule_of
-from tests.runs import FILES, make_cell, rows, run
+from tests.runs import FILES, interrupt_after, make_cell, rows, run
 
 HOUR = 3600.0
 
@@ -105,7 +105,7 @@ def test_cells_at_once_have_the_rows_of_cells_one_by_one(tmp_path):
     """Synchronous algorithms, and an asynchronous one in simulated time."""
     alone, at_once = (
         [
-            *(make_cell("cem", out, steps=300, seed=seed, settings=SMALL) for seed in range(2)),
+            make_cell("cem", out, steps=300, settings=SMALL),
             make_cell("td3", out, steps=500),
             make_cell("aes-rl", out, steps=400, simulated_time=True),
         ]
@@ -138,3 +138,25 @@ def test_what_is_done_leaves_its_cores_to_the_rest(tmp_path):
     assert run(*cells, processes=2, jobs=None) == 0
     (start,) = RunDirectory(cells[2].directory).meta()["starts"]
     assert (start["cells_at_once"], start["processes"]) == (1, 2)
+
+
+def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch):
+    """Two of three cells run on two cores; the third waits for the second call."""
+    cells = [make_cell("cem", tmp_path / "cut", steps=300, seed=seed, settings=SMALL) for seed in range(3)]
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 3)
+        assert run(*cells, processes=2, jobs=None, checkpoint_every=0.0) == 130
+    assert [cell.directory.exists() for cell in cells] == [True, True, False]
+    assert run(*cells, processes=2, jobs=None) == 0
+    for cell in cells:
+        whole = replace(cell, out=tmp_path / "whole")
+        assert run(whole, processes=1) == 0
+        assert rows(whole.directory, "eval.csv") == rows(cell.directory, "eval.csv")
+
+
+def test_a_cell_that_fails_leaves_its_cores_to_those_that_wait(tmp_path):
+    bad = make_cell("cem", tmp_path, env="tests.environments:Broken-raise-v0", steps=10_000)  # the longest comes first
+    cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(2)]
+    assert run(bad, *cells, processes=1, jobs=None, admission=False) == 1
+    statuses = [RunDirectory(cell.directory).status()["status"] for cell in (bad, *cells)]
+    assert statuses == ["failed", "done", "done"]
