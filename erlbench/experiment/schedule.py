@@ -11,7 +11,7 @@ import heapq
 import math
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SLACK = 1.05  # of plans that end at most so much later than the soonest, the one with the fewest processes is taken
 STEP = 1.03  # between two lengths that are tried
@@ -46,7 +46,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class ScheduleLength:
+class ScheduleEstimate:
     """How a schedule goes where all estimates are right."""
 
     seconds: float
@@ -63,15 +63,15 @@ class Schedule:
     room: Room
     order: tuple[int, ...]  # indices of the cells
 
-    def forecast(self) -> ScheduleLength:
+    def forecast(self) -> ScheduleEstimate:
         """Run through the estimates."""
         queue, ends, now = CellQueue(self), list[tuple[float, int]](), 0.0
-        most = ScheduleLength(0.0, 0, 0.0, 0.0)
+        most = ScheduleEstimate(0.0, 0, 0.0, 0.0)
         while True:
             while (cell := queue.start()) is not None:
                 heapq.heappush(ends, (now + self.shares[cell].seconds, cell))
             running = [share for share in queue.running.values() if not share.done]
-            most = ScheduleLength(
+            most = ScheduleEstimate(
                 now,
                 max(most.at_once, len(running)),
                 max(most.memory, sum(share.memory for share in running)),
@@ -167,12 +167,13 @@ def in_order(shares: Sequence[Share], room: Room) -> Schedule:
     return Schedule(tuple(shares), room, tuple(range(len(shares))))
 
 
-def plan(demands: Sequence[tuple[Share, ...]], room: Room) -> Schedule:
-    """The schedule whose last cell ends soonest, within `SLACK`, the longest cells first.
+def plan(demands: Sequence[tuple[Share, ...]], room: Room, longest_first: bool = True) -> Schedule:
+    """The schedule whose last cell ends soonest, within `SLACK`; where all run at once, it uses all cores.
 
     `demands[i]`: what cell i takes with its least number of processes, with one more, and so on to the most that it
-    can use. Where all run at once, the cores that are left are shared out, too.
+    can use. Cells start with the longest one, or in the order given.
     """
+    order = _longest_first if longest_first else in_order
     kinds = {id(demand): demand for demand in demands}
     numbers = Counter(map(id, demands))
     lengths = {share.seconds for demand in kinds.values() for share in demand if share.seconds > 0}
@@ -183,7 +184,7 @@ def plan(demands: Sequence[tuple[Share, ...]], room: Room) -> Schedule:
 
     def scheduled(length: float) -> float:
         if length not in schedules:
-            schedule = _longest_first([allotted[length][id(demand)] for demand in demands], room)
+            schedule = order([allotted[length][id(demand)] for demand in demands], room)
             schedules[length] = schedule.forecast().seconds, schedule
         return schedules[length][0]
 
@@ -224,7 +225,7 @@ def _filled(schedule: Schedule, demands: Sequence[tuple[Share, ...]]) -> Schedul
         taken = _Taken(schedule.room, ())
         for share in shares:
             if not taken.has_room(share):
-                return _longest_first(best, schedule.room)
+                return replace(schedule, shares=tuple(best))
             taken.add(share)
         best = shares
-    return _longest_first(best, schedule.room)
+    return replace(schedule, shares=tuple(best))

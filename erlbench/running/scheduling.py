@@ -37,7 +37,7 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])
-    return plan(demands, room)
+    return plan(demands, room, longest_first=not options.study_plan)  # under a plan seeds should end in their order
 
 
 def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) -> Iterator[Share]:
