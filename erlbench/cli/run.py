@@ -142,8 +142,10 @@ def run(**given: Any) -> None:
         from erlbench.cli.dry_run import trust, wall
         from erlbench.running.scheduling import schedule_of
 
-        about = wall(schedule_of(cells, options), options)
-        _message(f"{len(cells)} runs, about {about} on a machine with nothing else to do ({trust(cells)})")
+        schedule = schedule_of(cells, options)
+        if waiting := sum(not share.done for share in schedule.shares):
+            about = f"{counted(waiting, 'run')}, about {wall(schedule, options)}"
+            _message(f"{about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
 
 

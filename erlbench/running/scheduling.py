@@ -30,10 +30,10 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
         return in_order(shares, Room(cells=options.jobs))
     room = Room(cores=options.processes, memory=MEMORY * available_memory())
     gpu = options.device != "cpu" and bool(gpus())
-    kinds: dict[object, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
+    kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
     demands = []
     for cell in cells:
-        kind = DONE if _is_done(cell, options) else (cell.directory.parent, cell.total_timesteps)
+        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0, origin=None))
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])
