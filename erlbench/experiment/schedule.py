@@ -82,6 +82,11 @@ class Schedule:
             now, cell = heapq.heappop(ends)
             queue.end(cell)
 
+    @property
+    def first(self) -> dict[Share, int]:
+        """The first cell with each share."""
+        return {share: cell for cell, share in reversed([*enumerate(self.shares)])}
+
     def at_once(self, cell: int) -> int:
         """The most cells that may run at the same time as `cell`, with itself, however long each of them takes."""
         own, room = self.shares[cell], self.room

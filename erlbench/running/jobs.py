@@ -47,8 +47,9 @@ class Runner:
     def run_all(self, cells: Sequence[Cell], schedule: Schedule | None = None) -> list[str]:
         """Run the cells by `schedule`, each in a thread, so that this one hears `stop`; how each of them ended."""
         schedule = schedule or schedule_of(cells, self.command.options)
-        shares = [(share, schedule.at_once(number)) for number, share in enumerate(schedule.shares)]
-        self._shares |= {cell.directory: share for cell, share in zip(cells, shares, strict=True)}
+        at_once = {share: schedule.at_once(number) for share, number in schedule.first.items()}
+        for cell, share in zip(cells, schedule.shares, strict=True):
+            self._shares[cell.directory] = share, at_once[share]
         queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
 
         def next_cell(ended: int | None = None) -> int | None:
@@ -57,16 +58,16 @@ class Runner:
                     queue.end(ended)
                 return None if self.command.stop.is_set() else queue.start()
 
-        def work(cell: int | None) -> None:
-            while cell is not None:
-                outcomes[cell] = self.run(cells[cell])
-                cell = next_cell(cell)
+        def work(number: int | None) -> None:
+            while number is not None:
+                outcomes[number] = self.run(cells[number])
+                number = next_cell(number)
             self._close_pool()  # its memory is another cell's now
 
         executor, threads = ThreadPoolExecutor(max(1, len(cells)), thread_name_prefix=JOB), list[Future[None]]()
         while not self.abandoned():
-            while (cell := next_cell()) is not None:
-                threads.append(executor.submit(work, cell))
+            while (number := next_cell()) is not None:
+                threads.append(executor.submit(work, number))
             if not wait(threads, timeout=0.2).not_done:  # wakes up for signals
                 break
             if self.command.stop.is_set():
