@@ -59,14 +59,15 @@ class Results:
         return f"<{counted(len(self.runs), 'run')}; frames: cells, evaluations, episodes, tasks, generations>"
 
 
-def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = True, **options: Any) -> Results:
+def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | None = None, **options: Any) -> Results:
     """Train, as `erlbench run` does, and return the results; runs that are done already are only read.
 
     `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. In place of a name, `algo`
     takes a class or function that makes an object with ask and tell (`erlbench.maximise`), and `env` takes an
     environment's class, a function that makes one, or what `gymnasium.make` gave. `options` are those of the
     command by their names: `seeds=5`, `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`,
-    `processes=4`, `jobs=2`, `out="results"`, `force=True`, ... `quiet=False` shows progress.
+    `processes=4`, `jobs=2`, `out="results"`, `force=True`, ... Progress is shown in a terminal and in a notebook, and
+    elsewhere with `quiet=False`; `quiet=True` shows errors only.
 
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all other cells are finished then.
@@ -79,6 +80,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
     from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
     from erlbench.running.admission import problems, rules_of
+    from erlbench.running.progress import is_watched
     from erlbench.running.runner import anything_saved, run_cells
 
     known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
@@ -96,7 +98,13 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool = Tru
         for key, value in options.items()
     }
     asked = arguments(
-        {"algo": _named(algo, name_of), "env": envs, "study": _tuple(study), "quiet": quiet or None, **options}
+        {
+            "algo": _named(algo, name_of),
+            "env": envs,
+            "study": _tuple(study),
+            "quiet": (not is_watched() if quiet is None else quiet) or None,
+            **options,
+        }
     )
     check_device(asked.device)
     how = run_options(asked, ("erlbench.run",))

@@ -13,7 +13,7 @@ from erlbench import files
 from erlbench.errors import UsageError, warn
 from erlbench.records.imported import KIND, imported_of
 from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, RunFiles, run_folders
+from erlbench.records.run import CONFIG, RunFiles, run_folders, shared_cores
 from erlbench.records.schema import Row, header
 
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
@@ -80,7 +80,7 @@ def _cell(path: Path) -> dict[str, Any]:
     row |= {column: config.get(column) for column in RUN}
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
-    row |= {"score": score, "path": str(path)}
+    row |= {"score": score, "path": str(path), "shared_cores": shared_cores(RunFiles(path).meta())}
     if about := imported_of({"run": config, KIND: config[KIND]}):
         row |= {f"imported.{key}": value for key, value in about.table().items() if key != "sources"}
     return row | {f"settings.{key}": _plain(value) for key, value in config["settings"].items()}

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -35,6 +36,26 @@ SMALL = {"total_timesteps": 800, "eval_freq": 400, "set": {"hidden": (8, 8)}, "p
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     return erlbench.run("cem", "Pendulum-v1", seeds=2, out=str(folder), **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("terminal", "notebook", "quiet", "shown"),
+    [
+        (True, False, None, True),
+        (False, True, None, True),
+        (False, False, None, False),
+        (False, False, False, True),
+        (True, True, True, False),
+    ],
+)
+def test_progress_is_shown_to_those_who_look(tmp_path, monkeypatch, terminal, notebook, quiet, shown):
+    seen = []
+    monkeypatch.setattr("erlbench.running.runner.run_cells", lambda cells, options: seen.append(options.verbosity) or 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    shell = SimpleNamespace(kernel=1) if notebook else None
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    erlbench.run("cem", "Pendulum-v1", out=str(tmp_path), **SMALL, **({} if quiet is None else {"quiet": quiet}))
+    assert seen == [0 if shown else -1]
 
 
 def test_frames_hold_what_the_files_say(results):

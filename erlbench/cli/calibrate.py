@@ -53,6 +53,7 @@ def command(
     from erlbench.forecasting.costs_of_runs import from_tasks
     from erlbench.machine import description
     from erlbench.machine.resources import busy_cores, cores
+    from erlbench.records.run import RunFiles, shared_cores
     from erlbench.running.admission import Rules, problems
     from erlbench.settings import toml_values
     from erlbench.words import counted
@@ -62,6 +63,8 @@ def command(
         if algo or env or assignments:
             raise UsageError("--from-run takes the run's own cell; leave --algo, --env and --set out")
         check_costs_file(out)
+        if shared_cores(RunFiles(from_run).meta()):
+            click.echo("warning: other cells used the cores of this run, so the costs may be too high", err=True)
         costs, cell = from_tasks(from_run), {"run": str(from_run)}
     else:
         if not algo or not env:

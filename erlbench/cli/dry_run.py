@@ -12,31 +12,30 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.words import counted
 
 if TYPE_CHECKING:
-    from erlbench.experiment.estimate import Estimate
+    from erlbench.experiment.schedule import Schedule
 
 
 def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
     from erlbench.cli import message
     from erlbench.cli.tables import duration, print_table, size
-    from erlbench.running.starting import processes_for
+    from erlbench.running.scheduling import schedule_of
 
     _print_settings(cells)
     _print_differences(cells)
-    estimates = estimates_of(cells, options)
+    schedule = schedule_of(cells, options)
     rows = []
-    for cell, found in zip(cells, estimates, strict=True):
-        given = processes_for(cell, options)
-        processes = "all free" if given is None else given
-        rows.append((cell.directory, _budget(cell), cell.workers or "-", processes, duration(found.seconds)))
+    for cell, share in zip(cells, schedule.shares, strict=True):
+        processes = "all free" if share.processes is None else share.processes
+        time = "done" if share.done else duration(share.seconds)
+        rows.append((cell.directory, _budget(cell), cell.workers or "-", "-" if share.done else processes, time))
     print_table(counted(len(cells), "cell"), ("directory", "steps", "workers", "processes", "time"), rows)
-    core_seconds = sum(found.core_seconds for found in estimates)
-    memory = max(found.memory for found in estimates) * min(options.jobs, len(cells))
-    disk = max(found.disk for found in estimates) * min(options.jobs, len(cells))
+    forecast = schedule.forecast()
+    core_seconds = sum(share.core_seconds for share in schedule.shares)
     click.echo()
     message(
-        f"Estimates, {trust(cells)}: {wall(estimates, options)} ({duration(core_seconds)} of one core), "
-        f"{size(memory)} of memory, {size(disk)} of disk for the replay.",
+        f"Estimates, {trust(cells)}: {wall(schedule, options)} ({duration(core_seconds)} of one core), "
+        f"{size(forecast.memory)} of memory, {size(forecast.disk)} of disk for the replay.",
         err=False,
     )
     click.echo("Nothing was run or written.")
@@ -61,15 +60,6 @@ def _budget(cell: Cell) -> str:
     return " and ".join(filter(None, (steps, minutes)))
 
 
-def estimates_of(cells: Sequence[Cell], options: RunOptions) -> list[Estimate]:
-    """Time, memory and disk of each cell."""
-    from erlbench.experiment.estimate import estimates
-    from erlbench.running.admission import problems, rules_of
-    from erlbench.running.starting import processes_for
-
-    return estimates(cells, lambda cell: processes_for(cell, options), problems(rules_of(options)))
-
-
 def trust(cells: Sequence[Cell]) -> str:
     """How far the estimates of cells can be trusted."""
     from erlbench.experiment.estimate import never_timed
@@ -80,14 +70,14 @@ def trust(cells: Sequence[Cell]) -> str:
     return "right within a factor of two or so"
 
 
-def wall(estimates: Sequence[Estimate], options: RunOptions) -> str:
-    """How long all cells take, `--jobs` at once on processes that they share."""
+def wall(schedule: Schedule, options: RunOptions) -> str:
+    """How long all cells take, and how many of them run at once."""
     from erlbench.cli.tables import duration
 
-    seconds, at_once = [found.seconds for found in estimates], min(options.jobs, len(estimates))
-    work = sum(found.core_seconds for found in estimates) / max(1, options.processes)
-    wall = duration(max(sum(seconds) / at_once, max(seconds), work))
-    return f"{wall} with {counted(options.processes, 'process', 'processes')} and {counted(at_once, 'cell')} at once"
+    forecast, cores = schedule.forecast(), options.processes
+    work = sum(share.core_seconds for share in schedule.shares) / max(1, cores)
+    by = counted(cores, "core") if options.jobs is None else counted(cores, "process", "processes")
+    return f"{duration(max(forecast.seconds, work))} with {by} and {counted(forecast.at_once, 'cell')} at once"
 
 
 def _print_settings(cells: Sequence[Cell]) -> None:

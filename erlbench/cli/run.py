@@ -91,7 +91,7 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.before import doubts, in_short, sharing
+    from erlbench.experiment.before import doubts, in_short
     from erlbench.experiment.command import requested_cells, study_plan
     from erlbench.running.admission import problems, rules_of
 
@@ -114,7 +114,7 @@ def run(**given: Any) -> None:
             _name_useless_replays(cells)
         found = doubts(cells, problem_of, study_plan(asked)[0] if asked.plan else None)
         lines = map(str, found) if asked.verbose else in_short(found)
-        for line in (*lines, *sharing(asked.processes, asked.jobs or 1, len(cells))):
+        for line in lines:
             _message(f"warning: {line}")
         if not asked.dry_run and (line := _differences(cells)):
             _message(line)
@@ -139,10 +139,13 @@ def run(**given: Any) -> None:
     if asked.tensorboard:
         _message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     if len(cells) > 1 and not asked.quiet:
-        from erlbench.cli.dry_run import estimates_of, trust, wall
+        from erlbench.cli.dry_run import trust, wall
+        from erlbench.running.scheduling import schedule_of
 
-        about = wall(estimates_of(cells, options), options)
-        _message(f"{len(cells)} runs, about {about} on a machine with nothing else to do ({trust(cells)})")
+        schedule = schedule_of(cells, options)
+        if waiting := sum(not share.done for share in schedule.shares):
+            about = f"{counted(waiting, 'run')}, about {wall(schedule, options)}"
+            _message(f"{about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
 
 
@@ -162,11 +165,11 @@ def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> 
 
 def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
     """Core seconds of a cell, estimated by rules that are the same on all machines."""
-    from erlbench.experiment.estimate import estimates
+    from erlbench.experiment.estimate import estimator
     from erlbench.running.admission import Rules, problems
 
-    needs = estimates(cells, lambda cell: 1, problems(Rules(unrepeatable=True)))
-    seconds = {cell.directory: found.core_seconds for cell, found in zip(cells, needs, strict=True)}
+    estimated = estimator(problems(Rules(unrepeatable=True)))
+    seconds = {cell.directory: estimated(cell, 1).core_seconds for cell in cells}
     return lambda cell: seconds[cell.directory]
 
 

@@ -19,7 +19,7 @@ from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
 from erlbench.records.admission import admission_marks
 from erlbench.records.read import read_columns
-from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, without_runs
+from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, shared_cores, without_runs
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
@@ -38,7 +38,9 @@ SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "
 @click.option(
     "-n", "--last", default=5, show_default=True, metavar="N", type=click.IntRange(min=1), help="evaluations to show"
 )
-@click.option("-f", "--follow", is_flag=True, help="show it every few seconds until no run is active")
+@click.option(
+    "-f", "--follow", is_flag=True, help="wait for the first run, then show all every few seconds until none is active"
+)
 def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
     """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below RUN...
 
@@ -52,7 +54,24 @@ def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
     from erlbench.bundle.read import opened
 
     with opened(runs) as folders:
+        if follow:
+            _wait(folders)
         _show(folders, last, follow)
+
+
+def _wait(folders: Sequence[Path]) -> None:
+    """Return once each folder holds a run, or jobs in Slurm's queue will write some."""
+    told: set[Path] = set()
+    while missing := [folder for folder in folders if not run_folders(folder)]:
+        for folder in missing:
+            if folder.is_file():
+                raise UsageError(without_runs(folder))
+            if folder not in told and not slurm_jobs(folder):
+                click.echo(f"waiting for the first run in {folder}", err=True)
+                told.add(folder)
+        if any(map(slurm_jobs, folders)):
+            return
+        time.sleep(PAUSE)
 
 
 def _show(runs: Sequence[Path], last: int, follow: bool) -> None:
@@ -115,8 +134,10 @@ def _show_run(run: Path, last: int) -> bool:
         print_table(table.capitalize(), ("name", "value"), setting_texts(config.get(table, {})))
         click.echo()
     facts: list[tuple[str, Any]] = [("status", _word(status)), ("steps", _steps(status))]
+    simulated = files.table_in(config, "run").get("simulated_time") is True
+    shared = " on cores that other cells used, too" if shared_cores(meta) and not simulated else ""
     facts += [
-        (name.replace("_s", "").replace("_", " "), duration(status[name]))
+        (name.replace("_s", "").replace("_", " "), duration(status[name]) + shared)
         for name in ("train_time_s", "total_time_s")
         if isinstance(status.get(name), (int, float))
     ]
@@ -141,10 +162,14 @@ def _show_run(run: Path, last: int) -> bool:
 
 
 def _status(run: Path) -> dict[str, Any]:
-    """status.json; a run that says `running` but that nobody holds was killed."""
+    """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
     directory = RunDirectory(run)
     status = directory.status()
-    if status.get("status") == "running" and not directory.held():
+    if status.get("status") == "done":
+        return status
+    if directory.held():
+        status |= {"status": "running", "message": ""}
+    elif status.get("status") == "running":
         status |= {"status": "killed", "message": continuation(directory)}
     return status
 

@@ -12,6 +12,7 @@ from erlbench.experiment import shards
 from erlbench.experiment.cells import HUNG_AFTER, RunOptions
 from erlbench.experiment.claims import find_claim, load_claims
 from erlbench.experiment.options import MOST_SEEDS, TABLES, RunArguments, flag, option_fields, option_type
+from erlbench.experiment.pool_kind import LOCAL
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.machine.resources import cores
 from erlbench.records.older import of_today
@@ -34,11 +35,12 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
 
 def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
     """How the cells are run on this machine; `part` is the version of a plan that is run in shards."""
+    shared = asked.processes is None and asked.pool == LOCAL and asked.launcher is None
     return RunOptions(
         processes=cores() if asked.processes is None else asked.processes,
         pool=asked.pool,
         per_node=asked.processes,
-        jobs=asked.jobs or 1,
+        jobs=1 if asked.jobs is None and not shared else asked.jobs,
         one_core=asked.one_core,
         device=asked.device,
         checkpoint_every=asked.checkpoint_every,

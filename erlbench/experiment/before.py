@@ -89,15 +89,6 @@ def in_short(found: Iterable[Doubt]) -> Iterator[str]:
             yield f"the same goes for {more} more cells (-v lists them)"
 
 
-def sharing(processes: int | None, jobs: int, cells: int) -> Iterator[str]:
-    """One line where cells that run at once share this process, and so one core."""
-    if processes == 0 and min(jobs, cells) > 1:
-        yield (
-            f"{min(jobs, cells)} cells at once share one process and its core with --processes 0, so that none is "
-            f"done sooner; give --processes {min(jobs, cells)}, or start a command for each cell"
-        )
-
-
 def _doubts(cell: Cell, task: Problem) -> Iterator[tuple[DoubtKind, str]]:
     algorithm = registry.find(cell.algo)
     planned, warmup = planned_steps(cell, task), algorithm.warmup(cell.settings)

@@ -139,11 +139,11 @@ class Cell:
 class RunOptions:
     """How cells are run on this machine; nothing here changes a synchronous algorithm's results."""
 
-    processes: int  # worker processes; 0: tasks run in the driver's process
+    processes: int  # worker processes, of all jobs together; 0: tasks run in the driver's process
     _: KW_ONLY
     pool: str = "process"  # or ray, ray://HOST:PORT
     per_node: int | None = None  # processes on each node of a cluster, at most; None: its free cores
-    jobs: int = 1  # cells at once
+    jobs: int | None = 1  # cells at once; None: as many as cores and memory carry
     one_core: bool = False  # no process uses a second core, not even one that is idle
     device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
     checkpoint_every: float = 60.0  # seconds

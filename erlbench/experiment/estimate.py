@@ -68,18 +68,14 @@ class Estimate:
 NOTHING = Estimate(0.0, 0.0, 0.0, 0.0)
 
 
-def estimates(
-    cells: Iterable[Cell],
-    processes: Callable[[Cell], int | None],
-    problem_of: Callable[[str, Mapping[str, Any]], Problem] = problem,
-) -> list[Estimate]:
-    """What each cell takes with its number of processes (0 or None counts as 1); makes each environment once.
+def estimator(problem_of: Callable[[str, Mapping[str, Any]], Problem] = problem) -> Callable[[Cell, int], Estimate]:
+    """What a cell takes with a number of processes; each environment is made once.
 
     `problem_of` gives the problem of an environment and its settings; a cell for which it raises takes nothing.
     """
     problems: dict[tuple[str, str], Problem | None] = {}
-    found = []
-    for cell in cells:
+
+    def estimated(cell: Cell, processes: int) -> Estimate:
         key = cell.env, repr(sorted(cell.env_settings.items()))
         if key not in problems:
             try:
@@ -87,8 +83,9 @@ def estimates(
             except ErlbenchError:
                 problems[key] = None
         task = problems[key]
-        found.append(NOTHING if task is None else estimate(cell, task, processes(cell) or 1))
-    return found
+        return NOTHING if task is None else estimate(cell, task, processes)
+
+    return estimated
 
 
 def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:

@@ -155,13 +155,18 @@ class RunArguments:
     )
     processes: int | None = option(
         None,
-        "worker processes; 0: the main process runs all tasks; a study may set its own number [default: the cores]",
+        "worker processes; 0: the main process runs all tasks; a study may set its own number [default: as many as "
+        "the cells at once can use, at most the cores]",
         minimum=0,
         maximum=MOST_PROCESSES,
         section="This machine",
     )
     jobs: int | None = option(
-        None, "cells that run at the same time and share the processes [default: 1]", minimum=1, maximum=MOST_PROCESSES
+        None,
+        "cells that run at the same time and share the processes [default: as many as cores and memory carry; 1 with "
+        "--processes]",
+        minimum=1,
+        maximum=MOST_PROCESSES,
     )
     one_core: bool = option(False, "no process uses a second core, even if one is idle")
     device: str = option(

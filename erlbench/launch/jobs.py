@@ -14,8 +14,6 @@ from erlbench.launch.options import LaunchOptions
 from erlbench.launch.ray_tasks import run_on_ray
 from erlbench.launch.slurm import submit
 from erlbench.running import extension
-from erlbench.running.results import RunDirectory
-from erlbench.running.run import DONE
 from erlbench.running.starting import check_directories
 
 
@@ -23,18 +21,13 @@ def launch(cells: Sequence[Cell], options: RunOptions, how: LaunchOptions) -> in
     """Run or submit the cells; the exit code of `erlbench run`."""
     check_directories(cells, options)  # a mistake is found here, not by a hundred jobs
     options = replace(options, force=False)
-    cells = [cell for cell in cells if not _is_done(cell)]
+    cells = [cell for cell in cells if not extension.is_complete(cell)]
     if not cells:
         click.echo("all cells are done", err=True)
         return 0
     if how.engine == "slurm":
         return submit([job_of([cell], options) for cell in cells], options, how)
     return run_on_ray([job_of([cell], replace(options, jobs=1)) for cell in cells], how)
-
-
-def _is_done(cell: Cell) -> bool:
-    status = RunDirectory(cell.directory).status()
-    return status.get("status") == DONE and not extension.pending(status, cell)
 
 
 def job_of(cells: Sequence[Cell], options: RunOptions) -> Job:

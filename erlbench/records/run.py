@@ -90,6 +90,14 @@ def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [start for start in found if isinstance(start, dict)] if isinstance(found, list) else []
 
 
+def shared_cores(meta: Mapping[str, Any]) -> bool | None:
+    """Whether other cells of its command ran on a run's cores in any of its starts; None where no start records it."""
+    recorded = [start for start in starts(meta) if type(start.get("cells_at_once")) is int]
+    return any(start["cells_at_once"] > 1 and start.get("exclusive") is not True for start in recorded) or (
+        False if recorded else None
+    )
+
+
 def checksum(length: int, crc: int) -> str:
     """Length in bytes and CRC-32, as status.json holds them."""
     return f"{length}:{crc:08x}"

@@ -27,6 +27,12 @@ def pending(status: Mapping[str, Any], cell: Cell) -> bool:
     return isinstance(budget, int) and budget < cell.total_timesteps
 
 
+def is_complete(cell: Cell) -> bool:
+    """Whether the run of a cell is finished, with the budget that the cell has."""
+    status = RunDirectory(cell.directory).status()
+    return status.get("status") == "done" and not pending(status, cell)
+
+
 def keeps_end(cell: Cell, directory: RunDirectory, save_replay: bool) -> bool:
     """Whether the run keeps a checkpoint of its training's end: what was extended once can be extended again."""
     return not _dependence(cell) and (save_replay or directory.has_training_end() or not _learns_from_replay(cell))

@@ -1,4 +1,4 @@
-"""Running cells at once: one thread per job, each with its own pool of workers."""
+"""Running cells at once: one thread per cell that runs, each with its own pool of workers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any
 
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.schedule import CellQueue, Schedule, Share
 from erlbench.files import table_in
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool import Pool, PoolOptions, SerialPool, make_pool
@@ -23,6 +25,7 @@ from erlbench.running.loop import BEGINS, WAITS
 from erlbench.running.progress import Display
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
+from erlbench.running.scheduling import schedule_of
 from erlbench.running.starting import processes_for
 
 JOB = "erlbench-job"  # how the threads of cells are called
@@ -42,19 +45,44 @@ class Runner:
         self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
+        self._shares: dict[Path, tuple[Share, int]] = {}  # by folder, with the most cells that run at the same time
         self._interrupted: float | None = None
         self._limit = contextlib.ExitStack()
         self._limit.enter_context(ONE_THREAD.hold())
 
-    def run_all(self, cells: Sequence[Cell]) -> list[str]:
-        """Run the cells, `jobs` at once, each in a thread, so that this one hears `stop`; how each of them ended."""
-        executor = ThreadPoolExecutor(self.command.options.jobs, thread_name_prefix=JOB)
-        futures = [executor.submit(self.run, cell) for cell in cells]
-        while (waiting := wait(futures, timeout=0.2).not_done) and not self.abandoned():  # wakes up for signals
+    def run_all(self, cells: Sequence[Cell], schedule: Schedule | None = None) -> list[str]:
+        """Run the cells by `schedule`, each in a thread, so that this one hears `stop`; how each of them ended."""
+        schedule = schedule or schedule_of(cells, self.command.options)
+        at_once = {share: schedule.at_once(number) for share, number in schedule.first.items()}
+        for cell, share in zip(cells, schedule.shares, strict=True):
+            self._shares[cell.directory] = share, at_once[share]
+        queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
+
+        def next_cell(ended: int | None = None) -> int | None:
+            with lock:
+                if ended is not None:
+                    queue.end(ended)
+                return None if self.command.stop.is_set() else queue.start()
+
+        def work(number: int | None) -> None:
+            while number is not None:
+                outcomes[number] = self.run(cells[number])
+                number = next_cell(number)
+            self._close_pool()  # its memory is another cell's now
+
+        executor, threads = ThreadPoolExecutor(max(1, len(cells)), thread_name_prefix=JOB), list[Future[None]]()
+        while not self.abandoned():
+            while (number := next_cell()) is not None:
+                threads.append(executor.submit(work, number))
+            if not wait(threads, timeout=0.2).not_done:  # wakes up for signals
+                break
             if self.command.stop.is_set():
                 self.interrupt()
-        executor.shutdown(wait=not waiting, cancel_futures=True)
-        return [INTERRUPTED if future in waiting else future.result() for future in futures]
+        ended, waiting = wait(threads, timeout=0)
+        executor.shutdown(wait=not waiting)
+        for thread in ended:
+            thread.result()
+        return outcomes
 
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
@@ -99,10 +127,15 @@ class Runner:
     def close(self) -> None:
         """End all workers but those of abandoned threads, which still use their pool: they end with this process."""
         with self._limit:
-            for thread, (_, pool) in self._pools.items():
-                if thread not in self._abandoned:
-                    pool.close()
+            for thread in [*self._pools]:
+                self._close_pool(thread)
             self.command.pauses.close()
+
+    def _close_pool(self, thread: int | None = None) -> None:
+        """End the workers of a thread, by default of this one."""
+        thread = threading.get_ident() if thread is None else thread
+        if thread in self._pools and thread not in self._abandoned:
+            self._pools.pop(thread)[1].close()
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         status = directory.status()
@@ -126,7 +159,10 @@ class Runner:
         finished = directory.take_down() if status.get("status") == DONE else {}
         run: RunningCell | None = None
         try:
-            run = self._runs[threading.get_ident()] = RunningCell(cell, directory, self.pool(cell), self.command)
+            share, at_once = self._shares.get(cell.directory, (None, 1))
+            together = {"cells_at_once": at_once, "exclusive": at_once == 1 or bool(share and share.exclusive)}
+            run = RunningCell(cell, directory, self.pool(cell), self.command, together)
+            self._runs[threading.get_ident()] = run
             run.training.run()
             run.finish()
         except Interrupted:
@@ -169,9 +205,10 @@ class Runner:
     def pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another one."""
         options = self.command.options
-        processes, one_core = processes_for(cell, options), options.one_core or cell.one_core
+        share, _ = self._shares.get(cell.directory, (None, 1))
+        one_core = options.one_core or cell.one_core
         wanted = PoolOptions(
-            processes=processes,
+            processes=share.processes if share else processes_for(cell, options),
             device=options.device,
             task_timeout=options.task_timeout,
             one_core=one_core,

@@ -43,6 +43,12 @@ def create(verbosity: int, workloads: Iterable[Workload] = (), at_once: int = 1)
     return Bars(console, remaining) if console.is_terminal else Plain(stream, remaining)
 
 
+def is_watched() -> bool:
+    """Whether somebody sees standard error: it is a terminal's, or a notebook's."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return sys.stderr.isatty() or hasattr(shell, "kernel")
+
+
 class Quiet:
     """Errors only."""
 

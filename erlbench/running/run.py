@@ -69,11 +69,14 @@ class Command:
 class RunningCell:
     """One cell while it runs: its algorithm, training and files."""
 
-    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, command: Command) -> None:
+    def __init__(
+        self, cell: Cell, directory: RunDirectory, pool: Pool, command: Command, together: Mapping[str, Any]
+    ) -> None:
         self.cell = cell
         self.directory = directory
         self.command = command
         self.pool: Pool = pool
+        self._together = together  # what meta.json says of the cells that run at the same time
         with contextlib.ExitStack() as opened:
             self._open(opened)
             self._opened = opened.pop_all()
@@ -106,7 +109,7 @@ class RunningCell:
         self.shown.training = self.training
         start = start_of(cell, command.options, command.machine, pool, known, admission)
         written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-        directory.add_start(command.machine, start | written)
+        directory.add_start(command.machine, start | dict(self._together) | written)
         self.shown.begin()
 
     def _curves(self, opened: contextlib.ExitStack) -> Iterator[Listener]:

@@ -1,4 +1,4 @@
-"""Running cells: checks before anything starts, one thread per job, each with its own pool, and the exit code."""
+"""Running cells: checks before anything starts, the schedule, and the exit code."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from collections.abc import Iterable, Sequence
 
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.estimate import estimates
 from erlbench.experiment.pool_kind import LOCAL, check_kind
 from erlbench.machine.descriptors import allow_workers
 from erlbench.pool.registry import connected
 from erlbench.running import progress, signals
-from erlbench.running.admission import problems, rules_of
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.jobs import Runner
 from erlbench.running.remaining import Workload
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED
+from erlbench.running.scheduling import schedule_of
 from erlbench.running.starting import check_directories, processes_for
 
 
@@ -33,15 +32,17 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
 def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event) -> int:
     _allow_workers(cells, options)
     check_directories(cells, options)
-    needs = estimates(cells, lambda cell: processes_for(cell, options), problems(rules_of(options)))
+    schedule = schedule_of(cells, options)
+    kinds = [(cell.name, cell.env) for cell in cells]
+    seconds = {kind: share.seconds for kind, share in zip(kinds, schedule.shares, strict=True) if not share.done}
     workloads = [
-        Workload(cell.label, (cell.name, cell.env), cell.total_timesteps or 1, found.seconds)
-        for cell, found in zip(cells, needs, strict=True)
+        Workload(cell.label, kind, cell.total_timesteps or 1, seconds.get(kind, 1.0))
+        for cell, kind in zip(cells, kinds, strict=True)
     ]
-    display = progress.create(options.verbosity, workloads, options.jobs)
+    display = progress.create(options.verbosity, workloads, schedule.forecast().at_once)
     runner = Runner(options, display, stop)
     try:
-        outcomes = Counter(runner.run_all(cells))
+        outcomes = Counter(runner.run_all(cells, schedule))
     finally:
         runner.close()
         display.close()
@@ -69,8 +70,8 @@ def interruption(saved: bool) -> str:
 def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:
     """Have room for the open files of all workers that run at once, on this machine."""
     if check_kind(options.pool) == LOCAL:
-        most = sorted(processes_for(cell, options) or 0 for cell in cells)[-max(1, options.jobs) :]
-        allow_workers(sum(most))
+        most = sorted(processes_for(cell, options) or 0 for cell in cells)[-(options.jobs or 1) :]
+        allow_workers(max(sum(most), options.processes if options.jobs is None else 0))
 
 
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:

@@ -33,7 +33,7 @@ def start_of(
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "pool": asked.pool,
         "processes": pool.processes,
-        "jobs": asked.jobs,
+        **({} if asked.jobs is None else {"jobs": asked.jobs}),
         "one_core": asked.one_core or cell.one_core,
         "device": asked.device,
         "threads": machine["threads"],

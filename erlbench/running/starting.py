@@ -30,7 +30,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
         directory = RunDirectory(cell.directory)
         if not cell.directory.exists():
             directory.check_parent()
-            if number < options.jobs:
+            if number < (options.jobs or options.processes):
                 identity.begin(cell, rules_of(options))  # beside what follows
             continue
         directory.hold()
@@ -131,6 +131,7 @@ def _check_blocks(cells: Sequence[Cell]) -> None:
 def processes_for(cell: Cell, options: RunOptions) -> int | None:
     """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
 
+    Without a number of jobs it is what the cell gets with the machine to itself (`scheduling.py`).
     On a cluster, the most on each node; None for all that are free there.
     """
     if options.pool != LOCAL:
@@ -139,7 +140,7 @@ def processes_for(cell: Cell, options: RunOptions) -> int | None:
     if not wanted:
         return 0
     if cell.processes is None:
-        wanted = max(1, wanted // options.jobs)
+        wanted = max(1, wanted // (options.jobs or 1))
     algorithm = registry.find(cell.algo)
     if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
         wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight

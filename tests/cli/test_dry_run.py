@@ -69,9 +69,12 @@ def test_a_dry_run_prints_each_setting_once_where_cells_agree():
         ("--seeds 1 --processes 1 --jobs 8", "1 cell", "with 1 process and 1 cell at once"),
         ("--seeds 3 --processes 2 --jobs 8", "3 cells", "with 2 processes and 3 cells at once"),
         ("--seeds 3 --processes 2", "3 cells", "with 2 processes and 1 cell at once"),
+        ("--seeds 8", "8 cells", "with 4 cores and 4 cells at once"),
     ],
 )
-def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall):
+def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall, monkeypatch):
+    monkeypatch.setattr("erlbench.experiment.arguments.cores", lambda: 4)
+    monkeypatch.setattr("erlbench.running.scheduling.available_memory", lambda: 64e9)
     result = invoke("--algo", "cem", "--env", "Swimmer-v5", "--dry-run", *words.split())
     assert result.exit_code == 0, result.stderr
     assert heading in result.stdout.splitlines()

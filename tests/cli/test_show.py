@@ -204,6 +204,38 @@ def test_show_follows_until_nothing_runs(run, monkeypatch):
     assert looks == [show.PAUSE] * 2
 
 
+def test_show_waits_for_the_first_run(run, tmp_path, monkeypatch):
+    """Neither the folder nor a run in it is there when it is started; then the run begins, and ends."""
+    results, looks = tmp_path / "later", []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        if len(looks) == 1:
+            results.mkdir()
+        if len(looks) == 2:
+            shutil.copytree(run.parents[1], results / "Hopper-v5")
+            monkeypatch.setattr(RunDirectory, "held", lambda self: len(looks) < 3)
+            (results / "Hopper-v5" / "td3" / "seed-000" / "status.json").unlink()  # which is written last
+
+    monkeypatch.setattr(show.time, "sleep", sleep)
+    result = invoke("show", results, "--follow")
+    assert result.exit_code == 0
+    assert result.stderr == f"waiting for the first run in {results}\n"
+    assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 unknown"]
+    assert looks == [show.PAUSE] * 3
+
+
+def test_show_does_not_wait_in_a_file(run):
+    assert invoke("show", run / "config.toml", "--follow").exit_code == 2
+
+
+def test_a_time_on_shared_cores_is_marked(run, tmp_path):
+    assert "on cores" not in invoke("show", run).stdout
+    (run / "meta.json").write_text(json.dumps({"starts": [{"cells_at_once": 2, "exclusive": False}]}))
+    (line,) = [line for line in invoke("show", run).stdout.splitlines() if line.startswith("train time")]
+    assert line.endswith(" on cores that other cells used, too")
+
+
 def test_runs_that_train_are_shown_with_their_training_return(run, tmp_path):
     assert "training" not in invoke("show", tmp_path).stdout
     state = json.loads((run / "status.json").read_text())

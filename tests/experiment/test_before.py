@@ -15,11 +15,11 @@ from erlbench.cli.run import command
 from erlbench.cli.tables import duration
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.before import FEW, DoubtKind, doubts, in_short, sharing, usual_frequency
+from erlbench.experiment.before import FEW, DoubtKind, doubts, in_short, usual_frequency
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.estimate import Estimate
 from erlbench.experiment.plan import TIMESTEPS, Contrast, PlannedCell
+from erlbench.experiment.schedule import Room, Share, in_order
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import load_run
@@ -139,16 +139,11 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
     assert {line: found for line in sorted(examples) if (found := said(*shlex.split(line)[2:]))} == {}
 
 
-def test_cells_that_share_the_main_process_are_named():
-    assert list(sharing(0, 2, 3))
-    assert not [*sharing(0, 1, 3), *sharing(0, 2, 1), *sharing(2, 2, 3), *sharing(None, 2, 3)]
-
-
 @pytest.mark.parametrize(("processes", "jobs", "share"), [(0, 1, 1), (0, 2, 1), (1, 2, 1), (2, 2, 2), (2, 1, 1)])
 def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_share(processes, jobs, share):
-    made = [Estimate(core_seconds=600.0, seconds=600.0, memory=0.0, disk=0.0)] * 2
     options = RunOptions(processes, jobs=jobs)
-    assert wall(made, options).startswith(duration(1200.0 / share))
+    schedule = in_order([Share(processes=processes, seconds=600.0, core_seconds=600.0)] * 2, Room(cells=jobs))
+    assert wall(schedule, options).startswith(duration(1200.0 / share))
 
 
 @pytest.mark.parametrize(("algos", "lines"), [("td3", 1), ("td3,sac,ddpg", FEW), ("td3,sac,ddpg,cem-rl", 2)])

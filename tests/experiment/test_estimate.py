@@ -19,7 +19,7 @@ from erlbench.experiment.estimate import (
     STEPS,
     _update_size,
     estimate,
-    estimates,
+    estimator,
     never_timed,
     observation_width,
 )
@@ -217,8 +217,8 @@ def test_a_generation_of_esac_has_the_episodes_of_sac_too(tmp_path):
 def test_many_cells_make_their_environment_once(tmp_path):
     made = []
     cells = [make_cell("cem", tmp_path, seed=seed) for seed in range(5)]
-    found = estimates(cells, lambda cell: 2, lambda *a: (made.append(a), problem(*a))[1])
-    assert found == [estimate(cell, problem(cell.env), 2) for cell in cells]
+    estimated = estimator(lambda *a: (made.append(a), problem(*a))[1])
+    assert [estimated(cell, 2) for cell in cells] == [estimate(cell, problem(cell.env), 2) for cell in cells]
     assert len(made) == 1
 
 

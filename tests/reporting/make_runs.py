@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,12 @@ def make_run(
     generations: int = 0,
     fitness: int = 0,
     studies: Sequence[str] = (),
+    start: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
     """One run whose evaluations at `steps` (default: every 1000 from 0) have the means `returns`.
 
     Warm-up steps take a tenth of the time and have no critic updates. There are `fitness` fitness steps for each
-    training step. `tasks`: (kind, process, start, end, updates).
+    training step. `tasks`: (kind, process, start, end, updates). `start`: more of what meta.json has of its start.
     """
     steps = list(steps) if steps is not None else [1000 * i for i in range(len(returns))]
     timesteps = steps[-1] if steps else 0
@@ -90,6 +92,7 @@ def make_run(
         "initial_variance = 0.001\n"
     )
     start = {
+        **start,
         "started": "2025-01-02T03:04:05+00:00",
         "processes": processes,
         "jobs": jobs,

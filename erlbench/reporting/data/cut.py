@@ -65,6 +65,9 @@ def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
 
 def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
     for run in runs:
+        if moment.minutes and not run.timed:
+            warn(remark(RemarkKind.SHARED_CORES, run.path))
+            continue
         last = nearest_index(moment.of(run.evaluations), moment.value)
         if last is None:
             warn(remark(RemarkKind.NO_EVALUATION, run.path, near=f"{NEAR:.0%}", moment=moment))

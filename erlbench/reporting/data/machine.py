@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.records.admission import admission_marks
-from erlbench.records.run import starts
+from erlbench.records.run import shared_cores, starts
 from erlbench.work.identity import Identity, recorded
 
 
@@ -21,7 +21,8 @@ class Machine:
     gpus: str = ""
     device: str = ""
     processes: str = ""
-    jobs: str = ""  # cells that ran at once
+    jobs: str = ""  # cells that ran at once by --jobs
+    shared_cores: bool | None = None  # whether other cells of the command ran on its cores; None: not recorded
     threads: str = ""  # per process
     python: str = ""
     commit: str = ""
@@ -77,6 +78,7 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         device=_text(last, "device"),
         processes=_text(last, "processes"),
         jobs=_text(last, "jobs"),
+        shared_cores=shared_cores(meta),
         threads=_text(last, "threads") or _text(last, "threads_per_process"),  # the name of 0.2
         python=_text(last, "python"),
         commit=_text(last, "commit"),

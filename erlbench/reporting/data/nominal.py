@@ -14,7 +14,7 @@ import numpy as np
 from erlbench import files
 from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
-from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.comparison import RunSet, with_runs
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run, env_labels
 
@@ -48,14 +48,7 @@ def with_nominal_steps(run: Run, budgets: Mapping[Cell, int], warn: Warn) -> Run
 
 def with_known_steps(run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
     """The run sets with those runs that have nominal steps; and a note that names the others, or an empty text."""
-    known, left_out = [], []
-    for run_set in run_sets:
-        runs = tuple(run for run in run_set.runs if run.evaluations.has_nominal)
-        others = [run for run in run_set.runs if len(run.evaluations) and not run.evaluations.has_nominal]
-        seeds = ", ".join(str(run.seed) for run in others)
-        if others:
-            left_out.append(f"{run_set.label} (seed {seeds})" if runs else run_set.label)
-        known.append(replace(run_set, runs=runs))
+    known, left_out = with_runs(run_sets, lambda run: run.evaluations.has_nominal)
     return known, nominal_note(left_out) if left_out else ""
 
 

@@ -25,6 +25,7 @@ class RemarkKind(Enum):
         "of a seed counts"
     )
     NO_EVALUATION = "{path}: no evaluation within {near} of {moment}; left out"
+    SHARED_CORES = "{path}: other cells ran on its cores, so that its minutes do not count; left out"
     NEVER_TRAINED = (
         "{path}: made no gradient step, as its budget is not above its warm-up; it has no score and is compared with "
         "nothing"

@@ -55,6 +55,7 @@ class Evaluations:
     last_success_ever: tuple[float, ...] = ()  # the same, at any step
     generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
     imported: bool = False  # another program wrote them: what they do not say is not known, and not 0
+    timed: bool = True  # False: other cells ran on the run's cores, so that its time says nothing
 
     @property
     def has_nominal(self) -> bool:
@@ -73,8 +74,8 @@ class Evaluations:
 
     @cached_property
     def seconds(self) -> Array:
-        """Training time without pauses."""
-        return self.train_time_s - np.nan_to_num(self.paused_s)
+        """Training time without pauses; NaN where it says nothing."""
+        return self.train_time_s - np.nan_to_num(self.paused_s) if self.timed else np.full(len(self), math.nan)
 
     @cached_property
     def all_steps(self) -> Array:
@@ -142,10 +143,20 @@ class Run:
         return {"run": {**self.asked, "name": self.name, "algo": self.algo}, "settings": self.settings}
 
     @property
-    def seconds(self) -> float:
-        """Training time without pauses."""
+    def paused_s(self) -> float:
+        """Seconds of the training in which the whole run stood still."""
         paused = self.evaluations.paused_s
-        return self.train_time_s - (float(np.nan_to_num(paused[-1])) if len(paused) else 0.0)
+        return float(np.nan_to_num(paused[-1])) if len(paused) else 0.0
+
+    @property
+    def timed(self) -> bool:
+        """Whether its time is that of its algorithm, and not that of cores that other cells used, too."""
+        return self.evaluations.timed
+
+    @property
+    def seconds(self) -> float:
+        """Training time without pauses; NaN where it says nothing."""
+        return self.train_time_s - self.paused_s if self.timed else math.nan
 
     @property
     def done(self) -> bool:
@@ -200,7 +211,9 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations, as_written = _evaluations(path, _mapping(state.get("files")).get(EvaluationRow.file), warn)
     imported = imported_of(config)
-    evaluations = replace(evaluations, imported=imported is not None)
+    machine = replace(parse_machine(meta), repeats=tuple(repeats_of(path, meta)))
+    timed = run_config.get("simulated_time") is True or not machine.shared_cores
+    evaluations = replace(evaluations, imported=imported is not None, timed=timed)
     if not len(evaluations) and status not in UNFINISHED and (path / EvaluationRow.file).is_file():
         warn(f"{path / EvaluationRow.file}: no evaluation yet")
     timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
@@ -243,7 +256,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         final_episodes=str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
         simulated_time=run_config.get("simulated_time") is True,
         evaluations=evaluations,
-        machine=replace(parse_machine(meta), repeats=tuple(repeats_of(path, meta))),
+        machine=machine,
         settings=_mapping(config.get("settings")),
         costs={**{name: run_config[name] for name in MODELLED if name in run_config}, **_mapping(config.get("costs"))},
         budget=total,

@@ -34,9 +34,8 @@ class RunTime:
 
 def time_of(run: Run) -> RunTime:
     """The time of a run; where no total time is recorded, that of the training."""
-    paused = run.train_time_s - run.seconds  # 0 without a pause
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
-    return _time(seconds - paused, run.simulated_time, _processor_hours(run))
+    return _time(seconds - run.paused_s, run.simulated_time, _processor_hours(run))
 
 
 def times_aside(run: Run) -> Iterator[RunTime]:

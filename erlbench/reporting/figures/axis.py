@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import RunSet
+from erlbench.reporting.data.comparison import RunSet, with_runs
 from erlbench.reporting.data.nominal import with_known_steps
 from erlbench.reporting.data.runs import Array, Evaluations, Run
 from erlbench.reporting.statistics.curves import MOST_POINTS, Curve, Points, by_seed, curve
@@ -48,7 +48,12 @@ class Axis:
 
     def drawable(self, run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
         """The run sets with those of their runs that this axis can show, and a note on the others, or an empty text."""
-        return with_known_steps(run_sets) if self.nominal else (list(run_sets), "")
+        if self.nominal:
+            return with_known_steps(run_sets)
+        if not self.seconds:
+            return list(run_sets), ""
+        known, left_out = with_runs(run_sets, lambda run: run.timed)
+        return known, shared_note(left_out) if left_out else ""
 
     def unit(self, largest: float) -> tuple[str, float]:
         """The label with its unit for values up to `largest`, and by what to divide values."""
@@ -56,6 +61,14 @@ class Axis:
             return self.label, 1.0
         name, scale = time_unit(largest)
         return f"{self.label} ({name})", scale
+
+
+def shared_note(names: Sequence[str]) -> str:
+    """That runs are left out because they shared cores, and what to do."""
+    return (
+        f"Not drawn over training time: {', '.join(dict.fromkeys(names))}. Other cells of the command ran on the cores "
+        "of these runs, so that their minutes do not count; `--jobs 1` runs one cell at a time."
+    )
 
 
 def time_unit(seconds: float) -> tuple[str, float]:

@@ -48,8 +48,8 @@ def curve_caption(
         caption.append(f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length.")
     caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []
     caption += _time_notes(run_sets) if "time" in plot.paper else []
-    left_out = AXES[options.x or comparison.x].drawable(group.run_sets)[1]
-    caption += [left_out] if left_out else []
+    chosen = (options.x,) if options.x else (comparison.x, "time")
+    caption += filter(None, dict.fromkeys(AXES[name].drawable(group.run_sets)[1] for name in chosen))
     caption += _published_notes(comparison, group, run_sets, dotted, published)
     caption += _imported_notes(run_sets)
     return [*caption, *reference_notes(series), *points_notes(series)]

@@ -43,7 +43,7 @@ class Curves:
         wanted = [asked] if asked else list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
         found = {name: self._drawn(group, name, zero=name in wanted) for name in AXES}
         training = training_of(group.run_sets)
-        paper = [name for name in wanted if name == wanted[-1] or found[name] or name in training]
+        paper = [name for name in wanted if found[name] or name in training] or wanted[-1:]
         if not (found[paper[0]] or paper[0] in training):
             return None
         panels = {

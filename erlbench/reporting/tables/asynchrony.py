@@ -56,6 +56,8 @@ def _spread(timeline: Timeline | None, what: str) -> tuple[float, float]:
     """The median and the 90 % quantile over individuals; of queueing over all tasks that played episodes."""
     if timeline is None:
         return math.nan, math.nan
+    if what == "queueing" and not timeline.run.timed:
+        return math.nan, math.nan
     if what == "queueing":
         values = timeline.played(timeline.start - timeline.ready)
     else:

@@ -179,4 +179,4 @@ def _minutes_other(row: FolderPair, modelled: bool) -> float:
 
 def _minutes(run_set: RunSet | None, modelled: bool) -> float:
     runs = run_set.done if run_set else ()
-    return estimates.median([minutes_per_million(run) for run in runs if run.simulated_time is modelled])
+    return estimates.median([minutes_per_million(run) for run in runs if run.simulated_time is modelled and run.timed])

@@ -81,8 +81,9 @@ class Reached:
 
         NaN, too, where runs have the other kind of time.
         """
-        kinds = {run.simulated_time for run in self.run_set.done}
-        return _median(_each_run(self.run_set.done, self.target.score)[1]) if kinds == {modelled} else math.nan
+        timed = [run for run in self.run_set.done if run.timed]
+        kinds = {run.simulated_time for run in timed}
+        return _median(_each_run(timed, self.target.score)[1]) if kinds == {modelled} else math.nan
 
 
 def reach_table(
@@ -207,7 +208,7 @@ def _episodes(run: Run) -> tuple[Array, Array] | None:
 
 
 def _timed(row: Reached, modelled: bool) -> bool:
-    return any(run.simulated_time is modelled for run in row.run_set.done)
+    return any(run.simulated_time is modelled and run.timed for run in row.run_set.done)
 
 
 def _median(values: Array) -> float:

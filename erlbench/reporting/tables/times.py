@@ -25,6 +25,7 @@ from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_p
 from erlbench.reporting.tables.asynchrony import asynchrony, second_cores
 from erlbench.reporting.tables.columns import identity, runs_used, status, updates
 from erlbench.reporting.tables.published_notes import environment_notes
+from erlbench.words import counted
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates", "paused_s")
@@ -45,10 +46,12 @@ class Times:
     after: tuple[float, ...]  # after the warm-up; NaN without gradient steps
     after_steps: tuple[int, ...]  # over which `after` was measured
     modelled: tuple[bool, ...]  # whether a run's minutes are those of simulated time, else the clock's
+    timed: tuple[bool, ...]  # whether they count: those of shared cores do not
 
     def of(self, part: str, modelled: bool) -> list[float]:
         """The minutes `whole` or `after` of one kind."""
-        return [value for value, kind in zip(getattr(self, part), self.modelled, strict=True) if kind is modelled]
+        values = zip(getattr(self, part), self.modelled, self.timed, strict=True)
+        return [value for value, kind, timed in values if kind is modelled and timed]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +111,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
 def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Time]:
     times = {run_set.name: run_set_times(run_set, warn) for run_set in group.run_sets if run_set.exists}
     for run_set in group.run_sets:
-        own = times[run_set.name] if run_set.exists else Times((), (), (), ())
+        own = times[run_set.name] if run_set.exists else Times((), (), (), (), ())
         base = times.get(comparison.baseline) if run_set.name != comparison.baseline else None
         paper, saved = (
             published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
@@ -139,7 +142,7 @@ def _median(row: Time, part: str, modelled: bool) -> float:
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:
     """Training milliseconds per generation of each finished run."""
-    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in run_set.done)
+    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in run_set.done if run.timed)
     return tuple(float(1000 * seconds / generations) for seconds, generations in last if generations > 0)
 
 
@@ -163,10 +166,13 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
     after = [_after(run, warn) for run in run_set.done]
     whole = tuple(map(minutes_per_million, run_set.done))
     modelled = tuple(run.simulated_time for run in run_set.done)
-    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after), modelled)
+    timed = tuple(run.timed for run in run_set.done)
+    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after), modelled, timed)
 
 
 def _after(run: Run, warn: Warn) -> tuple[float, int]:
+    if not run.timed:
+        return math.nan, 0
     if not run.imported and run.evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file():
         return math.nan, 0  # without gradient steps the file is long and says nothing
     rows = None if run.imported else read_columns(run.path, GenerationRow, warn)
@@ -239,7 +245,13 @@ def machine_notes(done: Sequence[Run]) -> Iterator[str]:
     elif hardware:
         threads = sorted({run.machine.threads for run in done if run.machine.threads})
         yield f"Measured on {hardware[0]}" + (f", {' or '.join(threads)} thread(s) per process." if threads else ".")
-    jobs = sorted({run.machine.jobs for run in done if run.machine.jobs not in ("", "1")})
+    if shared := [run for run in done if not run.timed]:
+        yield (
+            f"No minutes of {counted(len(shared), 'run')} that shared cores with other cells of the command; "
+            "`--jobs 1` runs one cell at a time."
+        )
+    unknown = [run for run in done if run.machine.shared_cores is None]
+    jobs = sorted({run.machine.jobs for run in unknown if run.machine.jobs not in ("", "1")})
     if jobs:
         yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
     if any(_too_few_processes(run) for run in done):

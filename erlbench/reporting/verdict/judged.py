@@ -159,7 +159,7 @@ def sample_of(
         training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
         simulator_steps=mean([run.evaluations.learning_steps[-1] for run in runs]),
         near_best=sum(bool(score >= best - MARGIN * abs(best - origin)) for score in scores),
-        measured_minutes=median([run.seconds / 60 for run in runs if not run.simulated_time]),
+        measured_minutes=median([run.seconds / 60 for run in runs if not run.simulated_time and run.timed]),
         modelled_minutes=median([run.seconds / 60 for run in runs if run.simulated_time]),
     )
 

@@ -1,0 +1,90 @@
+"""What each cell of a command can use of this machine, and the schedule of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from erlbench.algorithms import registry
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.estimate import Estimate, estimator, never_timed
+from erlbench.experiment.schedule import Room, Schedule, Share, in_order, plan
+from erlbench.machine.description import gpus
+from erlbench.machine.resources import available_memory
+from erlbench.running import extension
+from erlbench.running.admission import problems, rules_of
+from erlbench.running.starting import processes_for
+
+MEMORY = 0.9  # the share of the free memory that cells at once may take by their estimates
+DONE = Share(processes=1, done=True)
+Estimated = Callable[[Cell, int], Estimate]
+
+
+def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
+    """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
+    estimated = estimator(problems(rules_of(options)))
+    if options.jobs is not None:
+        shares = [
+            DONE if _is_done(cell, options) else _share(cell, processes_for(cell, options), estimated) for cell in cells
+        ]
+        return in_order(shares, Room(cells=options.jobs))
+    room = Room(cores=options.processes, memory=MEMORY * available_memory())
+    gpu = options.device != "cpu" and bool(gpus())
+    kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
+    demands = []
+    for cell in cells:
+        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0, origin=None))
+        if kind not in kinds:
+            kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
+        demands.append(kinds[kind])
+    return plan(demands, room, longest_first=not options.study_plan)  # under a plan seeds should end in their order
+
+
+def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) -> Iterator[Share]:
+    """What a cell takes with each number of processes that it can use.
+
+    A synchronous one has any number. One whose minutes are the question has what it would have with the machine to
+    itself, and a core for the main process. One whose results depend on the clock has at least so many that more would
+    not make it faster: by the estimate, or one for each individual in flight and the critic where no step of its
+    environment was timed. Cells that learn on a GPU run one at a time.
+    """
+    algorithm = registry.find(cell.algo)
+    most = processes_for(cell, options) or 0
+    learns = algorithm.critic_updates > 0
+    if learns and gpu:
+        yield replace(_share(cell, most, estimated), cores=options.processes, exclusive=True)
+        return
+    busy = min(most, cell.workers + learns) if cell.workers and algorithm.bounded else most
+    least, on_clock = 1, not cell.simulated_time
+    timed = on_clock and (options.one_core or cell.one_core or cell.processes is not None)
+    asynchronous = on_clock and not algorithm.is_synchronous(cell.settings)
+    if cell.processes is not None:
+        least = most
+    elif timed:
+        least = most = busy
+    elif asynchronous:
+        least = busy if never_timed([cell]) else _saturating(cell, busy, estimated)
+    for processes in range(least, most + 1):
+        cores = min(max(1, processes + timed), options.processes)
+        yield replace(_share(cell, processes, estimated), cores=cores, exclusive=timed or asynchronous)
+
+
+def _saturating(cell: Cell, most: int, estimated: Estimated) -> int:
+    """The fewest processes with which a cell takes no longer than with `most`."""
+    shortest = estimated(cell, most).seconds
+    return next(number for number in range(1, most + 1) if estimated(cell, number).seconds <= shortest)
+
+
+def _share(cell: Cell, processes: int | None, estimated: Estimated) -> Share:
+    needs = estimated(cell, processes or 1)
+    return Share(
+        processes=processes,
+        memory=needs.memory,
+        disk=needs.disk,
+        seconds=needs.seconds,
+        core_seconds=needs.core_seconds,
+    )
+
+
+def _is_done(cell: Cell, options: RunOptions) -> bool:
+    return not options.force and extension.is_complete(cell)

@@ -1,0 +1,119 @@
+"""Which cells run at once, by what they can use: a pure function of numbers."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from erlbench.experiment.schedule import CellQueue, Room, Schedule, Share, in_order, plan
+
+GIB = 2.0**30
+
+
+def moldable(work: float, most: int, chain: float = 0.0, exclusive: bool = False, least: int = 1, memory: float = 0.0):
+    """What a cell takes with each number of processes: its work divided, but no less than its chain."""
+    return tuple(
+        Share(processes=p, cores=p, memory=memory * p, seconds=max(chain, work / p), exclusive=exclusive)
+        for p in range(least, most + 1)
+    )
+
+
+def steps(schedule: Schedule, seed: int):
+    """The cells that run at once, from the first to the last, if they end in a random order."""
+    queue, chance = CellQueue(schedule), random.Random(seed)
+    while True:
+        while queue.start() is not None:
+            pass
+        if not queue.running:
+            assert not queue
+            return
+        yield dict(queue.running)
+        queue.end(chance.choice(sorted(queue.running)))
+
+
+def demands(chance: random.Random, cores: int):
+    for _ in range(chance.randint(1, 40)):
+        least = chance.choice([1, 1, 1, chance.randint(1, cores)])
+        most = chance.randint(least, cores)
+        work, exclusive = chance.uniform(1, 1000), chance.random() < 0.3
+        yield moldable(work, most, chance.uniform(0, work), exclusive, least, memory=chance.choice([0.0, GIB]))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_cell_runs_once_and_no_core_is_given_twice(seed):
+    chance = random.Random(seed)
+    cores, memory = chance.choice([1, 2, 3, 8, 64]), chance.choice([2, 16, 256]) * GIB
+    given = list(demands(chance, cores))
+    schedule = plan(given, Room(cores=cores, memory=memory))
+    assert all(share in demand for share, demand in zip(schedule.shares, given, strict=True))
+    seen: set[int] = set()
+    for running in steps(schedule, seed):
+        seen |= running.keys()
+        assert sum(share.cores for share in running.values()) <= cores
+        held = [share.held for share in running.values() if share.held]
+        assert len(held) <= 1 or sum(held) <= memory
+        assert all(len(running) <= schedule.at_once(cell) for cell in running)
+        if any(share.cores == cores for share in running.values()):
+            assert len(running) == 1
+    assert seen == set(range(len(given)))
+    forecast = schedule.forecast()
+    alone = sum(min(share.seconds for share in demand) for demand in given)
+    assert max(share.seconds for share in schedule.shares) <= forecast.seconds <= alone * 1.06
+
+
+@pytest.mark.parametrize(
+    ("cells", "cores", "processes", "at_once", "seconds"),
+    [
+        (1, 64, 64, 1, 100 / 64),  # as with the machine to itself
+        (2, 64, 32, 2, 100 / 32),
+        (64, 64, 1, 64, 100.0),
+        (640, 64, 1, 64, 1000.0),
+        (3, 2, 2, 1, 150.0),  # sooner one by one than two, and then one
+        (4, 2, 1, 2, 200.0),
+    ],
+)
+def test_few_cells_get_many_processes_and_many_cells_few(cells, cores, processes, at_once, seconds):
+    schedule = plan([moldable(100.0, cores)] * cells, Room(cores=cores))
+    forecast = schedule.forecast()
+    assert {share.processes for share in schedule.shares} == {processes}
+    assert (forecast.at_once, forecast.seconds) == (at_once, pytest.approx(seconds))
+
+
+def test_what_is_one_chain_gets_no_more_than_shortens_it():
+    chain, search = moldable(100.0, 8, chain=100.0), moldable(700.0, 8)
+    schedule = plan([chain, search, chain, search], Room(cores=8))
+    assert [share.processes for share in schedule.shares] == [1, 7, 1, 7]  # a search beside a chain, twice
+    assert schedule.forecast().seconds == 200.0
+
+
+def test_memory_limits_the_cells_at_once_and_a_cell_that_is_too_large_runs_alone():
+    small, large = moldable(100.0, 1, memory=GIB), moldable(100.0, 1, memory=9 * GIB)
+    schedule = plan([small, small, large, small, small], Room(cores=8, memory=2.5 * GIB))
+    assert max(len(running) for running in steps(schedule, 0)) == 2
+    assert all(len(running) == 1 for running in steps(schedule, 0) if 2 in running)
+    assert [schedule.at_once(cell) for cell in range(5)] == [2, 2, 1, 2, 2]
+
+
+def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():
+    schedule = in_order([Share(processes=2, seconds=seconds) for seconds in (1.0, 9.0, 5.0)], Room(cells=2))
+    queue = CellQueue(schedule)
+    assert [queue.start(), queue.start(), queue.start()] == [0, 1, None]
+    queue.end(1)
+    assert queue.start() == 2
+    assert schedule.forecast().seconds == 9.0
+
+
+def test_the_longest_cells_start_first_unless_the_order_counts():
+    demands = [moldable(work, 1) for work in (1.0, 1.0, 2.0, 2.0)]
+    assert plan(demands, Room(cores=2)).order == (2, 3, 0, 1)
+    assert plan(demands, Room(cores=2), longest_first=False).order == (0, 1, 2, 3)
+
+
+def test_cells_that_are_done_take_no_room():
+    done = (Share(processes=1, done=True),)
+    schedule = plan([done, done, moldable(100.0, 4), done], Room(cores=4))
+    assert schedule.shares[2].processes == 4
+    assert (schedule.at_once(2), schedule.forecast().at_once) == (1, 1)
+    assert plan([done], Room(cores=4)).forecast().seconds == 0
+    assert plan([], Room(cores=4)).forecast().at_once == 0

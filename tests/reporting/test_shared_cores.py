@@ -1,0 +1,133 @@
+"""Minutes of runs whose cores other cells used, too: printed nowhere; all else of these runs counts."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.frames import cell_frame
+from erlbench.records.run import shared_cores
+from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.remarks import RemarkKind, remark
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.spent import time_of
+from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.figures.curves import Curves
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.statistics.metrics import minutes_per_million
+from erlbench.reporting.tables.reach import reach_table
+from erlbench.reporting.tables.times import times_table
+from erlbench.reporting.verdict.judged import sample_of
+from tests.reporting.make_runs import make_run
+from tests.reporting.make_studies import make_study
+
+SHARED = {"cells_at_once": 3, "exclusive": False}
+COUNT = ({}, {"cells_at_once": 1, "exclusive": True}, {"cells_at_once": 3, "exclusive": True})
+ENV = "HalfCheetah-v5"
+
+
+@pytest.fixture
+def results(tmp_path):
+    """CEM-RL: two runs on cores of their own and one on shared ones, ten times as long; AES-RL: all on shared ones."""
+    for seed, start in enumerate((COUNT[1], COUNT[2], SHARED)):
+        pace = 0.6 if start is SHARED else 0.06
+        make_run(tmp_path, ENV, "cem-rl", seed, [0, 1, 2], seconds_per_step=pace, start=start)
+        make_run(tmp_path, ENV, "aes-rl", seed, [0, 1, 3], seconds_per_step=0.6, start=SHARED)
+    return tmp_path
+
+
+@pytest.mark.parametrize("start", COUNT)
+def test_minutes_count_on_cores_of_their_own_and_where_nothing_is_recorded(tmp_path, start):
+    path = make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=start)
+    (run,) = find_runs([tmp_path], pytest.fail)
+    assert (run.seconds, run.timed, minutes_per_million(run)) == (60, True, pytest.approx(1000))
+    known = cell_frame([path])["shared_cores"].tolist()
+    assert known == [False if start else None]
+
+
+def test_modelled_minutes_do_not_depend_on_cores(tmp_path):
+    make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=SHARED, simulated=True)
+    (run,) = find_runs([tmp_path], pytest.fail)
+    assert run.seconds == 60
+
+
+def test_one_start_on_shared_cores_is_enough():
+    starts = [{"cells_at_once": 1, "exclusive": True}, {}, SHARED]
+    assert [shared_cores({"starts": starts[:number]}) for number in range(4)] == [None, False, False, True]
+    assert shared_cores({"starts": [{"cells_at_once": "3"}, {"cells_at_once": True}, 7]}) is None
+
+
+def test_no_table_has_minutes_of_shared_cores(results):
+    runs = find_runs([results], pytest.fail)
+    (comparison,) = comparisons_of(make_study("time", "Table 1"), runs, None, pytest.fail)
+    table = times_table(comparison, load_published(), pytest.fail)
+    cem, aes = (next(r for r in table.records if (r["env"], r["name"]) == (ENV, n)) for n in ("cem-rl", "aes-rl"))
+    for part in ("whole", "after_warmup"):
+        assert cem[f"measured_{part}_min_per_million"] == pytest.approx(1000)
+        assert aes[f"measured_{part}_min_per_million"] is None
+        assert aes[f"{part.partition('_')[0]}{'_warmup' if '_' in part else ''}_vs_baseline_pct"] is None
+    assert "No minutes of 4 runs that shared cores" in " ".join(table.notes)
+    rows = {row.run_set.name: row for row in reach_table(everything(runs), (1.0,), load_published(), pytest.fail).rows}
+    assert rows["cem-rl"].minutes(modelled=False) == 1.0
+    assert math.isnan(rows["aes-rl"].minutes(modelled=False))
+    assert list(rows["aes-rl"].steps) == [1000] * 3
+
+
+def test_no_verdict_has_minutes_of_shared_cores(results):
+    runs = find_runs([results], pytest.fail)
+    minutes = {
+        name: sample_of(name, [0.0] * 3, [run for run in runs if run.name == name], seeds=(0, 1, 2), failed=0, best=1.0,
+                        origin=0.0).measured_minutes
+        for name in ("cem-rl", "aes-rl")
+    }  # fmt: skip
+    assert minutes["cem-rl"] == 2.0
+    assert math.isnan(minutes["aes-rl"])
+
+
+def test_no_run_on_shared_cores_is_cut_after_minutes(results):
+    warnings = []
+    runs = find_runs([results], pytest.fail)
+    assert [(run.name, run.seed) for run in cut_runs(runs, Moment(1, minutes=True), warnings.append)] == [
+        ("cem-rl", 0), ("cem-rl", 1)
+    ]  # fmt: skip
+    assert warnings[-1] == remark(RemarkKind.SHARED_CORES, runs[-1].path)
+    with pytest.raises(UsageError):
+        cut_runs([run for run in runs if run.name == "aes-rl"], Moment(1, minutes=True), warnings.append)
+    assert len(cut_runs(runs, Moment(1000), pytest.fail)) == 6
+
+
+def test_no_curve_over_time_shows_runs_on_shared_cores(results):
+    (group,) = (comparison := everything(find_runs([results], pytest.fail))).groups
+    plot = Curves(load_published(), ReportOptions()).plot(comparison, group)
+    assert plot.paper == ["timesteps", "time"]
+    assert {series.group: len(series.runs) for series in plot.panels["timesteps"].series} == {"cem-rl": 3, "aes-rl": 3}
+    assert {series.group: len(series.runs) for series in plot.panels["time"].series} == {"cem-rl": 2}
+    assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(plot.caption)
+    (group,) = (comparison := everything([run for run in comparison.runs if run.name == "aes-rl"])).groups
+    alone = Curves(load_published(), ReportOptions()).plot(comparison, group)
+    assert alone.paper == ["timesteps"]
+    assert Curves(load_published(), ReportOptions(x="time")).plot(comparison, group) is None
+
+
+def test_hours_of_computing_count_all_the_same(results):
+    hours = {(run.name, run.seed): time_of(run).clock for run in find_runs([results], pytest.fail)}
+    assert hours["cem-rl", 2] == pytest.approx(10 * hours["cem-rl", 0])
+
+
+@pytest.mark.parametrize(("start", "warned"), [(COUNT[2], False), (SHARED, True)])
+def test_costs_of_tasks_on_shared_cores_are_doubted(tmp_path, start, warned):
+    tasks = [("es", 0, float(second), second + 1.0, 0) for second in range(20)]
+    path = make_run(tmp_path, ENV, "cem", 0, [0, 1], tasks=tasks, start=start)
+    rows = pd.read_csv(path / "tasks.csv")
+    rows.assign(ready_s=rows["start_s"]).to_csv(path / "tasks.csv", index=False)
+    words = ["calibrate", "--from-run", str(path), "--out", str(tmp_path / "costs.toml")]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+    assert ("cores of this run" in result.stderr) is warned
