@@ -63,7 +63,7 @@ def cells_of(study, profile):
     return requested_cells(arguments({"study": (study,), "profile": profile, "seed": "0"}))
 
 
-@pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("study", PACKAGED)
 def test_each_study_can_be_estimated(study, profile):
     """As is done for a dry run, and before the first cell of a run."""
